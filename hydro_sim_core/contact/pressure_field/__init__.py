@@ -1,0 +1,1 @@
+"""Pressure-field (hydroelastic) contact between two geometries."""

@@ -1,0 +1,1 @@
+"""Description files become plain data."""

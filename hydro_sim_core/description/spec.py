@@ -1,0 +1,166 @@
+"""Plain data that every description file becomes: links, joints, shapes, scenes.
+
+No behaviour and no file access here: loaders fill these, the model builder reads them. Lengths in m, angles in rad,
+masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
+ShapeKind = Literal["sphere", "box", "cylinder", "capsule", "ellipsoid", "half_space", "mesh"]
+Compliance = Literal["rigid", "compliant"]
+
+
+@dataclass(frozen=True)
+class ShapeSpec:
+    """A shape as written in the file, not yet meshed.
+
+    Attributes:
+        kind: Which shape.
+        size: sphere (radius,); box full lengths (x, y, z); cylinder and capsule (radius, length), the capsule's
+            length without its caps; ellipsoid semi-axes (a, b, c); half_space and mesh ().
+        path: Absolute path of the mesh file, for ``mesh``.
+        scale: Mesh scale a axis.
+        declare_convex: Take the mesh's convex hull.
+    """
+
+    kind: ShapeKind
+    size: tuple[float, ...] = ()
+    path: Path | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    declare_convex: bool = False
+
+
+@dataclass(frozen=True)
+class ProximitySpec:
+    """Contact properties of one collision geometry; ``None`` means "not given", so the scene's default applies.
+
+    Attributes:
+        compliance: Rigid (surface only) or compliant (pressure field).
+        modulus: Hydroelastic modulus, Pa.
+        resolution_hint: Wanted edge length of the mesh, m.
+        margin: Hydroelastic margin, m.
+        dissipation: Hunt-Crossley dissipation, s/m.
+        relaxation_time: Linear damping's relaxation time, s.
+        mu_static: Coefficient of static friction; read so that files load, the solver uses ``mu_dynamic``.
+        mu_dynamic: Coefficient of friction.
+        point_stiffness: Stiffness of point contact, N/m.
+        slab_thickness: Depth at which a compliant half space reaches its modulus, m.
+    """
+
+    compliance: Compliance | None = None
+    modulus: float | None = None
+    resolution_hint: float | None = None
+    margin: float | None = None
+    dissipation: float | None = None
+    relaxation_time: float | None = None
+    mu_static: float | None = None
+    mu_dynamic: float | None = None
+    point_stiffness: float | None = None
+    slab_thickness: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionSpec:
+    """One collision geometry of a link; ``X_LG`` places the shape's frame G in the link frame L."""
+
+    name: str
+    shape: ShapeSpec
+    X_LG: Array
+    proximity: ProximitySpec = field(default_factory=ProximitySpec)
+
+
+@dataclass(frozen=True, eq=False)
+class VisualSpec:
+    """One visual geometry of a link; ``rgba`` in [0, 1] or None when the file gives none."""
+
+    name: str
+    shape: ShapeSpec
+    X_LG: Array
+    rgba: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class InertialSpec:
+    """Mass (kg), centre of mass ``p_LCo`` (m, link frame), inertia about it in link axes ``I_LCo`` (3, 3) (kg m^2)."""
+
+    mass: float
+    p_LCo: Array
+    I_LCo: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSpec:
+    """A rigid body and what hangs on it. ``inertial`` is None for massless frames."""
+
+    name: str
+    inertial: InertialSpec | None
+    collisions: tuple[CollisionSpec, ...] = ()
+    visuals: tuple[VisualSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class LimitSpec:
+    """Joint limits, rad or m; infinite where the joint has none. ``stiffness`` None means as stiff as the step allows."""
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+    stiffness: float | None = None
+
+
+@dataclass(frozen=True)
+class MimicSpec:
+    """This joint's coordinate is ``multiplier`` times that of ``joint`` plus ``offset``."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpec:
+    """A joint; ``X_PJ`` places its frame (that of the child at zero) in the parent link's frame.
+
+    Attributes:
+        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a planar joint's plane.
+        damping: Viscous, N m s/rad or N s/m.
+        friction: Coulomb, N m or N.
+        rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    X_PJ: Array
+    axis: Array
+    limits: LimitSpec = field(default_factory=LimitSpec)
+    damping: float = 0.0
+    friction: float = 0.0
+    rotor_inertia: float = 0.0
+    mimic: MimicSpec | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RobotSpec:
+    """One URDF: a tree of links. ``links[0]`` is the root; joints stand in an order in which parents come first."""
+
+    name: str
+    links: tuple[LinkSpec, ...]
+    joints: tuple[JointSpec, ...]
+    source: str
+
+    @property
+    def root(self) -> str:
+        """Name of the link that is nobody's child."""
+        return self.links[0].name

@@ -1,0 +1,31 @@
+"""The one error type that bad input raises."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Something handed to the simulator is wrong, and the caller can mend it.
+
+    Every loader, parameter check and command check raises this and nothing else for bad input, so a caller
+    (command line, node, script) can print one line instead of a traceback.
+
+    Args:
+        source: File, topic or function the input came from.
+        element: The part of it that is wrong (``link 'wrist'``, ``line 12``, ``command[3]``).
+        problem: What is wrong, as a short clause.
+        mend: What to do about it, as an imperative clause.
+    """
+
+    def __init__(self, source: object, element: str, problem: str, mend: str) -> None:
+        self.source = str(source)
+        self.element = element
+        self.problem = problem
+        self.mend = mend
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = f"{self.source}: {self.element}" if self.element else self.source
+        return f"{where}: {self.problem}; {self.mend}"
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
+        return type(self), (self.source, self.element, self.problem, self.mend)
