@@ -1,0 +1,103 @@
+"""The multibody tree as arrays, in the form that kernels read it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+REVOLUTE = 0
+PRISMATIC = 1
+PLANAR = 2
+FLOATING = 3
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class KinematicTree(NamedTuple):
+    """Rigid bodies, each moved by one joint relative to its parent body: read-only arrays, parents first.
+
+    Body i is moved by joint i. P is the parent body's frame, J the joint's frame fixed in P, B the body's own
+    frame, which coincides with J at the joint's zero. ``nb`` bodies, ``nv`` velocities.
+
+    A mimic joint has no coordinate: it points to its master's with ``q_scale`` and ``q_offset`` (1 and 0 for every
+    other joint), and its row of the motion subspace is that of its own axis times ``q_scale``. What it adds to
+    limits and losses is already part of the master's entry of the per-velocity arrays, see ``build_tree``.
+
+    Attributes:
+        parent: (nb,) parent body, -1 for the world.
+        joint_type: (nb,) ``REVOLUTE`` (continuous joints too), ``PRISMATIC``, ``PLANAR`` or ``FLOATING``.
+        q_index: (nb,) first coordinate of the joint in q.
+        v_index: (nb,) first velocity of the joint in v.
+        num_v: (nb,) number of velocities of the joint.
+        q_scale: (nb,) a 1-DoF joint's coordinate is q_scale * q[q_index] + q_offset.
+        q_offset: (nb,) see ``q_scale``; rad or m.
+        axis: (nb, 3) unit axis in J of revolute and prismatic joints. Planar joints move in J's xy plane.
+        R_PJ: (nb, 3, 3) orientation of J in P.
+        p_PJ: (nb, 3) origin of J in P, m.
+        mass: (nb,) kg.
+        p_BCo: (nb, 3) centre of mass in B, m.
+        I_BCo: (nb, 3, 3) inertia about the centre of mass in the axes of B, kg m^2.
+        rotor_inertia: (nv,) reflected inertia of the drive, kg m^2 or kg.
+        damping: (nv,) viscous, N m s/rad or N s/m.
+        friction: (nv,) Coulomb, N m or N.
+        q_lower: (nv,) lower limit of the coordinate behind a 1-DoF velocity; -inf without one.
+        q_upper: (nv,) upper limit; inf without one.
+        limit_stiffness: (nv,) of the limits, N m/rad or N/m; inf, where the file gives none, stands for as stiff as
+            the step allows.
+        velocity_limit: (nv,) rad/s or m/s; inf without one.
+        effort_limit: (nv,) N m or N; inf without one.
+        q_of_v: (nv,) coordinate in q behind a 1-DoF velocity, -1 for planar and floating joints.
+        gravity: (3,) acceleration of gravity in the world, m/s^2.
+    """
+
+    parent: Ints
+    joint_type: Ints
+    q_index: Ints
+    v_index: Ints
+    num_v: Ints
+    q_scale: Floats
+    q_offset: Floats
+    axis: Floats
+    R_PJ: Floats
+    p_PJ: Floats
+    mass: Floats
+    p_BCo: Floats
+    I_BCo: Floats
+    rotor_inertia: Floats
+    damping: Floats
+    friction: Floats
+    q_lower: Floats
+    q_upper: Floats
+    limit_stiffness: Floats
+    velocity_limit: Floats
+    effort_limit: Floats
+    q_of_v: Ints
+    gravity: Floats
+
+
+class TreeScratch(NamedTuple):
+    """Work arrays of the dynamics kernels; contents between two calls mean nothing.
+
+    Attributes:
+        V_WB: (nb, 6) spatial velocities about the world's origin.
+        A_WB: (nb, 6) spatial accelerations.
+        F_WB: (nb, 6) wrenches.
+        inertia: (nb, 10) spatial inertias about the world's origin.
+        at_rest: (nv,) zeros, never written.
+    """
+
+    V_WB: Floats
+    A_WB: Floats
+    F_WB: Floats
+    inertia: Floats
+    at_rest: Floats
+
+
+def make_scratch(tree: KinematicTree) -> TreeScratch:
+    """Work arrays of the right size for ``tree``."""
+    num_bodies, num_velocities = len(tree.parent), len(tree.damping)
+    spatial = [np.zeros((num_bodies, 6)) for _ in range(3)]
+    return TreeScratch(*spatial, np.zeros((num_bodies, 10)), np.zeros(num_velocities))
