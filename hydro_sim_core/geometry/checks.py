@@ -1,0 +1,97 @@
+"""Checks of numbers that callers hand to this room; each raises ``InputError``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.errors import InputError
+
+#: Wanted edge length of a primitive's mesh when the caller gives none, m.
+DEFAULT_RESOLUTION = 0.02
+
+#: More elements than this in one geometry is taken for a slip of the decimal point in the resolution hint.
+MAX_ELEMENTS = 10**7
+
+
+def positive(source: str, element: str, value: Any, *, finite: bool = True) -> float:
+    """Return ``value`` as a float, or raise unless it is a number above zero (and below infinity)."""
+    number = _number(source, element, value)
+    if not number > 0.0 or (finite and not math.isfinite(number)):
+        raise InputError(source, element, f"is {number:g}", "give a positive finite number")
+    return number
+
+
+def non_negative(source: str, element: str, value: Any) -> float:
+    """Return ``value`` as a float, or raise unless it is a finite number of zero or more."""
+    number = _number(source, element, value)
+    if not 0.0 <= number < math.inf:
+        raise InputError(source, element, f"is {number:g}", "give a finite number of zero or more")
+    return number
+
+
+def lengths(source: str, values: tuple[Any, ...]) -> NDArray[np.float64]:
+    """Return three positive lengths (3,), given as three numbers or as one sequence of three."""
+    if len(values) == 1 and np.ndim(values[0]) == 1:
+        values = tuple(values[0])
+    if len(values) != 3:
+        raise InputError(source, "size", f"has {len(values)} entries", "give three lengths: x, y, z")
+    return np.array([positive(source, f"size[{i}]", value) for i, value in enumerate(values)])
+
+
+def element_budget(source: str, resolution: float, count: float) -> None:
+    """Raise when a mesh at ``resolution`` would have more than ``MAX_ELEMENTS`` elements."""
+    if not count <= MAX_ELEMENTS:
+        raise InputError(
+            source,
+            "resolution",
+            f"{resolution:g} m would make {count:.2g} elements, the limit is {MAX_ELEMENTS:.0e}",
+            "give a coarser resolution",
+        )
+
+
+def float_rows(source: str, element: str, values: ArrayLike, width: int) -> NDArray[np.float64]:
+    """Return ``values`` as a new C-contiguous, finite (N, width) float array."""
+    try:
+        rows = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InputError(source, element, "is not an array of numbers", f"give shape (N, {width})") from None
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise InputError(source, element, f"has shape {rows.shape}", f"give shape (N, {width})")
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if bad.size:
+        raise InputError(source, f"{element}[{bad[0]}]", f"is {rows[bad[0]].tolist()}", "give finite numbers")
+    return rows
+
+
+def index_rows(
+    source: str, element: str, values: ArrayLike, width: int, num_vertices: int
+) -> NDArray[np.int64]:
+    """Return ``values`` as a new C-contiguous (M, width) array of distinct vertex indices, M at least 1."""
+    raw = np.asarray(values)
+    if raw.ndim != 2 or raw.shape[1] != width or raw.shape[0] == 0:
+        raise InputError(source, element, f"has shape {raw.shape}", f"give shape (M, {width}) with M >= 1")
+    if not np.issubdtype(raw.dtype, np.integer):
+        raise InputError(source, element, f"has type {raw.dtype}", "give integer vertex indices")
+    rows = np.array(raw, dtype=np.int64, order="C")
+    bad = np.flatnonzero(((rows < 0) | (rows >= num_vertices)).any(axis=1))
+    if bad.size:
+        row = rows[bad[0]].tolist()
+        problem = f"is {row}, but there are {num_vertices} vertices"
+        raise InputError(source, f"{element}[{bad[0]}]", problem, f"use indices 0 to {num_vertices - 1}")
+    ordered = np.sort(rows, axis=1)
+    bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if bad.size:
+        row = rows[bad[0]].tolist()
+        raise InputError(source, f"{element}[{bad[0]}]", f"{row} repeats a vertex", "remove the element")
+    return rows
+
+
+def _number(source: str, element: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(source, element, f"{value!r} is not a number", "give a number") from None

@@ -1,0 +1,91 @@
+"""The data that every shape becomes: what the contact kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class GeometryKind(IntEnum):
+    """What a geometry's elements are and whether it carries a pressure field."""
+
+    COMPLIANT_MESH = 0
+    RIGID_MESH = 1
+    COMPLIANT_HALF_SPACE = 2
+    RIGID_HALF_SPACE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A rigid surface or a compliant volume, in its own frame G. All arrays are C-contiguous and read-only.
+
+    A half space is the solid z <= 0 with outward normal +z; it has no vertices, elements or tree.
+
+    Attributes:
+        kind: What the elements are.
+        vertices: (N, 3) positions in G, m.
+        elements: (M, 4) positively oriented tetrahedra, or (M, 3) triangles counter-clockwise seen from outside.
+        pressure: (N,) pressure at each vertex, Pa; zero for rigid geometries, negative in the margin.
+        fields: (M, 4) rows ``[gx, gy, gz, c]``: the pressure in element i is ``g . x + c``. One row for a compliant
+            half space, none for rigid geometries.
+        modulus: Hydroelastic modulus, Pa; infinite for rigid geometries.
+        margin: How far the mesh reaches beyond the zero level set of the pressure, m; 0 for rigid geometries.
+        tree_boxes: (K, 6) axis-aligned boxes in G, lower corner then upper corner, m. Node 0 is the root.
+        tree_links: (K, 2) children of each node (left, right); (-1, element) for a leaf.
+    """
+
+    kind: GeometryKind
+    vertices: FloatArray
+    elements: IntArray
+    pressure: FloatArray
+    fields: FloatArray
+    modulus: float
+    margin: float
+    tree_boxes: FloatArray
+    tree_links: IntArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, _read_only(value))
+
+    @property
+    def is_rigid(self) -> bool:
+        """Whether the geometry has no pressure field."""
+        return self.kind in (GeometryKind.RIGID_MESH, GeometryKind.RIGID_HALF_SPACE)
+
+    @property
+    def is_half_space(self) -> bool:
+        """Whether the geometry is the unbounded solid z <= 0."""
+        return self.kind in (GeometryKind.COMPLIANT_HALF_SPACE, GeometryKind.RIGID_HALF_SPACE)
+
+    def surface_triangles(self) -> IntArray:
+        """Vertex indices (T, 3) of the surface, counter-clockwise seen from outside; none for a half space."""
+        if self.kind == GeometryKind.COMPLIANT_MESH:
+            return boundary_triangles(self.elements)
+        return self.elements[:, :3]
+
+    def volume(self) -> float:
+        """Volume of the mesh including its margin, m^3; infinite for a half space."""
+        if self.is_half_space:
+            return np.inf
+        if self.kind == GeometryKind.COMPLIANT_MESH:
+            return float(tetrahedron_volumes(self.vertices, self.elements).sum())
+        return enclosed_volume(self.vertices, self.elements)
+
+
+def _read_only(array: NDArray) -> NDArray:
+    frozen = np.ascontiguousarray(array)
+    if frozen is array and array.flags.writeable:
+        frozen = array.copy()  # the caller keeps the right to write to its own array
+    frozen.flags.writeable = False
+    return frozen
