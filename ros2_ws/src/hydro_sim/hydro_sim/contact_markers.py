@@ -1,0 +1,131 @@
+"""Contact patches as markers: filled faces coloured by pressure, their edges, and the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim.marker_message import DELETE, LINE_LIST, TRIANGLE_LIST, Marker, encode_marker_array
+from hydro_sim.pressure_scale import PressureScale
+
+_EDGE_WIDTH = 3e-4  # m
+_EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
+_SMALLEST_CAPACITY = 64  # triangles or edges
+
+
+@dataclass(frozen=True, eq=False)
+class PatchSurface:
+    """What is drawn of one or several patches; points in the world, m.
+
+    Attributes:
+        triangles: (T, 3, 3) corners.
+        pressures: (T, 3) Pa at the corners.
+        edges: (E, 2, 3) ends of the faces' edges.
+    """
+
+    triangles: NDArray[np.float64]
+    pressures: NDArray[np.float64]
+    edges: NDArray[np.float64]
+
+
+def patch_surface(patch: Any) -> PatchSurface:
+    """Triangulate the faces of a ``ContactPatch`` that carry pressure.
+
+    The skirt of faces with negative pressure, which the margin adds, transmits no force and is left out.
+    """
+    kept = np.flatnonzero(np.asarray(patch.pressures) > 0.0)
+    if len(kept) == 0:
+        return PatchSurface(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 2, 3)))
+    polygons = [patch.polygons[i] for i in kept]
+    vertices = np.concatenate(polygons)
+    counts = np.array([len(polygon) for polygon in polygons])
+    first = np.cumsum(counts) - counts
+
+    face = np.repeat(kept, counts)
+    along = np.einsum("ij,ij->i", patch.gradients[face], vertices - patch.centroids[face])
+    vertex_pressures = patch.pressures[face] + along
+
+    corners = _fan_indices(first, counts)
+    ends = np.stack([np.arange(len(vertices)), _successors(first, counts)], axis=1)
+    return PatchSurface(vertices[corners], vertex_pressures[corners], vertices[ends])
+
+
+def _fan_indices(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Vertex indices (T, 3) of the fans that split convex polygons from their first vertex."""
+    triangle_counts = counts - 2
+    apex = np.repeat(first, triangle_counts)
+    fan_start = np.repeat(np.cumsum(triangle_counts) - triangle_counts, triangle_counts)
+    second = apex + 1 + np.arange(len(apex)) - fan_start
+    return np.stack([apex, second, second + 1], axis=1)
+
+
+def _successors(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Index of the vertex that follows each vertex around its polygon."""
+    successor = np.arange(1, int(counts.sum()) + 1)
+    successor[first + counts - 1] = first
+    return successor
+
+
+class ContactMarkers:
+    """Turns the contacts of one instant into a serialised MarkerArray.
+
+    RViz updates a marker in place only while its point count stays the same. Each pair of bodies therefore has a
+    capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When a contact
+    ends, its markers are deleted once.
+
+    Args:
+        scale: Colour scale.
+        frame_id: Frame in which patches are given.
+        legend_position: Where the legend stands in that frame, m.
+    """
+
+    def __init__(
+        self, scale: PressureScale, frame_id: str, legend_position: tuple[float, float, float]
+    ) -> None:
+        self._scale = scale
+        self._frame_id = frame_id
+        self._legend = scale.legend(legend_position)
+        self._capacity: dict[tuple[str, str], int] = {}
+        self._shown: set[str] = set()
+
+    def encode(self, contacts: Iterable[Any], stamp: tuple[int, int]) -> bytes:
+        """Serialise ``contacts`` (``ContactPatch``) at ``stamp`` (seconds, nanoseconds)."""
+        surfaces: dict[str, list[PatchSurface]] = {}
+        for patch in contacts:
+            surface = patch_surface(patch)
+            if len(surface.triangles):
+                surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(surface)
+
+        markers = [marker for pair, parts in surfaces.items() for marker in self._pair_markers(pair, parts)]
+        for pair in sorted(self._shown - surfaces.keys()):
+            markers.append(Marker(f"faces/{pair}", 0, TRIANGLE_LIST, DELETE))
+            markers.append(Marker(f"edges/{pair}", 0, LINE_LIST, DELETE))
+        self._shown = set(surfaces)
+        return encode_marker_array([*markers, *self._legend], self._frame_id, stamp)
+
+    def _pair_markers(self, pair: str, parts: list[PatchSurface]) -> list[Marker]:
+        triangles = np.concatenate([part.triangles for part in parts]).reshape(-1, 9)
+        pressures = np.concatenate([part.pressures for part in parts])
+        edges = np.concatenate([part.edges for part in parts]).reshape(-1, 6)
+
+        padding = self._grow(("faces", pair), len(triangles)) - len(triangles)
+        corners = np.concatenate([triangles, np.tile(triangles[0, :3], (padding, 3))]).reshape(-1, 3)
+        colours = self._scale.colours(np.pad(pressures, ((0, padding), (0, 0))).ravel())
+
+        padding = self._grow(("edges", pair), len(edges)) - len(edges)
+        ends = np.concatenate([edges, np.tile(edges[0, :3], (padding, 2))]).reshape(-1, 3)
+        return [
+            Marker(f"faces/{pair}", 0, TRIANGLE_LIST, points=corners, colours=colours),
+            Marker(f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=_EDGE_RGBA, points=ends),
+        ]
+
+    def _grow(self, key: tuple[str, str], needed: int) -> int:
+        capacity = self._capacity.get(key, _SMALLEST_CAPACITY)
+        while capacity < needed:
+            capacity *= 2
+        self._capacity[key] = capacity
+        return capacity

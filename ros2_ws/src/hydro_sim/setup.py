@@ -1,0 +1,17 @@
+from setuptools import find_packages, setup
+
+setup(
+    name="hydro_sim",
+    version="0.1.0",
+    description="ROS 2 node of hydro-sim: robots in pressure-field contact, stepped in real time.",
+    license="Apache-2.0",
+    maintainer="hydro-sim maintainers",
+    maintainer_email="hydro-sim@example.org",
+    packages=find_packages(),
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/hydro_sim"]),
+        ("share/hydro_sim", ["package.xml"]),
+    ],
+    zip_safe=True,
+    entry_points={"console_scripts": ["hydro_sim = hydro_sim.node:main"]},
+)
