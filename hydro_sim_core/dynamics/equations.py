@@ -1,7 +1,7 @@
 """The equations of motion M(q) a + b(q, v) = tau, momentum and energy.
 
-Spatial vectors are about the world's origin, see ``kinematics``. A spatial inertia about that origin is stored as
-ten numbers: mass, first moment (3), inertia about the origin (xx, yy, zz, xy, xz, yz).
+Spatial vectors are about the world's origin, see ``kinematics``. A spatial inertia about that origin is
+stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy, zz, xy, xz, yz).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def gravity_forces(tree, R_WB, p_WB, S, g, scratch):
 
 @kernel
 def _accelerate(tree, i, p, S, a, V_WB, A_WB):
-    """Spatial acceleration of body i, in a frame that falls with gravity so that weight needs no other term."""
+    """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force."""
     parent, first, V, A = tree.parent[i], tree.v_index[i], V_WB[i], A_WB[i]
     if parent < 0:
         wx, wy, wz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

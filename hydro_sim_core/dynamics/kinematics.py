@@ -1,8 +1,9 @@
 """Where bodies are and how they move: poses, motion subspaces, velocities, Jacobians, integration.
 
-Every spatial vector is taken about the world's origin in world axes, angular part first: a twist is [w; v_O], with
-v_O the velocity of the body-fixed point that passes through the world's origin. Quantities of different bodies then
-add without any change of frame, and a column of the motion subspace is a column of every descendant's Jacobian.
+Every spatial vector is taken about the world's origin in world axes, angular part first: a twist is [w; v_O],
+with v_O the velocity of the body-fixed point that passes through the world's origin. Quantities of different
+bodies then add without any change of frame, and a column of the motion subspace is a column of every
+descendant's Jacobian.
 """
 
 from __future__ import annotations

@@ -22,9 +22,10 @@ class KinematicTree(NamedTuple):
     Body i is moved by joint i. P is the parent body's frame, J the joint's frame fixed in P, B the body's own
     frame, which coincides with J at the joint's zero. ``nb`` bodies, ``nv`` velocities.
 
-    A mimic joint has no coordinate: it points to its master's with ``q_scale`` and ``q_offset`` (1 and 0 for every
-    other joint), and its row of the motion subspace is that of its own axis times ``q_scale``. What it adds to
-    limits and losses is already part of the master's entry of the per-velocity arrays, see ``build_tree``.
+    A mimic joint has no coordinate: it points to its master's with ``q_scale`` and ``q_offset`` (1 and 0 for
+    every other joint), and its row of the motion subspace is that of its own axis times ``q_scale``. What it
+    adds to limits and losses is already part of the master's entry of the per-velocity arrays, see
+    ``build_tree``.
 
     Attributes:
         parent: (nb,) parent body, -1 for the world.
@@ -45,8 +46,8 @@ class KinematicTree(NamedTuple):
         friction: (nv,) Coulomb, N m or N.
         q_lower: (nv,) lower limit of the coordinate behind a 1-DoF velocity; -inf without one.
         q_upper: (nv,) upper limit; inf without one.
-        limit_stiffness: (nv,) of the limits, N m/rad or N/m; inf, where the file gives none, stands for as stiff as
-            the step allows.
+        limit_stiffness: (nv,) of the limits, N m/rad or N/m; inf, where the file gives none, stands for as
+            stiff as the step allows.
         velocity_limit: (nv,) rad/s or m/s; inf without one.
         effort_limit: (nv,) N m or N; inf without one.
         q_of_v: (nv,) coordinate in q behind a 1-DoF velocity, -1 for planar and floating joints.

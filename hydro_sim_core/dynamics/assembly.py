@@ -1,0 +1,200 @@
+"""From robots placed in the world to one kinematic tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.dynamics.bodies import WORLD, BodyBuilder, PlacedRobot
+from hydro_sim_core.dynamics.evaluate import TreeEvaluator
+from hydro_sim_core.dynamics.tree import PRISMATIC, Floats, Ints, KinematicTree
+from hydro_sim_core.errors import InputError
+
+#: A pivot of the mass matrix this small a part of its diagonal entry, or of the terms that entry is the sum
+#: of, is rounding.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class ScalarJoint:
+    """A 1-DoF joint: its coordinate is ``scale * q[q_index] + offset``, its rate ``scale * v[v_index]``."""
+
+    name: str
+    q_index: int
+    v_index: int
+    scale: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """The kinematic tree of a scene and the names behind its indices.
+
+    Attributes:
+        tree: The tree; ``nb`` bodies.
+        link_names: (nl) every link; the world is not among them.
+        link_body: (nl,) body that carries the link, -1 for links welded to the world.
+        X_BL: (nl, 4, 4) pose of the link in its body, or in the world.
+        joint_names: (nb) the joint that moves each body.
+        velocity_names: (nv) the joint behind each velocity, ``joint`` or ``joint/i``.
+        scalar_joints: Every 1-DoF joint, mimic joints included, in the order of the bodies.
+        link_tree: (parent link, child link) of every link; the parent of a root may be ``world``.
+        q0: (nq,) coordinates at the start: floating bases where they were placed, other joints at zero or at
+            the limit nearest to it.
+    """
+
+    tree: KinematicTree
+    link_names: tuple[str, ...]
+    link_body: Ints
+    X_BL: Floats
+    joint_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    scalar_joints: tuple[ScalarJoint, ...]
+    link_tree: tuple[tuple[str, str], ...]
+    q0: Floats
+
+
+def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
+    """Join robots into one kinematic tree.
+
+    Links behind fixed joints are lumped into the body that carries them. A mimic joint adds to the velocity
+    of its master what leaves power unchanged: with s its rate per rate of the master, s^2 times its damping,
+    rotor inertia and limit stiffness, |s| times its friction, |s| times its effort limit where it has one
+    (each joint's own drive bears its share), and the tighter of the position and velocity limits, taken to
+    the master's coordinate. Planar and floating joints have no limits.
+
+    Args:
+        placed: The robots, in the order in which their joints appear in q and v.
+        gravity: (3,) acceleration of gravity in the world, m/s^2.
+
+    Raises:
+        InputError: Names that occur twice or are unknown, mimic joints without a usable master, limits that
+            exclude each other, moving links without inertia.
+    """
+    _check_names(placed)
+    builder = BodyBuilder()
+    for item in placed:
+        builder.add_robot(item)
+    assembly = _assemble(builder, gravity)
+    _check_inertia(assembly, [body.source for body in builder.bodies])
+    return assembly
+
+
+def _check_names(placed: Sequence[PlacedRobot]) -> None:
+    links: set[str] = set()
+    joints: set[str] = set()
+    for item in placed:
+        base = [item.base_joint_name] if item.floating else []
+        link_names = [link.name for link in item.robot.links if link.name != WORLD]
+        joint_names = base + [joint.name for joint in item.robot.joints]
+        for kind, seen, names in (("link", links, link_names), ("joint", joints, joint_names)):
+            for name in names:
+                if name in seen:
+                    problem = "the name occurs twice in the scene"
+                    raise InputError(item.robot.source, f"{kind} '{name}'", problem, "rename one of the two")
+                seen.add(name)
+
+
+def _assemble(builder: BodyBuilder, gravity: ArrayLike) -> Assembly:
+    tree = _write_tree(builder, gravity)
+    q0 = np.array(builder.q0)
+    scalar = tree.q_of_v >= 0
+    q0[tree.q_of_v[scalar]] = np.clip(0.0, tree.q_lower[scalar], tree.q_upper[scalar])
+    return Assembly(
+        tree=tree,
+        link_names=tuple(builder.frames),
+        link_body=_frozen([frame.body for frame in builder.frames.values()], np.int64),
+        X_BL=_frozen([frame.X_BL for frame in builder.frames.values()], shape=(-1, 4, 4)),
+        joint_names=tuple(body.joint.name for body in builder.bodies),
+        velocity_names=tuple(entry.name for entry in builder.velocities),
+        scalar_joints=tuple(
+            ScalarJoint(body.joint.name, body.q_index, body.v_index, body.q_scale, body.q_offset)
+            for body in builder.bodies
+            if body.joint_type <= PRISMATIC
+        ),
+        link_tree=tuple(builder.link_tree),
+        q0=_frozen(q0),
+    )
+
+
+def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
+    bodies, velocities = builder.bodies, builder.velocities
+    integers = {
+        name: _frozen([getattr(body, name) for body in bodies], np.int64)
+        for name in ("parent", "joint_type", "q_index", "v_index", "num_v")
+    }
+    masses = {
+        name: _frozen([getattr(body, name) for body in bodies], shape=shape)
+        for name, shape in {
+            "q_scale": (-1,),
+            "q_offset": (-1,),
+            "mass": (-1,),
+            "p_BCo": (-1, 3),
+            "I_BCo": (-1, 3, 3),
+        }.items()
+    }
+    per_velocity = {
+        name: _frozen([getattr(entry, name) for entry in velocities])
+        for name in (
+            "rotor_inertia",
+            "damping",
+            "friction",
+            "q_lower",
+            "q_upper",
+            "limit_stiffness",
+            "velocity_limit",
+            "effort_limit",
+        )
+    }
+    return KinematicTree(
+        **integers,
+        **masses,
+        **per_velocity,
+        axis=_frozen([body.joint.axis for body in bodies], shape=(-1, 3)),
+        R_PJ=_frozen([body.X_PJ[:3, :3] for body in bodies], shape=(-1, 3, 3)),
+        p_PJ=_frozen([body.X_PJ[:3, 3] for body in bodies], shape=(-1, 3)),
+        q_of_v=_frozen([entry.q_of_v for entry in velocities], np.int64),
+        gravity=_frozen(gravity, shape=(3,)),
+    )
+
+
+def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
+    array = np.array(values, dtype=dtype, order="C").reshape(shape)
+    array.setflags(write=False)
+    return array
+
+
+def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
+    """Reject trees in which some velocity moves no inertia: their mass matrix cannot be inverted."""
+    tree = assembly.tree
+    evaluator = TreeEvaluator(tree)
+    # Symmetry may feign a singularity in one posture, so a generic one is asked first; but the run starts at
+    # q0.
+    generic = assembly.q0 + np.sqrt(np.arange(2.0, 2.0 + len(assembly.q0)))
+    for q in (generic, assembly.q0):
+        evaluator.update(q)
+        terms = tree.mass @ (1.0 + (evaluator.p_WB**2).sum(axis=1))
+        k = _velocity_without_inertia(evaluator.mass_matrix(), _ROUNDING * terms)
+        if k >= 0:
+            body = int(np.flatnonzero((tree.v_index <= k) & (k < tree.v_index + tree.num_v))[0])
+            link = assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
+            raise InputError(
+                sources[body],
+                f"link '{link}'",
+                f"joint '{assembly.joint_names[body]}' moves no inertia, so its acceleration has no bound",
+                "give this link or one that it carries an <inertial> with mass and inertia",
+            )
+
+
+def _velocity_without_inertia(M: Floats, floor: float) -> int:
+    """Last velocity that keeps no inertia once the ones behind it are free to follow, or -1."""
+    remaining = M.copy()
+    for k in range(len(M) - 1, -1, -1):
+        if remaining[k, k] <= max(_ROUNDING * M[k, k], floor):
+            return k
+        column = remaining[:k, k].copy()
+        remaining[:k, :k] -= np.outer(column, column) / remaining[k, k]
+    return -1

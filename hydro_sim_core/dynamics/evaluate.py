@@ -1,0 +1,93 @@
+"""The kernels of this room for callers outside compiled code, who do not want to hold buffers."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from hydro_sim_core.dynamics import equations, kinematics
+from hydro_sim_core.dynamics.tree import Floats, KinematicTree, make_scratch
+
+
+class TreeEvaluator:
+    """Evaluates a tree at one posture at a time; every method returns fresh arrays.
+
+    ``update`` comes first: what the other methods return belongs to the posture of the last call to it.
+    Velocities and accelerations are (nv,) arrays.
+    """
+
+    def __init__(self, tree: KinematicTree) -> None:
+        num_bodies = len(tree.parent)
+        self.tree = tree
+        self.R_WB = np.zeros((num_bodies, 3, 3))
+        self.p_WB = np.zeros((num_bodies, 3))
+        self.S = np.zeros((num_bodies, 6, 6))
+        self._scratch = make_scratch(tree)
+
+    @property
+    def _posture(self) -> tuple[KinematicTree, Floats, Floats, Floats]:
+        return self.tree, self.R_WB, self.p_WB, self.S
+
+    def update(self, q: Floats) -> Self:
+        """Place the bodies at coordinates q (nq,)."""
+        kinematics.forward_kinematics(self.tree, q, self.R_WB, self.p_WB, self.S)
+        return self
+
+    def body_pose(self, body: int) -> Floats:
+        """Pose X_WB (4, 4) of a body; the identity for -1, the world."""
+        X_WB = np.eye(4)
+        if body >= 0:
+            X_WB[:3, :3] = self.R_WB[body]
+            X_WB[:3, 3] = self.p_WB[body]
+        return X_WB
+
+    def body_velocities(self, v: Floats) -> Floats:
+        """Twists V_WB (nb, 6) of all bodies about the world's origin."""
+        V_WB = np.empty((len(self.tree.parent), 6))
+        kinematics.body_velocities(self.tree, v, self.S, V_WB)
+        return V_WB
+
+    def point_jacobian(self, body: int, p_WP: Floats) -> Floats:
+        """Jacobian J (6, nv) of the point of a body that is at p_WP: J v = [w_WB; v_WP]."""
+        J = np.zeros((6, len(self.tree.damping)))
+        kinematics.add_point_jacobian(self.tree, self.S, body, p_WP, 1.0, J)
+        return J
+
+    def mass_matrix(self) -> Floats:
+        """Mass matrix M (nv, nv)."""
+        M = np.empty((len(self.tree.damping), len(self.tree.damping)))
+        equations.mass_matrix(*self._posture, M, self._scratch)
+        return M
+
+    def bias_forces(self, v: Floats) -> Floats:
+        """Forces b (nv,) of M a + b = tau: Coriolis, centrifugal, gravity."""
+        b = np.empty(len(self.tree.damping))
+        equations.bias_forces(*self._posture, v, b, self._scratch)
+        return b
+
+    def gravity_forces(self) -> Floats:
+        """Forces (nv,) that hold the tree at rest."""
+        g = np.empty(len(self.tree.damping))
+        equations.gravity_forces(*self._posture, g, self._scratch)
+        return g
+
+    def inverse_dynamics(self, v: Floats, a: Floats) -> Floats:
+        """Forces tau (nv,) = M a + b."""
+        tau = np.empty(len(self.tree.damping))
+        equations.inverse_dynamics(*self._posture, v, a, tau, self._scratch)
+        return tau
+
+    def momentum(self, v: Floats) -> Floats:
+        """Momentum L (6,): angular about the world's origin, then linear."""
+        L = np.empty(6)
+        equations.momentum(*self._posture, v, L, self._scratch)
+        return L
+
+    def kinetic_energy(self, v: Floats) -> float:
+        """Kinetic energy, J."""
+        return float(equations.kinetic_energy(*self._posture, v, self._scratch))
+
+    def potential_energy(self) -> float:
+        """Potential energy in gravity, J."""
+        return float(equations.potential_energy(self.tree, self.R_WB, self.p_WB))
