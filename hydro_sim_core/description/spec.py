@@ -1,7 +1,7 @@
 """Plain data that every description file becomes: links, joints, shapes, scenes.
 
-No behaviour and no file access here: loaders fill these, the model builder reads them. Lengths in m, angles in rad,
-masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
+No behaviour and no file access here: loaders fill these, the model builder reads them. Lengths in m, angles
+in rad, masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class ShapeSpec:
 
     Attributes:
         kind: Which shape.
-        size: sphere (radius,); box full lengths (x, y, z); cylinder and capsule (radius, length), the capsule's
-            length without its caps; ellipsoid semi-axes (a, b, c); half_space and mesh ().
+        size: sphere (radius,); box full lengths (x, y, z); cylinder and capsule (radius, length), the
+            capsule's length without its caps; ellipsoid semi-axes (a, b, c); half_space and mesh ().
         path: Absolute path of the mesh file, for ``mesh``.
-        scale: Mesh scale a axis.
+        scale: Mesh scale an axis; a negative one mirrors.
         declare_convex: Take the mesh's convex hull.
     """
 
@@ -41,7 +41,7 @@ class ShapeSpec:
 
 @dataclass(frozen=True)
 class ProximitySpec:
-    """Contact properties of one collision geometry; ``None`` means "not given", so the scene's default applies.
+    """Contact properties of one collision geometry; ``None`` means that the scene's default applies.
 
     Attributes:
         compliance: Rigid (surface only) or compliant (pressure field).
@@ -90,7 +90,13 @@ class VisualSpec:
 
 @dataclass(frozen=True, eq=False)
 class InertialSpec:
-    """Mass (kg), centre of mass ``p_LCo`` (m, link frame), inertia about it in link axes ``I_LCo`` (3, 3) (kg m^2)."""
+    """How a link resists motion.
+
+    Attributes:
+        mass: kg.
+        p_LCo: Centre of mass in the link frame, (3,), m.
+        I_LCo: Inertia about the centre of mass, in link axes, (3, 3), kg m^2.
+    """
 
     mass: float
     p_LCo: Array
@@ -109,7 +115,15 @@ class LinkSpec:
 
 @dataclass(frozen=True)
 class LimitSpec:
-    """Joint limits, rad or m; infinite where the joint has none. ``stiffness`` None means as stiff as the step allows."""
+    """Joint limits, infinite where the joint has none.
+
+    Attributes:
+        lower: rad or m.
+        upper: rad or m.
+        velocity: Largest speed, rad/s or m/s.
+        effort: Largest torque or force, N m or N.
+        stiffness: Of the stops, N m/rad or N/m; None means as stiff as the time step allows.
+    """
 
     lower: float = -np.inf
     upper: float = np.inf
@@ -132,7 +146,8 @@ class JointSpec:
     """A joint; ``X_PJ`` places its frame (that of the child at zero) in the parent link's frame.
 
     Attributes:
-        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a planar joint's plane.
+        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a planar joint's
+            plane.
         damping: Viscous, N m s/rad or N s/m.
         friction: Coulomb, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
@@ -153,7 +168,7 @@ class JointSpec:
 
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
-    """One URDF: a tree of links. ``links[0]`` is the root; joints stand in an order in which parents come first."""
+    """One URDF: a tree of links. ``links[0]`` is the root; joints stand so that parents come first."""
 
     name: str
     links: tuple[LinkSpec, ...]

@@ -1,0 +1,146 @@
+"""``<joint>`` and ``<transmission>`` become joint data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from hydro_sim_core.description.shapes import read_origin
+from hydro_sim_core.description.spec import Array, JointSpec, JointType, LimitSpec, MimicSpec
+from hydro_sim_core.description.xml_source import XmlElement
+
+JOINT_TAGS = ("joint", "drake:joint")
+
+
+@dataclass(frozen=True)
+class NamedJoint:
+    """A joint and the element it came from, kept for later errors."""
+
+    joint: JointSpec
+    element: XmlElement
+
+
+def read_joints(robot: XmlElement) -> dict[str, NamedJoint]:
+    """Every joint of the file by name, in file order, with the reflected inertia of its drive.
+
+    Raises:
+        InputError: A joint is malformed, or two have one name.
+    """
+    rotor_inertias = _read_rotor_inertias(robot)
+    joints: dict[str, NamedJoint] = {}
+    for raw in robot.children(*JOINT_TAGS):
+        name = raw.required_text("name")
+        element = raw.named(f"joint '{name}'")
+        if name in joints:
+            raise element.error("a second joint of this name", "give every joint its own name")
+        joints[name] = NamedJoint(_read_joint(element, name, rotor_inertias.get(name, 0.0)), element)
+    return joints
+
+
+def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSpec:
+    joint_type = _read_type(element)
+    for tag in ("calibration", "safety_controller"):
+        for ignored in element.children(tag):
+            ignored.ignore()
+    dynamics = element.child("dynamics")
+    return JointSpec(
+        name=name,
+        type=joint_type,
+        parent=element.required_child("parent").required_text("link"),
+        child=element.required_child("child").required_text("link"),
+        X_PJ=read_origin(element),
+        axis=_read_axis(element, joint_type),
+        limits=_read_limits(element, joint_type),
+        damping=0.0 if dynamics is None else dynamics.non_negative("damping", default=0.0),
+        friction=0.0 if dynamics is None else dynamics.non_negative("friction", default=0.0),
+        rotor_inertia=rotor_inertia,
+        mimic=_read_mimic(element, joint_type),
+    )
+
+
+def _read_type(element: XmlElement) -> JointType:
+    written = element.required_text("type")
+    for known in get_args(JointType):
+        if written == known:
+            return known
+    raise element.error(f"unknown joint type '{written}'", f"use one of {', '.join(get_args(JointType))}")
+
+
+def _read_axis(element: XmlElement, joint_type: JointType) -> Array:
+    axis_element = element.child("axis")
+    axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
+    if axis_element is None or joint_type in ("fixed", "floating"):
+        return np.array([1.0, 0.0, 0.0])
+    length = np.linalg.norm(axis)
+    if length == 0.0:
+        raise axis_element.error("the axis has no direction", "write an axis other than 0 0 0")
+    return np.asarray(axis / length)
+
+
+def _read_limits(element: XmlElement, joint_type: JointType) -> LimitSpec:
+    limit = element.child("limit")
+    needed = joint_type in ("revolute", "prismatic")
+    if limit is None:
+        if needed:
+            raise element.error(f"a {joint_type} joint without <limit>", "add <limit lower=… upper=…>")
+        return LimitSpec()
+    ends = [limit.text(name) is not None for name in ("lower", "upper")]
+    if needed and not any(ends):
+        raise limit.error(f"a {joint_type} joint without lower and upper limits", "add lower=… and upper=…")
+    lower, upper = -np.inf, np.inf
+    if needed:
+        # URDF: an end that is not written is 0.
+        lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
+        if lower > upper:
+            raise limit.error(f"lower limit {lower:g} is above upper limit {upper:g}", "swap or correct them")
+    elif any(ends):
+        # Written by many exporters for continuous joints, and without meaning there.
+        limit.number("lower", default=0.0), limit.number("upper", default=0.0)
+    return LimitSpec(
+        lower=lower,
+        upper=upper,
+        velocity=limit.non_negative("velocity", default=np.inf),
+        effort=limit.non_negative("effort", default=np.inf),
+        stiffness=None if limit.text("hydro:stiffness") is None else limit.positive("hydro:stiffness"),
+    )
+
+
+def _read_mimic(element: XmlElement, joint_type: JointType) -> MimicSpec | None:
+    mimic = element.child("mimic")
+    if mimic is None:
+        return None
+    if joint_type not in ("revolute", "continuous", "prismatic"):
+        raise mimic.error(f"a {joint_type} joint cannot mimic another", "remove <mimic>")
+    multiplier, offset = mimic.number("multiplier", default=1.0), mimic.number("offset", default=0.0)
+    if multiplier == 0.0:
+        raise mimic.error("multiplier 0 couples nothing", "make the joint fixed or write another multiplier")
+    return MimicSpec(mimic.required_text("joint"), multiplier, offset)
+
+
+def _read_rotor_inertias(robot: XmlElement) -> dict[str, float]:
+    """Inertia of each joint's drive as felt at the joint: rotor inertia times gear ratio squared."""
+    joint_names = {joint.text("name") for joint in robot.children(*JOINT_TAGS)}
+    reflected: dict[str, float] = {}
+    for transmission in robot.children("transmission"):
+        for joint_name, inertia in _reflected_inertias(transmission):
+            if joint_name not in joint_names:
+                raise transmission.error(
+                    f"rotor inertia for the unknown joint '{joint_name}'", "correct its name"
+                )
+            reflected[joint_name] = inertia
+        transmission.ignore()
+    return reflected
+
+
+def _reflected_inertias(transmission: XmlElement) -> Iterator[tuple[str, float]]:
+    for actuator in transmission.children("actuator"):
+        rotor = actuator.child("drake:rotor_inertia")
+        gear = actuator.child("drake:gear_ratio")
+        if rotor is None:
+            continue
+        ratio = 1.0 if gear is None else gear.number("value")
+        joint = transmission.required_child("joint").required_text("name")
+        yield joint, rotor.non_negative("value") * ratio**2

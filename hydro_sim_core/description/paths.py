@@ -1,0 +1,159 @@
+"""Where the files that a description names are: ``package://``, ``file://`` and relative paths.
+
+A description may name only files of a package: its own, one given in ``package_dirs``, or one that the ROS
+environment knows. Containment is judged on the path as written, links unresolved, because a ``colcon build
+--symlink-install`` workspace is made of links that leave the package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lxml import etree
+
+from hydro_sim_core.errors import InputError
+
+#: Extensions of the mesh files that the geometry room reads: surfaces, and tetrahedral volumes.
+MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
+
+
+class PackageResolver:
+    """Turns a URI of one description file into an absolute path.
+
+    Args:
+        description: The URDF, xacro or scene file in which the URIs stand.
+        package_dirs: Packages, or folders that hold packages; searched before the ROS environment.
+
+    Raises:
+        InputError: A package folder does not exist.
+    """
+
+    def __init__(self, description: Path, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> None:
+        self.description = absolute(description)
+        self.package_dirs = tuple(absolute(Path(folder)) for folder in package_dirs)
+        for folder in self.package_dirs:
+            if not folder.is_dir():
+                raise InputError(
+                    self.description, f"package_dirs, {folder}", "no such folder", "correct package_dirs"
+                )
+
+    def resolve(self, uri: str, element: str) -> Path:
+        """Absolute path of the file behind ``uri``.
+
+        Args:
+            uri: ``package://name/path``, ``file:///path``, an absolute path or one relative to the
+            description. element: What to call the place of the URI in errors.
+
+        Raises:
+            InputError: Unknown scheme or package, a path outside the package, or no such file.
+        """
+        path = self._locate(uri, element)
+        if not path.is_file():
+            raise InputError(self.description, element, f"'{uri}' names no file ({path})", "correct the path")
+        return path
+
+    def resolve_mesh(self, uri: str, element: str) -> Path:
+        """Like :meth:`resolve`, for a mesh in one of the known formats."""
+        suffix = Path(urlsplit(uri).path).suffix
+        if suffix.lower() not in MESH_EXTENSIONS:
+            problem = (
+                f"'{uri}' is of unknown mesh format '{suffix}'"
+                if suffix
+                else f"'{uri}' has no file extension"
+            )
+            known = ", ".join(MESH_EXTENSIONS)
+            raise InputError(self.description, element, problem, f"convert the mesh to one of {known}")
+        return self.resolve(uri, element)
+
+    def find_package(self, name: str, element: str) -> Path:
+        """Folder of the package ``name``.
+
+        Raises:
+            InputError: No searched place holds it.
+        """
+        for candidate in self._package_candidates(name):
+            if candidate.is_dir():
+                return candidate
+        raise InputError(
+            self.description, element, f"no package '{name}'",
+            "pass the folder that holds it in package_dirs or source its ROS workspace",
+        )  # fmt: skip
+
+    def _locate(self, uri: str, element: str) -> Path:
+        scheme, separator, rest = uri.partition("://")
+        if not separator:
+            scheme, rest = "", uri
+        if scheme == "package":
+            name, _, inner = rest.partition("/")
+            package = self.find_package(name, element)
+            return self._contained(package / unquote(inner), [package], uri, element)
+        if scheme == "file":
+            return self._contained(Path(unquote(urlsplit(uri).path)), self._own_roots(), uri, element)
+        if scheme == "":
+            return self._contained(self.description.parent / rest, self._own_roots(), uri, element)
+        raise InputError(
+            self.description, element, f"'{uri}' has the unknown scheme '{scheme}://'",
+            "use package://, file:// or a relative path",
+        )  # fmt: skip
+
+    def _contained(self, path: Path, roots: Sequence[Path], uri: str, element: str) -> Path:
+        normal = absolute(path)
+        if not any(normal.is_relative_to(root) for root in roots):
+            raise InputError(
+                self.description, element, f"'{uri}' is a path outside the package ({roots[0]})",
+                "move the file into the package or name its package in package_dirs",
+            )  # fmt: skip
+        return normal
+
+    def _own_roots(self) -> list[Path]:
+        """Folders that paths without a package name may stay in; the description's own package comes first.
+
+        Without a ``package.xml`` above it, the package of ``robot/urdf/arm.urdf`` is ``robot``, the usual
+        layout with the meshes in ``robot/meshes``.
+        """
+        folder = self.description.parent
+        own = next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), folder.parent)
+        return [own, *self.package_dirs, *_environment_packages()]
+
+    def _package_candidates(self, name: str) -> Iterator[Path]:
+        if not name or name in (".", ".."):
+            return
+        for folder in (*self.package_dirs, *_path_list("ROS_PACKAGE_PATH")):
+            if _is_package(folder, name):
+                yield folder
+            yield folder / name
+        for prefix in _path_list("AMENT_PREFIX_PATH"):
+            yield prefix / "share" / name
+        for folder in self.description.parents:
+            if _is_package(folder, name):
+                yield folder
+
+
+def absolute(path: Path) -> Path:
+    """``path`` made absolute and free of ``..``, links unresolved."""
+    return Path(os.path.abspath(path.expanduser()))
+
+
+def _environment_packages() -> list[Path]:
+    return [
+        *_path_list("ROS_PACKAGE_PATH"),
+        *(prefix / "share" for prefix in _path_list("AMENT_PREFIX_PATH")),
+    ]
+
+
+def _path_list(variable: str) -> list[Path]:
+    return [absolute(Path(entry)) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+
+def _is_package(folder: Path, name: str) -> bool:
+    if folder.name == name:
+        return True
+    manifest = folder / "package.xml"
+    if not manifest.is_file():
+        return False
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+    root = etree.fromstring(manifest.read_bytes(), parser)
+    return root is not None and (root.findtext("name") or "").strip() == name

@@ -1,0 +1,161 @@
+"""Geometry and contact tags of a link become shape, proximity and material data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.spec import (
+    Array,
+    CollisionSpec,
+    Compliance,
+    ProximitySpec,
+    ShapeKind,
+    ShapeSpec,
+    VisualSpec,
+)
+from hydro_sim_core.description.xml_source import XmlElement
+
+Rgba = tuple[float, float, float, float]
+
+#: Tags of the shapes that lengths alone define, and the attributes that hold those lengths.
+_LENGTHS: dict[str, tuple[ShapeKind, tuple[str, ...]]] = {
+    "sphere": ("sphere", ("radius",)),
+    "cylinder": ("cylinder", ("radius", "length")),
+    "capsule": ("capsule", ("radius", "length")),
+    "drake:capsule": ("capsule", ("radius", "length")),
+    "drake:ellipsoid": ("ellipsoid", ("a", "b", "c")),
+}
+
+#: Tag, field of ProximitySpec, and whether 0 is allowed.
+_PROXIMITY_TAGS = (
+    ("drake:hydroelastic_modulus", "modulus", False),
+    ("drake:mesh_resolution_hint", "resolution_hint", False),
+    ("drake:hydroelastic_margin", "margin", True),
+    ("drake:hunt_crossley_dissipation", "dissipation", True),
+    ("drake:relaxation_time", "relaxation_time", True),
+    ("drake:mu_static", "mu_static", True),
+    ("drake:mu_dynamic", "mu_dynamic", True),
+    ("drake:point_contact_stiffness", "point_stiffness", False),
+    ("hydro:slab_thickness", "slab_thickness", False),
+)
+
+
+def read_origin(parent: XmlElement) -> Array:
+    """The (4, 4) pose in an ``<origin>`` child; identity without one."""
+    origin = parent.child("origin")
+    if origin is None:
+        return np.eye(4)
+    return pose(
+        origin.vector("xyz", 3, default=(0.0, 0.0, 0.0)), origin.vector("rpy", 3, default=(0.0, 0.0, 0.0))
+    )
+
+
+def read_collision(element: XmlElement, name: str, resolver: PackageResolver) -> CollisionSpec:
+    """One ``<collision>``; ``name`` is used where the file gives none."""
+    shape = _read_shape(element.required_child("geometry"), resolver)
+    properties = element.child("drake:proximity_properties")
+    proximity = ProximitySpec() if properties is None else _read_proximity(properties)
+    return CollisionSpec(element.text("name") or name, shape, read_origin(element), proximity)
+
+
+def read_visual(
+    element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Rgba | None]
+) -> VisualSpec:
+    """One ``<visual>``; ``materials`` are the named ones of the whole file."""
+    shape = _read_shape(element.required_child("geometry"), resolver)
+    material = element.child("material")
+    rgba = None if material is None else _read_rgba(material, materials)
+    return VisualSpec(element.text("name") or name, shape, read_origin(element), rgba)
+
+
+def read_materials(robot: XmlElement) -> dict[str, Rgba | None]:
+    """Colours of every named material, those at the top of the file and those defined inside a visual."""
+    materials: dict[str, Rgba | None] = {}
+    for material in robot.children("material"):
+        name = material.required_text("name")
+        if name in materials:
+            raise material.error(f"a second material '{name}'", "give it another name or remove it")
+        materials[name] = _read_color(material)
+    for link in robot.children("link"):
+        for visual in link.children("visual"):
+            inline = visual.child("material")
+            inline_name = None if inline is None else inline.text("name")
+            if inline is not None and inline_name and _is_defined(inline):
+                materials.setdefault(inline_name, _read_color(inline))
+    return materials
+
+
+def _read_shape(geometry: XmlElement, resolver: PackageResolver) -> ShapeSpec:
+    shape = geometry.required_child("box", "mesh", *_LENGTHS)
+    if shape.tag == "mesh":
+        return _read_mesh(shape, resolver)
+    if shape.tag == "box":
+        size = tuple(shape.vector("size", 3).tolist())
+        if min(size) <= 0.0:
+            raise shape.error(f"box size {size} is not above 0", "write three positive lengths")
+        return ShapeSpec("box", size)
+    kind, attributes = _LENGTHS[shape.tag]
+    return ShapeSpec(kind, tuple(shape.positive(attribute) for attribute in attributes))
+
+
+def _read_mesh(mesh: XmlElement, resolver: PackageResolver) -> ShapeSpec:
+    where = mesh.error("", "").element
+    path = resolver.resolve_mesh(mesh.required_text("filename"), where)
+    words = (mesh.text("scale") or "1").split()
+    scale = np.broadcast_to(mesh.vector("scale", len(words) if len(words) == 1 else 3, default=(1.0,)), 3)
+    if not np.all(scale):
+        raise mesh.error("the mesh is scaled to nothing", "write a scale other than 0 for every axis")
+    convex = mesh.child("drake:declare_convex") is not None
+    return ShapeSpec("mesh", (), path, (float(scale[0]), float(scale[1]), float(scale[2])), convex)
+
+
+def _read_proximity(properties: XmlElement) -> ProximitySpec:
+    rigid = properties.child("drake:rigid_hydroelastic")
+    compliant = properties.child("drake:compliant_hydroelastic")
+    if rigid is not None and compliant is not None:
+        raise properties.error("both rigid and compliant", "keep one of the two tags")
+    compliance: Compliance | None = "rigid" if rigid else "compliant" if compliant else None
+    numbers = {name: _read_value(properties, tag, zero) for tag, name, zero in _PROXIMITY_TAGS}
+    mu_static, mu_dynamic = numbers["mu_static"], numbers["mu_dynamic"]
+    if mu_static is not None and mu_dynamic is not None and mu_static < mu_dynamic:
+        raise properties.error(
+            f"static friction {mu_static:g} is below dynamic friction {mu_dynamic:g}",
+            "make drake:mu_static at least drake:mu_dynamic",
+        )
+    return ProximitySpec(compliance=compliance, **numbers)
+
+
+def _read_value(properties: XmlElement, tag: str, zero_allowed: bool) -> float | None:
+    element = properties.child(tag)
+    if element is None:
+        return None
+    return element.non_negative("value") if zero_allowed else element.positive("value")
+
+
+def _read_rgba(material: XmlElement, materials: dict[str, Rgba | None]) -> Rgba | None:
+    if _is_defined(material):
+        return _read_color(material)
+    name = material.required_text("name")
+    if name not in materials:
+        raise material.error(
+            f"material '{name}' is defined nowhere", "add a <color> to it or define it in <robot>"
+        )
+    return materials[name]
+
+
+def _is_defined(material: XmlElement) -> bool:
+    return any(True for _ in material.children("color", "texture"))
+
+
+def _read_color(material: XmlElement) -> Rgba | None:
+    for texture in material.children("texture"):
+        texture.ignore()
+    color = material.child("color")
+    if color is None:
+        return None
+    red, green, blue, alpha = color.vector("rgba", 4).tolist()
+    if not all(0.0 <= channel <= 1.0 for channel in (red, green, blue, alpha)):
+        raise color.error("rgba is outside 0 … 1", "write four numbers from 0 to 1")
+    return red, green, blue, alpha

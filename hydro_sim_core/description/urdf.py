@@ -1,0 +1,141 @@
+"""A URDF or xacro file becomes a :class:`~hydro_sim_core.description.spec.RobotSpec`.
+
+Standard URDF, the ``drake:`` contact tags, and two tags of our own: ``hydro:stiffness`` on ``<limit>``, the
+stiffness (N m/rad or N/m) with which a joint resists going past its limits, and ``<hydro:slab_thickness
+value=…/>`` (m) beside the ``drake:`` tags.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hydro_sim_core.description.inertia import read_inertial
+from hydro_sim_core.description.joints import read_joints
+from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
+from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
+from hydro_sim_core.description.topology import order_tree, resolve_mimics
+from hydro_sim_core.description.xacro_source import expand_xacro
+from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
+from hydro_sim_core.errors import InputError
+
+#: Blocks that say nothing about the mechanics: other programs' business.
+_IGNORED_BLOCKS = ("gazebo", "ros2_control", "sensor")
+
+
+def load_robot(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    xacro_args: Mapping[str, object] | None = None,
+    prefix: str = "",
+) -> RobotSpec:
+    """Read a robot description.
+
+    Mesh files are located here and read later, by the geometry room. Tags and attributes that mean nothing
+    to this loader are named in one logged warning.
+
+    Args:
+        path: A ``.urdf`` or ``.xacro`` file.
+        package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
+        xacro_args: Values for the file's ``<xacro:arg>`` declarations.
+        prefix: Put before every link and joint name.
+
+    Returns:
+        The robot, lengths in m, angles in rad, masses in kg.
+
+    Raises:
+        InputError: The file is missing or malformed, or describes something that cannot exist.
+    """
+    source = absolute(Path(path))
+    resolver = PackageResolver(source, package_dirs)
+    document = _read_document(source, resolver, xacro_args or {})
+    robot = document.root
+    if robot.tag != "robot":
+        raise robot.error(
+            f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
+        )
+    for block in robot.children(*_IGNORED_BLOCKS):
+        block.ignore()
+    name = robot.required_text("name")
+    robot.text("version")
+    materials = read_materials(robot)
+    links = _read_links(robot, resolver, materials)
+    named_joints = read_joints(robot)
+    if any(named.joint.parent == "world" for named in named_joints.values()):
+        # Files that weld themselves down this way seldom declare the link.
+        links.setdefault("world", LinkSpec("world", inertial=None))
+    ordered_links, ordered_joints = order_tree(robot, links, named_joints)
+    ordered_joints = resolve_mimics(ordered_joints, named_joints)
+    document.warn_about_unread()
+    spec = RobotSpec(name, ordered_links, ordered_joints, str(source))
+    return _with_prefix(spec, prefix) if prefix else spec
+
+
+def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
+    suffix = source.suffix.lower()
+    if suffix not in (".urdf", ".xacro"):
+        raise InputError(source, "", f"unknown file type '{suffix}'", "name a .urdf or .xacro file")
+    if suffix == ".xacro":
+        return expand_xacro(source, xacro_args, resolver)
+    if xacro_args:
+        raise InputError(
+            source, "xacro_args", "a plain URDF takes no arguments", "remove them or name a .xacro file"
+        )
+    return XmlDocument(read_bytes(source), source)
+
+
+def _read_links(
+    robot: XmlElement, resolver: PackageResolver, materials: dict[str, Rgba | None]
+) -> dict[str, LinkSpec]:
+    links: dict[str, LinkSpec] = {}
+    for raw in robot.children("link"):
+        name = raw.required_text("name")
+        element = raw.named(f"link '{name}'")
+        if name in links:
+            raise element.error("a second link of this name", "give every link its own name")
+        links[name] = _read_link(element, name, resolver, materials)
+    return links
+
+
+def _read_link(
+    element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Rgba | None]
+) -> LinkSpec:
+    inertial = element.child("inertial")
+    element.text("type")
+    collisions = tuple(
+        read_collision(collision, f"{name}_collision_{i}", resolver)
+        for i, collision in enumerate(element.children("collision"))
+    )
+    names = [collision.name for collision in collisions]
+    for collision_name in names:
+        if names.count(collision_name) > 1:
+            raise element.error(
+                f"two collisions are named '{collision_name}'", "give every collision of a link its own name"
+            )
+    return LinkSpec(
+        name=name,
+        inertial=None if inertial is None else read_inertial(inertial),
+        collisions=collisions,
+        visuals=tuple(
+            read_visual(visual, f"{name}_visual_{i}", resolver, materials)
+            for i, visual in enumerate(element.children("visual"))
+        ),
+    )
+
+
+def _with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
+    def prefixed(joint: JointSpec) -> JointSpec:
+        mimic = joint.mimic and replace(joint.mimic, joint=prefix + joint.mimic.joint)
+        return replace(
+            joint,
+            name=prefix + joint.name,
+            parent=prefix + joint.parent,
+            child=prefix + joint.child,
+            mimic=mimic,
+        )
+
+    links = tuple(replace(link, name=prefix + link.name) for link in robot.links)
+    return replace(robot, links=links, joints=tuple(prefixed(joint) for joint in robot.joints))

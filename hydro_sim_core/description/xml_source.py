@@ -1,0 +1,263 @@
+"""XML text becomes elements that know where they stand, read numbers safely and remember what was read.
+
+Descriptions come from the network and from strangers, so a document with a DOCTYPE is refused: URDF needs
+none, and entity expansion and external entities both start there. Whatever a loader never asks for is
+reported at the end by :meth:`XmlDocument.warn_about_unread`, so that no tag or attribute is dropped in
+silence.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from hydro_sim_core.description.spec import Array
+from hydro_sim_core.errors import InputError
+
+_LOG = logging.getLogger(__name__)
+#: Largest description file that is read, bytes; real ones are below 1 MB.
+_MAX_BYTES = 64 * 2**20
+
+
+class XmlDocument:
+    """One parsed XML document.
+
+    Args:
+        text: The document, encoded.
+        source: File to name in errors.
+        note: Added to every line number, for instance ``" after xacro"``.
+
+    Raises:
+        InputError: The text is not well-formed XML or has a DOCTYPE.
+    """
+
+    def __init__(self, text: bytes, source: Path, note: str = "") -> None:
+        self.source = source
+        self.note = note
+        self._read: set[tuple[etree._Element, str]] = set()
+        self.root = XmlElement(_parse(text, source), self)
+
+    def mark_read(self, element: etree._Element, attribute: str = "") -> None:
+        """Remember that a loader has looked at an element, or at one of its attributes."""
+        self._read.add((element, attribute))
+
+    def warn_about_unread(self) -> None:
+        """Log one warning that names each kind of element and attribute that nothing has read."""
+        unread: dict[str, str] = {}
+        for element in _unread_elements(self.root.lxml, self._read):
+            unread.setdefault(f"<{_tag(element)}>", self.line_of(element))
+        for element in self.root.lxml.iter(etree.Element):
+            if (element, "") not in self._read:
+                continue
+            for name in element.attrib:
+                if (element, _local_name(element, name)) not in self._read:
+                    label = f"{_local_name(element, name)}= on <{_tag(element)}>"
+                    unread.setdefault(label, self.line_of(element))
+        if unread:
+            listing = ", ".join(f"{label} ({line})" for label, line in unread.items())
+            _LOG.warning("%s: not understood and ignored: %s", self.source, listing)
+
+    def line_of(self, element: etree._Element) -> str:
+        """Line of an element, in words."""
+        return f"line {element.sourceline}{self.note}"
+
+
+class XmlElement:
+    """An element, with typed access to its attributes and children.
+
+    Args:
+        element: The lxml element.
+        document: The document it belongs to.
+        label: How errors call the nearest named element, for instance ``link 'wrist'``.
+    """
+
+    def __init__(self, element: etree._Element, document: XmlDocument, label: str = "") -> None:
+        self.lxml = element
+        self.document = document
+        self.label = label
+        document.mark_read(element)
+
+    @property
+    def tag(self) -> str:
+        """Tag with its prefix as written, for instance ``drake:capsule``."""
+        return _tag(self.lxml)
+
+    def named(self, label: str) -> XmlElement:
+        """The same element, called ``label`` in errors."""
+        return XmlElement(self.lxml, self.document, label)
+
+    def error(self, problem: str, mend: str) -> InputError:
+        """An error that names the file, this element and its line."""
+        inner = "" if self.label.split(" ")[0] == self.tag else f"<{self.tag}>, "
+        where = f"{self.label}, {inner}" if self.label else inner
+        return InputError(
+            self.document.source, f"{where}{self.document.line_of(self.lxml)}".strip(), problem, mend
+        )
+
+    def children(self, *tags: str) -> Iterator[XmlElement]:
+        """Children with one of these tags, in file order."""
+        for child in self.lxml.iterchildren(etree.Element):
+            if _tag(child) in tags:
+                yield XmlElement(child, self.document, self.label)
+
+    def child(self, *tags: str) -> XmlElement | None:
+        """The only child with one of these tags, or None; more than one is an error."""
+        found = list(self.children(*tags))
+        if len(found) > 1:
+            raise found[1].error(f"a second <{found[1].tag}>", "keep one of the two")
+        return found[0] if found else None
+
+    def required_child(self, *tags: str) -> XmlElement:
+        """Like :meth:`child`, but its absence is an error."""
+        found = self.child(*tags)
+        if found is None:
+            wanted = " or ".join(f"<{tag}>" for tag in tags)
+            raise self.error(f"<{self.tag}> has no {wanted}", f"add {wanted}")
+        return found
+
+    def ignore(self) -> None:
+        """Count this element and all below it as read: it is known to say nothing about the mechanics."""
+        for element in self.lxml.iter(etree.Element):
+            self.document.mark_read(element)
+            for name in element.attrib:
+                self.document.mark_read(element, _local_name(element, name))
+
+    def text(self, attribute: str) -> str | None:
+        """An attribute as written, or None when it is not there."""
+        for name, value in self.lxml.attrib.items():
+            if _local_name(self.lxml, name) == attribute:
+                self.document.mark_read(self.lxml, attribute)
+                return str(value)
+        return None
+
+    def required_text(self, attribute: str) -> str:
+        """An attribute that must be there and not be blank."""
+        value = self.text(attribute)
+        if value is None or not value.strip():
+            problem = "is missing" if value is None else "is empty"
+            raise self.error(f"attribute '{attribute}' of <{self.tag}> {problem}", f'write {attribute}="…"')
+        return value.strip()
+
+    def vector(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> Array:
+        """An attribute of ``count`` finite numbers, shape (count,); ``default`` None makes it required."""
+        if default is not None and self.text(attribute) is None:
+            return np.array(default, dtype=float)
+        text = self.required_text(attribute)
+        words = text.split()
+        if len(words) != count:
+            raise self.error(
+                f'{attribute}="{text}" has {len(words)} numbers, not {count}', f"write {count} numbers"
+            )
+        return np.array([self._finite(attribute, word) for word in words])
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """An attribute that is one finite number; ``default`` None makes it required."""
+        if default is not None and self.text(attribute) is None:
+            return default
+        return self._finite(attribute, self.required_text(attribute))
+
+    def positive(self, attribute: str) -> float:
+        """A required number above 0."""
+        value = self.number(attribute)
+        if value <= 0.0:
+            raise self.error(f"{attribute}={value:g} is not above 0", "write a positive number")
+        return value
+
+    def non_negative(self, attribute: str, default: float | None = None) -> float:
+        """A number of at least 0; ``default`` None makes it required."""
+        value = self.number(attribute, default)
+        if value < 0.0:
+            raise self.error(f"{attribute}={value:g} is negative", "write a number of at least 0")
+        return value
+
+    def _finite(self, attribute: str, word: str) -> float:
+        try:
+            # float() also takes digit-group underscores, which no other URDF reader does.
+            value = float(word) if "_" not in word else math.nan
+        except ValueError:
+            raise self.error(f"{attribute}: '{word}' is not a number", "write a decimal number") from None
+        if not math.isfinite(value):
+            raise self.error(
+                f"{attribute}: '{word}' is not a finite number",
+                "write a finite number or leave the attribute out",
+            )
+        return value
+
+
+def read_bytes(path: Path) -> bytes:
+    """The contents of a description file.
+
+    Raises:
+        InputError: The file is missing, not readable or implausibly large.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(
+                path, "", "the file is larger than 64 MB", "check that it is a robot description"
+            )
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(path, "", "no such file", "check the path") from None
+    except OSError as error:
+        raise InputError(path, "", f"cannot be read ({error.strerror})", "name a readable file") from None
+
+
+def _parse(text: bytes, source: Path) -> etree._Element:
+    # recover=True only to see past undeclared namespace prefixes, which files written for other simulators
+    # have ("drake:" without its xmlns); every other complaint is raised below.
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+    )
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InputError(source, "", f"malformed XML: {error}", "correct the XML syntax") from None
+    if root is not None and root.getroottree().docinfo.doctype:
+        raise InputError(
+            source,
+            "DOCTYPE",
+            "entity definitions are not allowed: they can expand without bound or read other files",
+            "remove the <!DOCTYPE …> declaration",
+        )
+    for entry in parser.error_log:
+        if entry.domain != etree.ErrorDomains.NAMESPACE:
+            raise InputError(
+                source, f"line {entry.line}", f"malformed XML: {entry.message}", "correct the XML syntax"
+            )
+    if root is None:
+        raise InputError(source, "", "malformed XML: no element in the file", "write a <robot> element")
+    return root
+
+
+def _unread_elements(
+    element: etree._Element, read: set[tuple[etree._Element, str]]
+) -> Iterator[etree._Element]:
+    """The topmost elements that nothing has looked at."""
+    if (element, "") not in read:
+        yield element
+        return
+    for child in element.iterchildren(etree.Element):
+        yield from _unread_elements(child, read)
+
+
+def _tag(element: etree._Element) -> str:
+    local = str(element.tag).rpartition("}")[2]
+    # A prefix without its xmlns stays inside the local name.
+    return f"{element.prefix}:{local}" if element.prefix and ":" not in local else local
+
+
+def _local_name(element: etree._Element, attribute: str) -> str:
+    """An attribute's name with its prefix as written instead of its namespace."""
+    namespace, _, local = attribute.rpartition("}")
+    prefix = next((p for p, uri in element.nsmap.items() if p and uri == namespace[1:]), "")
+    return f"{prefix}:{local}" if prefix else local
