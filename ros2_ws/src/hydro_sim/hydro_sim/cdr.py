@@ -1,7 +1,7 @@
-"""Writes the little-endian XCDR1 byte stream that DDS carries, for messages too large to build as Python objects.
+"""Writes the byte stream that DDS carries (little-endian XCDR1), for messages too large to build as objects.
 
-``Publisher.publish`` takes these bytes as they are and does not look inside, so whatever is written here is tested
-by decoding it with ``rclpy.serialization``.
+``Publisher.publish`` takes these bytes as they are and does not look inside, so whatever is written here is
+tested by decoding it with ``rclpy.serialization``.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim.marker_message import DELETE, LINE_LIST, TRIANGLE_LIST, Marker, encode_marker_array
 from hydro_sim.pressure_scale import PressureScale
+from hydro_sim_core.contact import ContactPatch, FaceArrays
 
 _EDGE_WIDTH = 3e-4  # m
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
@@ -32,26 +32,24 @@ class PatchSurface:
     edges: NDArray[np.float64]
 
 
-def patch_surface(patch: Any) -> PatchSurface:
-    """Triangulate the faces of a ``ContactPatch`` that carry pressure.
+def patch_surface(faces: FaceArrays) -> PatchSurface:
+    """Triangulate the faces of a patch that carry pressure.
 
     The skirt of faces with negative pressure, which the margin adds, transmits no force and is left out.
     """
-    kept = np.flatnonzero(np.asarray(patch.pressures) > 0.0)
-    if len(kept) == 0:
-        return PatchSurface(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 2, 3)))
-    polygons = [patch.polygons[i] for i in kept]
-    vertices = np.concatenate(polygons)
-    counts = np.array([len(polygon) for polygon in polygons])
+    kept = np.flatnonzero(faces.pressures > 0.0)
+    counts = faces.num_vertices[kept]
     first = np.cumsum(counts) - counts
+    used = np.arange(faces.vertices.shape[1]) < counts[:, None]
+    vertices = faces.vertices[kept][used]
 
     face = np.repeat(kept, counts)
-    along = np.einsum("ij,ij->i", patch.gradients[face], vertices - patch.centroids[face])
-    vertex_pressures = patch.pressures[face] + along
+    rise = np.einsum("ij,ij->i", faces.field_gradients[face], vertices - faces.centroids[face])
+    pressures = faces.pressures[face] + rise
 
     corners = _fan_indices(first, counts)
     ends = np.stack([np.arange(len(vertices)), _successors(first, counts)], axis=1)
-    return PatchSurface(vertices[corners], vertex_pressures[corners], vertices[ends])
+    return PatchSurface(vertices[corners], pressures[corners], vertices[ends])
 
 
 def _fan_indices(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -73,9 +71,9 @@ def _successors(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[
 class ContactMarkers:
     """Turns the contacts of one instant into a serialised MarkerArray.
 
-    RViz updates a marker in place only while its point count stays the same. Each pair of bodies therefore has a
-    capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When a contact
-    ends, its markers are deleted once.
+    RViz updates a marker in place only while its point count stays the same. Each pair of bodies therefore
+    has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
+    a contact ends, its markers are deleted once.
 
     Args:
         scale: Colour scale.
@@ -92,11 +90,11 @@ class ContactMarkers:
         self._capacity: dict[tuple[str, str], int] = {}
         self._shown: set[str] = set()
 
-    def encode(self, contacts: Iterable[Any], stamp: tuple[int, int]) -> bytes:
+    def encode(self, contacts: Iterable[ContactPatch], stamp: tuple[int, int]) -> bytes:
         """Serialise ``contacts`` (``ContactPatch``) at ``stamp`` (seconds, nanoseconds)."""
         surfaces: dict[str, list[PatchSurface]] = {}
         for patch in contacts:
-            surface = patch_surface(patch)
+            surface = patch_surface(patch.faces)
             if len(surface.triangles):
                 surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(surface)
 
@@ -120,7 +118,9 @@ class ContactMarkers:
         ends = np.concatenate([edges, np.tile(edges[0, :3], (padding, 2))]).reshape(-1, 3)
         return [
             Marker(f"faces/{pair}", 0, TRIANGLE_LIST, points=corners, colours=colours),
-            Marker(f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=_EDGE_RGBA, points=ends),
+            Marker(
+                f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=_EDGE_RGBA, points=ends
+            ),
         ]
 
     def _grow(self, key: tuple[str, str], needed: int) -> int:

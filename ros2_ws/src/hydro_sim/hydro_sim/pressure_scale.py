@@ -1,7 +1,7 @@
 """The one colour scale that contact pressure is shown on, and its legend.
 
-The scale is fixed and labelled, never stretched to what happens to be in view: the same colour is the same pressure
-in every patch, at every instant and in every screenshot.
+The scale is fixed and labelled, never stretched to what happens to be in view: the same colour is the same
+pressure in every patch, at every instant and in every screenshot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TEXT_HEIGHT = 0.012  # m
 
 
 class PressureScale:
-    """Maps pressure to colour, linearly from 0 to ``maximum`` (Pa); what lies outside takes the end's colour."""
+    """Maps pressure to colour, linearly from 0 to ``maximum`` (Pa); beyond it, the end's colour."""
 
     def __init__(self, maximum: float) -> None:
         self.maximum = maximum
@@ -40,7 +40,11 @@ class PressureScale:
         x, y, z = position
         markers = [
             Marker("legend", 0, TRIANGLE_LIST, position=position, points=_bar(), colours=self._bar_colours()),
-            _text(1, f"contact pressure, {self.maximum / 1e3:g} kPa full scale", (x + _BAR_LENGTH / 2, y, z + 0.03)),
+            _text(
+                1,
+                f"contact pressure, {self.maximum / 1e3:g} kPa full scale",
+                (x + _BAR_LENGTH / 2, y, z + 0.03),
+            ),
         ]
         for number, fraction in enumerate((0.0, 0.5, 1.0)):
             at = (x + fraction * _BAR_LENGTH, y, z - 0.012)
