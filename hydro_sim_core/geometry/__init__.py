@@ -1,12 +1,14 @@
 """Shapes become meshes with a pressure field and a bounding-volume tree.
 
-A compliant shape is a tetrahedral mesh whose pressure is zero on the surface and reaches the hydroelastic modulus deep
-inside; a rigid shape is the triangulated surface alone. Every constructor returns a ``Geometry``.
+A compliant shape is a tetrahedral mesh whose pressure is zero on the surface and reaches the hydroelastic
+modulus deep inside; a rigid shape is the triangulated surface alone. Every constructor returns a
+``Geometry``.
 """
 
 from __future__ import annotations
 
 from hydro_sim_core.geometry.boxes import box
+from hydro_sim_core.geometry.capsules import capsule
 from hydro_sim_core.geometry.cylinders import cylinder
 from hydro_sim_core.geometry.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.half_spaces import half_space
@@ -17,6 +19,7 @@ __all__ = [
     "Geometry",
     "GeometryKind",
     "box",
+    "capsule",
     "compliant_mesh",
     "cylinder",
     "ellipsoid",

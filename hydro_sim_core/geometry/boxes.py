@@ -1,8 +1,9 @@
 """Boxes: every face's pyramid over the walls between the box's edges and its medial axis.
 
-The medial axis of a box, as far as it matters to the largest depth, is a rectangle parallel to the two largest faces;
-it shrinks to a segment when two lengths are equal and shortest, and to the centre in a cube. The wall of an edge joins
-it to the part of the medial axis nearest to it. Walls divide the box into one region a face, whose depth is linear.
+The medial axis of a box, as far as it matters to the largest depth, is a rectangle parallel to the two
+largest faces; it shrinks to a segment when two lengths are equal and shortest, and to the centre in a cube.
+The wall of an edge joins it to the part of the medial axis nearest to it. Walls divide the box into one
+region a face, whose depth is linear.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _canonical_box(half: FloatArray, margin: float) -> tuple[FloatArray, IntArra
 def _walls(face: int, nearest: IntArray, middle: int | None) -> list[Triangle]:
     """Triangles that separate the region of a face (-x, -y, -z, x, y, z) from the others."""
     axis, sign = face % 3, 1 if face >= 3 else -1
-    on_face = np.flatnonzero(_CORNERS[:, axis] == sign)
+    on_face = np.flatnonzero(_CORNERS[:, axis] == sign).tolist()
     triangles: list[Triangle] = []
     for low in on_face:
         for high in on_face:

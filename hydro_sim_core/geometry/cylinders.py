@@ -9,6 +9,7 @@ import numpy as np
 from hydro_sim_core.geometry.checks import DEFAULT_RESOLUTION, element_budget, non_negative, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import MEDIAL_TOLERANCE, primitive
+from hydro_sim_core.geometry.rings import cones, ring, split_prisms
 
 
 def cylinder(
@@ -49,28 +50,6 @@ def cylinder(
     )
 
 
-def ring(radius: float, z: float, sides: int) -> FloatArray:
-    """Points (sides, 3) evenly around the z axis at height ``z``, the first on the x axis."""
-    angle = 2.0 * math.pi * np.arange(sides) / sides
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)])
-
-
-def split_prisms(upper: tuple[IntArray, ...], lower: tuple[IntArray, ...]) -> IntArray:
-    """Cut triangular prisms into three tetrahedra each, along the diagonals from lower 0 to upper 1 and 2 and from
-    lower 1 to upper 2.
-
-    Args:
-        upper: Vertex indices of one end: three arrays (M,).
-        lower: Vertex indices of the other end, in the same order.
-
-    Returns:
-        (3 M, 4) vertex indices.
-    """
-    u0, u1, u2, l0, l1, l2 = np.broadcast_arrays(*upper, *lower)
-    tetrahedra = np.stack([[l0, u0, u1, u2], [l0, l1, u1, u2], [l0, l1, l2, u2]])
-    return tetrahedra.transpose(2, 0, 1).reshape(-1, 4)
-
-
 def _surface_points(radius: float, half_length: float, sides: int) -> FloatArray:
     """Centre of the lower and of the upper end, ring of the lower and of the upper end."""
     ends = [[0.0, 0.0, -half_length], [0.0, 0.0, half_length]]
@@ -81,13 +60,10 @@ def _medial_mesh(radius: float, half_length: float, sides: int) -> tuple[FloatAr
     """Medial vertices, and the tetrahedra between them and the surface points, which come first."""
     here = np.arange(sides)
     after = np.roll(here, -1)
-    bottom, top = np.int64(0), np.int64(1)
+    bottom, top = np.array([0]), np.array([1])
     low, low_after = here + 2, after + 2
     high, high_after = low + sides, low_after + sides
-    first = np.int64(2 + 2 * sides)
-
-    def cones(apex: np.int64, *triangle: IntArray) -> IntArray:
-        return np.column_stack(np.broadcast_arrays(*triangle, apex))
+    first = np.array([2 + 2 * sides])
 
     excess = half_length - radius
     if abs(excess) <= MEDIAL_TOLERANCE * radius:

@@ -32,10 +32,11 @@ class Geometry:
     Attributes:
         kind: What the elements are.
         vertices: (N, 3) positions in G, m.
-        elements: (M, 4) positively oriented tetrahedra, or (M, 3) triangles counter-clockwise seen from outside.
+        elements: (M, 4) positively oriented tetrahedra, or (M, 3) triangles counter-clockwise seen from
+            outside.
         pressure: (N,) pressure at each vertex, Pa; zero for rigid geometries, negative in the margin.
-        fields: (M, 4) rows ``[gx, gy, gz, c]``: the pressure in element i is ``g . x + c``. One row for a compliant
-            half space, none for rigid geometries.
+        fields: (M, 4) rows ``[gx, gy, gz, c]``: the pressure in element i is ``g . x + c``. One row for a
+            compliant half space, none for rigid geometries.
         modulus: Hydroelastic modulus, Pa; infinite for rigid geometries.
         margin: How far the mesh reaches beyond the zero level set of the pressure, m; 0 for rigid geometries.
         tree_boxes: (K, 6) axis-aligned boxes in G, lower corner then upper corner, m. Node 0 is the root.
@@ -69,7 +70,7 @@ class Geometry:
         return self.kind in (GeometryKind.COMPLIANT_HALF_SPACE, GeometryKind.RIGID_HALF_SPACE)
 
     def surface_triangles(self) -> IntArray:
-        """Vertex indices (T, 3) of the surface, counter-clockwise seen from outside; none for a half space."""
+        """Vertex indices (T, 3) of the surface, counter-clockwise from outside; none for a half space."""
         if self.kind == GeometryKind.COMPLIANT_MESH:
             return boundary_triangles(self.elements)
         return self.elements[:, :3]

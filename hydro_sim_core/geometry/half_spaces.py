@@ -22,12 +22,14 @@ def half_space(
 
     Args:
         modulus: Hydroelastic modulus E, Pa; None makes it rigid.
-        slab_thickness: Depth at which the pressure of a compliant half space equals E, m; deeper it keeps growing.
+        slab_thickness: Depth at which the pressure of a compliant half space equals E, m; deeper it keeps
+            growing.
         margin: Height up to which a compliant half space looks for contact, m.
         resolution: Ignored: a half space has no mesh.
 
     Raises:
-        InputError: The modulus, slab thickness or resolution is not positive and finite, or the margin is negative.
+        InputError: The modulus, slab thickness or resolution is not positive and finite, or the margin is
+            negative.
     """
     if resolution is not None:
         positive("half_space", "resolution", resolution)

@@ -20,7 +20,8 @@ from hydro_sim_core.geometry.simplices import (
 )
 from hydro_sim_core.geometry.tree import build_tree
 
-#: An element flatter than this, relative to a cube or square on its longest edge, has no usable normal or gradient.
+#: An element flatter than this, relative to a cube or square on its longest edge, has no usable normal or
+#: gradient.
 FLATNESS = 1e-13
 
 #: A part of a primitive's medial axis shorter than this fraction of the body's depth is taken for a point.
@@ -47,8 +48,9 @@ def compliant_mesh(
         margin: How far the mesh reaches beyond the zero level set of the pressure, m.
 
     Raises:
-        InputError: An array has the wrong shape or type or is not finite, an index is out of range, a tetrahedron is
-            flat, three tetrahedra share a face or two lie on the same side of it, or no pressure is positive.
+        InputError: An array has the wrong shape or type or is not finite, an index is out of range, a
+            tetrahedron is flat, three tetrahedra share a face or two lie on the same side of it, or no
+            pressure is positive.
     """
     source = "compliant_mesh"
     vertices = float_rows(source, "vertices", vertices, 3)
@@ -81,13 +83,13 @@ def rigid_mesh(vertices: ArrayLike, triangles: ArrayLike, *, open_surface: bool 
     Args:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices.
-        open_surface: Accept a surface with an edge, such as a patch of terrain. Nothing then stops a body from
-            passing around the edge to the back of the surface, which makes no contact.
+        open_surface: Accept a surface with an edge, such as a patch of terrain. Nothing then stops a body
+            from passing around the edge to the back of the surface, which makes no contact.
 
     Raises:
-        InputError: An array has the wrong shape or type or is not finite, an index is out of range, a triangle is
-            degenerate, an edge is open or is shared by more than two triangles, neighbouring triangles are turned
-            opposite ways, or the surface is inside out.
+        InputError: An array has the wrong shape or type or is not finite, an index is out of range, a
+            triangle is degenerate, an edge is open or is shared by more than two triangles, neighbouring
+            triangles are turned opposite ways, or the surface is inside out.
     """
     source = "rigid_mesh"
     vertices = float_rows(source, "vertices", vertices, 3)
@@ -137,7 +139,7 @@ def primitive(
 
 
 def check_surface(source: str, vertices: FloatArray, triangles: IntArray, *, open_surface: bool) -> None:
-    """Raise unless the triangles bound a solid (or, if ``open_surface``, could be part of such a boundary)."""
+    """Raise unless the triangles bound a solid or, if ``open_surface``, could be part of its boundary."""
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     order, starts, counts = sorted_rows(edges)
     first = edges[order[starts]]

@@ -43,8 +43,8 @@ def sorted_rows(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Group equal rows, the order of entries within a row ignored.
 
     Returns:
-        ``order`` that lists equal rows one after the other, the first position in ``order`` of every group, and the
-        size of every group.
+        ``order`` that lists equal rows one after the other, the first position in ``order`` of every group,
+        and the size of every group.
     """
     keys = np.sort(rows, axis=1)
     order = np.lexsort(keys.T[::-1])
@@ -66,7 +66,7 @@ def boundary_triangles(tetrahedra: IntArray) -> IntArray:
 
 
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
-    """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear function ``g . x + c`` with these vertex values."""
+    """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear ``g . x + c`` with these vertex values."""
     a, b, c, d = (vertices[tetrahedra[:, i]] for i in range(4))
     value_a, value_b, value_c, value_d = (values[tetrahedra[:, i]] for i in range(4))
     ab, ac, ad = b - a, c - a, d - a

@@ -37,8 +37,8 @@ def sphere(
 
     Args:
         radius: R, m.
-        resolution: Wanted edge length, m; every edge is at most about this long, and the surface is an octahedron
-            split evenly.
+        resolution: Wanted edge length, m; every edge is at most about this long, and the surface is an
+            octahedron split evenly.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
         margin: How far a compliant mesh reaches beyond the sphere, m.
 
@@ -91,13 +91,13 @@ def _ellipsoid(
 
 
 def _split_level(edge: float) -> int:
-    """How often to split the octahedron in the unit sphere so that a great circle has edges of at most ``edge``."""
+    """Splits of the unit octahedron after which a great circle has edges of at most ``edge``."""
     edges_around = math.pi / math.asin(min(edge, 2.0) / 2.0)
     return max(0, math.ceil(math.log2(edges_around)) - 2)
 
 
 def _unit_sphere(level: int) -> tuple[FloatArray, IntArray]:
-    """Vertices on the unit sphere and outward triangles: an octahedron, every triangle split in four, repeatedly."""
+    """Vertices and outward triangles of an octahedron whose triangles are split in four, again and again."""
     vertices, triangles = _OCTAHEDRON, _OCTAHEDRON_TRIANGLES
     for _ in range(level):
         vertices, triangles = _split_in_four(vertices, triangles)

@@ -12,17 +12,18 @@ IntArray = NDArray[np.int64]
 def build_tree(vertices: FloatArray, elements: IntArray) -> tuple[FloatArray, IntArray]:
     """Build a balanced binary tree of boxes with one element a leaf.
 
-    A node splits at the median of its elements' centres along the axis in which they spread most. The shape of the
-    tree depends on counts alone, so nodes get their depth-first numbers up front (a left child follows its parent, the
-    right child follows the left subtree) and each depth is built by a few whole-array operations.
+    A node splits at the median of its elements' centres along the axis in which they spread most. The shape
+    of the tree depends on counts alone, so nodes get their depth-first numbers up front (a left child follows
+    its parent, the right child follows the left subtree) and each depth is built by a few whole-array
+    operations.
 
     Args:
         vertices: (N, 3) positions, m.
         elements: (M, 3) or (M, 4) vertex indices, M at least 1.
 
     Returns:
-        ``boxes`` (2 M - 1, 6), lower corner then upper corner, and ``links`` (2 M - 1, 2): the children of an inner
-        node, ``(-1, element)`` for a leaf. Node 0 is the root.
+        ``boxes`` (2 M - 1, 6), lower corner then upper corner, and ``links`` (2 M - 1, 2): the children of an
+        inner node, ``(-1, element)`` for a leaf. Node 0 is the root.
     """
     corners = vertices[elements]
     lower, upper = corners.min(axis=1), corners.max(axis=1)
