@@ -162,7 +162,7 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
 
 
 def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
-    array = np.array(values, dtype=dtype, order="C").reshape(shape)
+    array: np.ndarray = np.array(values, dtype=dtype, order="C").reshape(shape)
     array.setflags(write=False)
     return array
 

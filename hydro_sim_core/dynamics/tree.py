@@ -100,5 +100,10 @@ class TreeScratch(NamedTuple):
 def make_scratch(tree: KinematicTree) -> TreeScratch:
     """Work arrays of the right size for ``tree``."""
     num_bodies, num_velocities = len(tree.parent), len(tree.damping)
-    spatial = [np.zeros((num_bodies, 6)) for _ in range(3)]
-    return TreeScratch(*spatial, np.zeros((num_bodies, 10)), np.zeros(num_velocities))
+    return TreeScratch(
+        V_WB=np.zeros((num_bodies, 6)),
+        A_WB=np.zeros((num_bodies, 6)),
+        F_WB=np.zeros((num_bodies, 6)),
+        inertia=np.zeros((num_bodies, 10)),
+        at_rest=np.zeros(num_velocities),
+    )

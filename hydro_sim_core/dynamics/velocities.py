@@ -29,26 +29,19 @@ class VelocityEntry:
 
 def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[VelocityEntry]:
     """Entries of a joint that has coordinates of its own; only 1-DoF joints have limits."""
-    losses = {
-        "damping": joint.damping,
-        "friction": joint.friction,
-        "rotor_inertia": joint.rotor_inertia,
-    }
-    if num_v > 1:
-        return [VelocityEntry(f"{joint.name}/{k}", **losses) for k in range(num_v)]
-    limits = joint.limits
-    return [
-        VelocityEntry(
-            joint.name,
-            q_index,
-            limits.lower,
-            limits.upper,
-            np.inf if limits.stiffness is None else limits.stiffness,
-            limits.velocity,
-            limits.effort,
-            **losses,
-        )
+    names = [joint.name] if num_v == 1 else [f"{joint.name}/{k}" for k in range(num_v)]
+    entries = [
+        VelocityEntry(name, damping=joint.damping, friction=joint.friction, rotor_inertia=joint.rotor_inertia)
+        for name in names
     ]
+    if num_v == 1:
+        entry, limits = entries[0], joint.limits
+        entry.q_of_v = q_index
+        entry.q_lower, entry.q_upper = limits.lower, limits.upper
+        entry.velocity_limit, entry.effort_limit = limits.velocity, limits.effort
+        if limits.stiffness is not None:
+            entry.limit_stiffness = limits.stiffness
+    return entries
 
 
 def resolve_mimic(joint: JointSpec, joints: Mapping[str, JointSpec], source: str) -> tuple[str, float, float]:
@@ -71,9 +64,8 @@ def resolve_mimic(joint: JointSpec, joints: Mapping[str, JointSpec], source: str
         element = f"joint '{current.name}'"
         master = joints.get(current.mimic.joint)
         if master is None:
-            raise InputError(
-                source, element, f"mimics unknown joint '{current.mimic.joint}'", "correct the name"
-            )
+            problem = f"mimics '{current.mimic.joint}', which the robot lacks"
+            raise InputError(source, element, problem, "name one of its joints")
         for member in (current, master):
             if member.type not in ("revolute", "continuous", "prismatic"):
                 problem = f"mimicry involves the {member.type} joint '{member.name}'"
@@ -90,7 +82,7 @@ def resolve_mimic(joint: JointSpec, joints: Mapping[str, JointSpec], source: str
 
 
 def add_mimic(entry: VelocityEntry, joint: JointSpec, scale: float, offset: float, source: str) -> None:
-    """Let ``entry``, the master's, bear what a mimic joint with coordinate scale * q + offset has of its own."""
+    """Let the master's entry bear what a mimic joint with coordinate scale * q + offset has of its own."""
     limits = joint.limits
     ends = sorted(((limits.lower - offset) / scale, (limits.upper - offset) / scale))
     entry.q_lower = max(entry.q_lower, ends[0])
