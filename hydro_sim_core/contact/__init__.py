@@ -1,0 +1,14 @@
+"""Two geometries and their poses in, contact patches out."""
+
+from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
+from hydro_sim_core.contact.patch import ContactPatch, FaceArrays, compute_patch, fan_triangles, world_faces
+
+__all__ = [
+    "ContactPatch",
+    "FaceArrays",
+    "GeometrySet",
+    "compute_patch",
+    "fan_triangles",
+    "make_geometry_set",
+    "world_faces",
+]

@@ -1,0 +1,269 @@
+"""Contact patches: the faces between two geometries, as a user sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
+from hydro_sim_core.contact.pressure_field.energy import overlap_energy
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    GRADIENT,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    FaceBuffer,
+    make_face_buffer,
+)
+from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.contact.poses import as_pose, relative_pose
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import Geometry
+
+Array = NDArray[np.float64]
+Representation = Literal["polygon", "triangle"]
+
+
+@dataclass(frozen=True, eq=False)
+class FaceArrays:
+    """Faces of one patch in the world frame, one row a face.
+
+    Attributes:
+        centroids: (F, 3) m.
+        normals: (F, 3) unit normals from A into B.
+        areas: (F,) m^2.
+        pressures: (F,) pressure at the centroids, Pa; negative in the margin skirt.
+        gradients: (F, 2) slopes of the fields of A and B along the normal, Pa/m; infinite on a rigid side.
+        field_gradients: (F, 3) gradient of the field that gives the pressure on the face, Pa/m: at a point x of the
+            face the pressure is ``pressures + field_gradients . (x - centroids)``.
+        vertices: (F, MAX_VERTICES, 3) polygon vertices, m; only the first ``num_vertices`` of each row count.
+        num_vertices: (F,) vertices of each polygon.
+    """
+
+    centroids: Array
+    normals: Array
+    areas: Array
+    pressures: Array
+    gradients: Array
+    field_gradients: Array
+    vertices: Array
+    num_vertices: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPatch:
+    """All contact faces between geometries A and B and the wrench they transmit, in the world frame.
+
+    The wrench is the static one (pressure only) when the patch comes from ``compute_patch`` and the one the solver
+    applied over the last step (with damping and friction) when it comes from a ``World``.
+
+    Attributes:
+        faces: The faces.
+        p_WR: (3,) reference point of the moment, m.
+        force_on_b: (3,) N.
+        moment_on_b_at_reference: (3,) N m, about ``p_WR``.
+        name_a: Body of A; empty for bare geometries.
+        name_b: Body of B; empty for bare geometries.
+        geometry_a: Name of A's geometry.
+        geometry_b: Name of B's geometry.
+    """
+
+    faces: FaceArrays
+    p_WR: Array
+    force_on_b: Array
+    moment_on_b_at_reference: Array
+    name_a: str = ""
+    name_b: str = ""
+    geometry_a: str = ""
+    geometry_b: str = ""
+    _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
+
+    @property
+    def num_faces(self) -> int:
+        """Number of faces."""
+        return len(self.faces.areas)
+
+    @property
+    def centroids(self) -> Array:
+        """(F, 3) face centroids, m."""
+        return self.faces.centroids
+
+    @property
+    def normals(self) -> Array:
+        """(F, 3) unit normals from A into B."""
+        return self.faces.normals
+
+    @property
+    def areas(self) -> Array:
+        """(F,) face areas, m^2."""
+        return self.faces.areas
+
+    @property
+    def pressures(self) -> Array:
+        """(F,) pressures at the centroids, Pa; negative in the margin skirt."""
+        return self.faces.pressures
+
+    @property
+    def gradients(self) -> Array:
+        """(F, 2) slopes of the fields of A and B along the normal, Pa/m; infinite on a rigid side."""
+        return self.faces.gradients
+
+    @cached_property
+    def polygons(self) -> list[Array]:
+        """One (n, 3) array of vertices a face, m."""
+        return [v[:n] for v, n in zip(self.faces.vertices, self.faces.num_vertices, strict=True)]
+
+    @cached_property
+    def area(self) -> float:
+        """Area of the faces that carry pressure, m^2; the margin skirt does not count."""
+        return float(np.sum(self.faces.areas[self.faces.pressures >= 0.0]))
+
+    @cached_property
+    def peak_pressure(self) -> float:
+        """Largest pressure at a face centroid, Pa; 0 without faces."""
+        return float(np.max(self.faces.pressures, initial=0.0))
+
+    @cached_property
+    def centroid(self) -> Array:
+        """(3,) centre of pressure, m; the mean of the face centroids where nothing presses, NaN without faces."""
+        weight = self.faces.areas * np.maximum(self.faces.pressures, 0.0)
+        if not np.any(weight):
+            weight = self.faces.areas
+        return weight @ self.faces.centroids / np.sum(weight) if self.num_faces else np.full(3, np.nan)
+
+    def moment_on_b(self, point: ArrayLike) -> Array:
+        """Moment of the contact forces on B about ``point`` (3,) m, in N m."""
+        arm = self.p_WR - np.asarray(point, dtype=float)
+        return self.moment_on_b_at_reference + np.cross(arm, self.force_on_b)
+
+    @cached_property
+    def energy(self) -> float:
+        """Energy stored in both fields, J: the integral of the smaller pressure over the overlap.
+
+        Elandt 2019, section V: each body gives the part of its field beyond the contact surface. Only for patches
+        from ``compute_patch``.
+
+        Raises:
+            AttributeError: The patch does not know its geometries.
+        """
+        if self._overlap is None:
+            raise AttributeError("only a patch from compute_patch knows its energy")
+        return overlap_energy(*self._overlap)
+
+
+def world_faces(
+    faces: FaceBuffer, first: int, last: int, R_WB: Array, p_WB: Array, swapped: bool = False
+) -> FaceArrays:
+    """Copy faces ``first`` to ``last`` of a buffer into the world frame.
+
+    Args:
+        faces: Buffer with faces in the frame of the pair's geometry B.
+        first: First face.
+        last: One past the last face.
+        R_WB: (3, 3) rotation of geometry B.
+        p_WB: (3,) origin of geometry B, m.
+        swapped: The pair was queried in reverse order: turn the normals and swap the sides.
+    """
+    data = faces.data[:, first:last]
+    slopes = data[SLOPE_A : SLOPE_A + 2].T
+    normals = data[NORMAL : NORMAL + 3].T @ R_WB.T
+    return FaceArrays(
+        centroids=data[CENTROID : CENTROID + 3].T @ R_WB.T + p_WB,
+        normals=-normals if swapped else normals,
+        areas=data[AREA].copy(),
+        pressures=data[PRESSURE].copy(),
+        gradients=np.ascontiguousarray(slopes[:, ::-1] if swapped else slopes),
+        field_gradients=data[GRADIENT : GRADIENT + 3].T @ R_WB.T,
+        vertices=faces.polygons[first:last] @ R_WB.T + p_WB,
+        num_vertices=faces.num_vertices[first:last].copy(),
+    )
+
+
+def fan_triangles(faces: FaceArrays) -> FaceArrays:
+    """Split every polygon into triangles around its centroid (Elandt 2019, section X-C).
+
+    The triangles' pressures vary continuously when a polygon gains or loses a vertex, which an error-controlled
+    integrator needs.
+    """
+    owner = np.repeat(np.arange(len(faces.areas)), faces.num_vertices)
+    corner = np.arange(len(owner)) - np.repeat(
+        np.cumsum(faces.num_vertices) - faces.num_vertices, faces.num_vertices
+    )
+    center = faces.centroids[owner]
+    first = faces.vertices[owner, corner]
+    second = faces.vertices[owner, (corner + 1) % faces.num_vertices[owner]]
+    centroids = (center + first + second) / 3.0
+    vertices = np.zeros((len(owner), *faces.vertices.shape[1:]))
+    vertices[:, 0], vertices[:, 1], vertices[:, 2] = center, first, second
+    field_gradients = faces.field_gradients[owner]
+    return FaceArrays(
+        centroids=centroids,
+        normals=faces.normals[owner],
+        areas=0.5 * np.linalg.norm(np.cross(first - center, second - center), axis=1),
+        pressures=faces.pressures[owner] + np.sum(field_gradients * (centroids - center), axis=1),
+        gradients=faces.gradients[owner],
+        field_gradients=field_gradients,
+        vertices=vertices,
+        num_vertices=np.full(len(owner), 3),
+    )
+
+
+def compute_patch(
+    a: Geometry, X_WA: ArrayLike, b: Geometry, X_WB: ArrayLike, representation: Representation = "polygon"
+) -> ContactPatch:
+    """Contact patch of two geometries and its static wrench.
+
+    Args:
+        a: Geometry A.
+        X_WA: (4, 4) pose of A in the world.
+        b: Geometry B.
+        X_WB: (4, 4) pose of B in the world.
+        representation: ``"polygon"``: one face a pair of elements; ``"triangle"``: each polygon as a fan around its
+            centroid.
+
+    Returns:
+        The patch. The force of a face is ``A p_c n`` at its centroid (Masterjohn 2022, section III); faces with
+        negative centroid pressure add nothing.
+
+    Raises:
+        InputError: A pose is not a rigid transform, the representation is unknown, or both geometries are rigid or
+            both half spaces.
+    """
+    if representation not in ("polygon", "triangle"):
+        raise InputError("compute_patch", "representation", f"{representation!r} is unknown", "use polygon or triangle")
+    poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
+    canonical = canonical_order(a.kind, b.kind)
+    if canonical is None:
+        raise InputError(
+            "compute_patch",
+            f"{a.kind.name} and {b.kind.name}",
+            "this pair has no pressure-field contact",
+            "make one of the two a compliant mesh, or a rigid mesh against a compliant half space",
+        )
+    first, second = (0, 1) if canonical else (1, 0)
+    geometries = make_geometry_set((a, b))
+    R_BA, p_BA = relative_pose(poses[first], poses[second])
+    scratch = make_query_scratch(geometries)
+    buffer = make_face_buffer(256)
+    count = find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
+    if count > len(buffer.num_vertices):
+        buffer = make_face_buffer(count)
+        find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
+    R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
+    faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
+    if representation == "triangle":
+        faces = fan_triangles(faces)
+    forces = (faces.areas * np.maximum(faces.pressures, 0.0))[:, None] * faces.normals
+    return ContactPatch(
+        faces=faces,
+        p_WR=poses[1][:3, 3],
+        force_on_b=forces.sum(axis=0),
+        moment_on_b_at_reference=np.cross(faces.centroids - poses[1][:3, 3], forces).sum(axis=0),
+        _overlap=(geometries, first, second, R_BA, p_BA),
+    )

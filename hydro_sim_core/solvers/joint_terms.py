@@ -1,0 +1,65 @@
+"""End stops, drives and joint friction: convex costs of single velocities."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
+
+#: Speed below which Coulomb friction in a joint is regularised, rad/s or m/s.
+JOINT_STICTION_SPEED = 1e-4
+
+
+@kernel
+def limit_impulse(problem, row, v):
+    """Impulse of an end stop and its fall a unit of velocity: ``((target - s v) / R)_+`` along sign s."""
+    sign = problem.limits[row, LIMIT_SIGN]
+    inverse_r = problem.limits[row, LIMIT_INVERSE_R]
+    push = problem.limits[row, LIMIT_TARGET] - sign * v
+    if push <= 0.0:
+        return 0.0, 0.0
+    return sign * inverse_r * push, inverse_r
+
+
+@kernel
+def drive_impulse(problem, i, v, dt):
+    """Impulse of a saturating drive and its fall a unit of velocity.
+
+    The effort falls linearly with the velocity (implicit PD), more steeply beyond the speed limit, and saturates at
+    the effort limit: a drive brakes a joint that runs too fast, but only with the effort it has.
+    """
+    speed_limit = problem.speed_limit[i]
+    excess = v - min(max(v, -speed_limit), speed_limit)
+    effort = problem.drive_bias[i] - problem.drive_gain[i] * v - problem.speed_gain[i] * excess
+    limit = problem.drive_limit[i]
+    if effort >= limit:
+        return dt * limit, 0.0
+    if effort <= -limit:
+        return -dt * limit, 0.0
+    fall = problem.drive_gain[i]
+    if excess != 0.0:
+        fall += problem.speed_gain[i]
+    return dt * effort, dt * fall
+
+
+@kernel
+def friction_impulse(problem, i, v, dt):
+    """Impulse of regularised Coulomb friction and its fall a unit of velocity."""
+    effort = dt * problem.joint_friction[i]
+    if effort == 0.0:
+        return 0.0, 0.0
+    soft2 = v * v + JOINT_STICTION_SPEED * JOINT_STICTION_SPEED
+    soft = math.sqrt(soft2)
+    return -effort * v / soft, effort * JOINT_STICTION_SPEED * JOINT_STICTION_SPEED / (soft * soft2)
+
+
+@kernel
+def joint_impulse(problem, i, v, dt):
+    """Impulse of everything that acts on velocity ``i`` alone, and its fall a unit of velocity."""
+    nv = problem.v0.shape[0]
+    lower, lower_fall = limit_impulse(problem, i, v)
+    upper, upper_fall = limit_impulse(problem, i + nv, v)
+    drive, drive_fall = drive_impulse(problem, i, v, dt)
+    friction, friction_fall = friction_impulse(problem, i, v, dt)
+    return lower + upper + drive + friction, lower_fall + upper_fall + drive_fall + friction_fall

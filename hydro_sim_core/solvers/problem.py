@@ -1,0 +1,93 @@
+"""The convex problem of one step as a struct of preallocated arrays, shared by every solver."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+#: Faces are processed in blocks of this many so that each arithmetic instruction works on a full vector register;
+#: patches are padded with faces that carry nothing.
+LANES = 16
+
+#: Rows of a face block.
+X = 0  # centroid relative to the patch's reference point, m (3)
+N = 3  # unit normal from A into B (3)
+ELASTIC = 6  # elastic force at the beginning of the step: area times pressure, N; negative in the margin skirt
+STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): force lost a unit of v_n, N s/m
+FRICTION = 8  # mu times the lagged normal impulse, N s
+SLIP = 9  # speed at which friction is half regularised, m/s
+NUM_FACE_ROWS = 10
+
+#: Columns of ``ContactProblem.limits``: one row an end stop.
+LIMIT_SIGN, LIMIT_TARGET, LIMIT_INVERSE_R = range(3)
+
+
+class ContactProblem(NamedTuple):
+    """One step's problem. Impulses in N s (or N m s), velocities in m/s (or rad/s).
+
+    Attributes:
+        A: (nv, nv) mass matrix plus implicit damping.
+        momentum: (nv,) A v0 plus the impulse of all explicit forces.
+        v0: (nv,) velocity at the beginning of the step.
+        blocks: (blocks, NUM_FACE_ROWS, LANES) faces, in the axes of each patch's geometry B.
+        first_block: (patches + 1,) first block of each patch.
+        num_patches: (1,) patches in use.
+        dissipation: (patches,) Hunt-Crossley dissipation, s/m.
+        friction: (patches,) coefficient of friction.
+        delassus: (patches,) estimate of the inverse mass a patch feels, 1/kg.
+        jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first.
+        limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
+        drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
+        drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
+        drive_limit: (nv,) effort limit, N m.
+        speed_limit: (nv,) speed above which the drive brakes.
+        speed_gain: (nv,) braking effort a unit of excess speed, N m s.
+        joint_friction: (nv,) Coulomb friction, N m.
+    """
+
+    A: np.ndarray
+    momentum: np.ndarray
+    v0: np.ndarray
+    blocks: np.ndarray
+    first_block: np.ndarray
+    num_patches: np.ndarray
+    dissipation: np.ndarray
+    friction: np.ndarray
+    delassus: np.ndarray
+    jacobian: np.ndarray
+    limits: np.ndarray
+    drive_bias: np.ndarray
+    drive_gain: np.ndarray
+    drive_limit: np.ndarray
+    speed_limit: np.ndarray
+    speed_gain: np.ndarray
+    joint_friction: np.ndarray
+
+
+def num_blocks_needed(max_faces: int, max_patches: int) -> int:
+    """Blocks that hold ``max_faces`` faces however they are spread over ``max_patches`` patches."""
+    return max_faces // LANES + max_patches + 1
+
+
+def make_problem(nv: int, max_patches: int, max_faces: int) -> ContactProblem:
+    """Allocate a problem for ``nv`` velocities, ``max_patches`` patches and ``max_faces`` faces."""
+    return ContactProblem(
+        A=np.zeros((nv, nv)),
+        momentum=np.zeros(nv),
+        v0=np.zeros(nv),
+        blocks=np.zeros((num_blocks_needed(max_faces, max_patches), NUM_FACE_ROWS, LANES)),
+        first_block=np.zeros(max_patches + 1, dtype=np.int64),
+        num_patches=np.zeros(1, dtype=np.int64),
+        dissipation=np.zeros(max_patches),
+        friction=np.zeros(max_patches),
+        delassus=np.zeros(max_patches),
+        jacobian=np.zeros((max_patches, 6, nv)),
+        limits=np.zeros((2 * nv, 3)),
+        drive_bias=np.zeros(nv),
+        drive_gain=np.zeros(nv),
+        drive_limit=np.zeros(nv),
+        speed_limit=np.zeros(nv),
+        speed_gain=np.zeros(nv),
+        joint_friction=np.zeros(nv),
+    )
