@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from hydro_sim_core.geometry.boxes import box
 from hydro_sim_core.geometry.capsules import capsule
+from hydro_sim_core.geometry.convex import convex_mesh
 from hydro_sim_core.geometry.cylinders import cylinder
+from hydro_sim_core.geometry.files import load_surface
 from hydro_sim_core.geometry.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import compliant_mesh, rigid_mesh
+from hydro_sim_core.geometry.shapes import make_geometry
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
+from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 
 __all__ = [
     "Geometry",
@@ -21,9 +25,13 @@ __all__ = [
     "box",
     "capsule",
     "compliant_mesh",
+    "convex_mesh",
     "cylinder",
     "ellipsoid",
     "half_space",
+    "load_surface",
+    "make_geometry",
     "rigid_mesh",
     "sphere",
+    "tetrahedral_mesh",
 ]

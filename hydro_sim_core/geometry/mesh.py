@@ -61,7 +61,7 @@ def compliant_mesh(
         raise InputError(source, "pressure", f"is at most {largest:g} Pa", "give a positive pressure inside")
     modulus = largest if modulus is None else positive(source, "modulus", modulus)
     margin = non_negative(source, "margin", margin)
-    tetrahedra = _oriented(source, vertices, tetrahedra)
+    tetrahedra = oriented(source, vertices, tetrahedra)
     _check_faces(source, tetrahedra)
     boxes, links = build_tree(vertices, tetrahedra)
     return Geometry(
@@ -133,7 +133,7 @@ def primitive(
     """
     if modulus is not None:
         return compliant_mesh(vertices, tetrahedra, modulus * unit_pressure, modulus=modulus, margin=margin)
-    triangles = boundary_triangles(_oriented("rigid_mesh", vertices, tetrahedra))
+    triangles = boundary_triangles(oriented("rigid_mesh", vertices, tetrahedra))
     used, triangles = np.unique(triangles, return_inverse=True)
     return rigid_mesh(vertices[used], triangles.reshape(-1, 3))
 
@@ -180,7 +180,7 @@ def _vertex_pressure(source: str, pressure: ArrayLike, num_vertices: int) -> Flo
     return float_rows(source, "pressure", values[:, None], 1)[:, 0]
 
 
-def _oriented(source: str, vertices: FloatArray, tetrahedra: IntArray) -> IntArray:
+def oriented(source: str, vertices: FloatArray, tetrahedra: IntArray) -> IntArray:
     """Turn negatively oriented tetrahedra; raise for flat ones."""
     volumes = tetrahedron_volumes(vertices, tetrahedra)
     flat = np.flatnonzero(np.abs(volumes) <= FLATNESS * longest_edges(vertices, tetrahedra) ** 3)

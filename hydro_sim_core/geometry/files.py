@@ -1,0 +1,135 @@
+"""Mesh files: surfaces through trimesh, tetrahedra through meshio."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import meshio
+import numpy as np
+import trimesh
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry.geometry import FloatArray, IntArray
+from hydro_sim_core.geometry.mesh import check_surface
+from hydro_sim_core.geometry.simplices import enclosed_volume
+
+SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
+VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
+
+
+def load_surface(
+    path: str | Path, scale: float | Sequence[float] = 1.0, *, watertight: bool = False
+) -> tuple[FloatArray, IntArray]:
+    """Read a triangulated surface from an STL, OBJ, DAE, GLB or PLY file.
+
+    All parts of a scene are merged in the frame of the file, each placed by its transform; the unit that a
+    DAE file declares is applied, its up axis is not (as ROS tools do). Vertices at the same place are merged,
+    triangles that this makes degenerate are dropped, and a closed surface that is inside out is turned.
+
+    Args:
+        path: The file.
+        scale: Factor on the coordinates, one or one an axis; negative ones mirror.
+        watertight: Insist on a closed surface.
+
+    Returns:
+        Vertices (N, 3), m, and triangles (M, 3), counter-clockwise seen from outside.
+
+    Raises:
+        InputError: The file is missing, of an unknown format, unreadable or empty, has coordinates that are
+            not finite, or is not closed although ``watertight``.
+    """
+    path = _existing(path, SURFACE_SUFFIXES)
+    mesh = _read_surface(path)
+    if not len(mesh.faces):
+        raise InputError(path, "", "has no triangles", "export a triangulated surface")
+    if not np.isfinite(mesh.vertices).all():
+        raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
+    factors = _scale_factors(path, scale)
+    mesh.merge_vertices(merge_tex=True, merge_norm=True)
+    vertices, triangles = np.asarray(mesh.vertices) * factors, np.asarray(mesh.faces, dtype=np.int64)
+    a, b, c = triangles.T
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    if not len(triangles):
+        raise InputError(path, "", "has only degenerate triangles", "export the mesh again")
+    used, triangles = np.unique(triangles, return_inverse=True)
+    vertices, triangles = vertices[used], triangles.reshape(-1, 3)
+    if enclosed_volume(vertices, triangles) < 0.0 and (mesh.is_watertight or factors.prod() < 0.0):
+        triangles = triangles[:, ::-1]
+    if watertight:
+        check_surface(str(path), vertices, triangles, open_surface=False)
+    return vertices, np.ascontiguousarray(triangles)
+
+
+def load_tetrahedra(path: str | Path, scale: float | Sequence[float] = 1.0) -> tuple[FloatArray, IntArray]:
+    """Read the linear tetrahedra of a VTK or Gmsh file; cells of lower dimension are left out.
+
+    Returns:
+        Vertices (N, 3) that belong to a tetrahedron, m, and tetrahedra (M, 4).
+
+    Raises:
+        InputError: The file is missing, of an unknown format or unreadable, or holds no linear tetrahedra.
+    """
+    path = _existing(path, VOLUME_SUFFIXES)
+    try:
+        # meshio reports an unreadable file on standard output and then exits the program.
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            mesh = meshio.read(path)
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            path, "", f"cannot be read ({_first_line(error)})", "export the mesh again"
+        ) from None
+    blocks = [block.data for block in mesh.cells if block.type == "tetra"]
+    if not blocks:
+        found = ", ".join(sorted({block.type for block in mesh.cells})) or "no cells"
+        raise InputError(path, "cells", f"has {found}", "export linear tetrahedra")
+    tetrahedra = np.vstack(blocks).astype(np.int64)
+    if tetrahedra.min() < 0 or tetrahedra.max() >= len(mesh.points):
+        raise InputError(path, "cells", "name vertices that do not exist", "export the mesh again")
+    used, tetrahedra = np.unique(tetrahedra, return_inverse=True)
+    vertices = np.asarray(mesh.points, dtype=np.float64)[used] * _scale_factors(path, scale)
+    return vertices, tetrahedra.reshape(-1, 4)
+
+
+@contextlib.contextmanager
+def named_after(path: str | Path) -> Iterator[None]:
+    """Let an ``InputError`` name the file that the arrays came from."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(path, error.element, error.problem, error.mend) from None
+
+
+def _existing(path: str | Path, suffixes: tuple[str, ...]) -> Path:
+    path = Path(path)
+    if path.suffix.lower() not in suffixes:
+        problem = f"has the unknown format '{path.suffix}'"
+        raise InputError(path, "", problem, f"use one of {', '.join(suffixes)}")
+    if not path.is_file():
+        raise InputError(path, "", "does not exist", "correct the path")
+    return path
+
+
+def _read_surface(path: Path) -> trimesh.Trimesh:
+    try:
+        scene = trimesh.load_scene(path, process=False, skip_materials=True)
+        if path.suffix.lower() == ".dae":
+            scene = scene.convert_units("meters")
+        return scene.to_mesh()
+    except Exception as error:  # parsers of damaged files raise anything
+        raise InputError(
+            path, "", f"cannot be read ({_first_line(error)})", "export the mesh again"
+        ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
+def _scale_factors(path: Path, scale: float | Sequence[float]) -> FloatArray:
+    factors = np.asarray(scale, dtype=np.float64)
+    if factors.shape not in ((), (3,)) or not np.isfinite(factors).all() or (factors == 0.0).any():
+        raise InputError(path, "scale", f"is {scale}", "give one factor or three, finite and not zero")
+    return np.broadcast_to(factors, 3)
