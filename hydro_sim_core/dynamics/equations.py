@@ -101,19 +101,18 @@ def gravity_forces(tree, R_WB, p_WB, S, g, scratch):
 @kernel
 def _accelerate(tree, i, p, S, a, V_WB, A_WB):
     """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force."""
-    parent, first, V, A = tree.parent[i], tree.v_index[i], V_WB[i], A_WB[i]
-    if parent < 0:
-        wx, wy, wz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        A[0], A[1], A[2] = 0.0, 0.0, 0.0
-        A[3], A[4], A[5] = -tree.gravity[0], -tree.gravity[1], -tree.gravity[2]
-    else:
-        U = V_WB[parent]
-        wx, wy, wz, vx, vy, vz = U[0], U[1], U[2], U[3], U[4], U[5]
-        for r in range(6):
-            A[r] = A_WB[parent, r]
+    parent, first = tree.parent[i], tree.v_index[i]
+    wx, wy, wz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if parent >= 0:
+        wx, wy, wz = V_WB[parent, 0], V_WB[parent, 1], V_WB[parent, 2]
+        vx, vy, vz = V_WB[parent, 3], V_WB[parent, 4], V_WB[parent, 5]
+    for r in range(3):
+        A_WB[i, r] = A_WB[parent, r] if parent >= 0 else 0.0
+        A_WB[i, 3 + r] = A_WB[parent, 3 + r] if parent >= 0 else -tree.gravity[r]
     for k in range(tree.num_v[i]):
         for r in range(6):
-            A[r] += S[i, k, r] * a[first + k]
+            A_WB[i, r] += S[i, k, r] * a[first + k]
+    V, A = V_WB[i], A_WB[i]
     # The parent carries the joint's axes along, which turns the twist (a, b) of the joint: V_parent x (a, b).
     ax, ay, az, bx, by, bz = V[0] - wx, V[1] - wy, V[2] - wz, V[3] - vx, V[4] - vy, V[5] - vz
     # Planar and floating joints turn about the body's origin, which they move too: the axes travel with the
