@@ -1,5 +1,7 @@
-"""Description files become plain data: URDF and xacro into ``RobotSpec``."""
+"""Description files become plain data: URDF into ``RobotSpec``, scene files into ``LoadedScene``."""
 
+from hydro_sim_core.description.scene import SceneSpec
+from hydro_sim_core.description.scene_loader import LoadedScene, load_scene, load_scene_spec
 from hydro_sim_core.description.urdf import load_robot
 
-__all__ = ["load_robot"]
+__all__ = ["LoadedScene", "SceneSpec", "load_robot", "load_scene", "load_scene_spec"]

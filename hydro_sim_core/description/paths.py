@@ -26,13 +26,17 @@ class PackageResolver:
     Args:
         description: The URDF, xacro or scene file in which the URIs stand.
         package_dirs: Packages, or folders that hold packages; searched before the ROS environment.
+        confined: Refuse paths outside the packages. A scene is its user's own file and may name any path.
 
     Raises:
         InputError: A package folder does not exist.
     """
 
-    def __init__(self, description: Path, package_dirs: Sequence[str | os.PathLike[str]] = ()) -> None:
+    def __init__(
+        self, description: Path, package_dirs: Sequence[str | os.PathLike[str]] = (), *, confined: bool = True
+    ) -> None:
         self.description = absolute(description)
+        self.confined = confined
         self.package_dirs = tuple(absolute(Path(folder)) for folder in package_dirs)
         for folder in self.package_dirs:
             if not folder.is_dir():
@@ -115,6 +119,8 @@ class PackageResolver:
         layout with the meshes in ``robot/meshes``.
         """
         folder = self.description.parent
+        if not self.confined:
+            return [Path(folder.root)]
         own = next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), folder.parent)
         return [own, *self.package_dirs, *_environment_packages()]
 

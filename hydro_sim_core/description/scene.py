@@ -1,0 +1,347 @@
+"""What a scene file may say.
+
+A scene is a list of robots, static geometry around them, contact and solver settings, actuators, grippers
+and scripted commands. SI units; poses as ``xyz`` (m) and fixed-axis ``rpy`` (rad). Link and joint names
+carry their model's prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.spec import Array, Compliance, ProximitySpec
+from hydro_sim_core.description.yaml_source import Section
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[Number, Field(gt=0.0)]
+NonNegative = Annotated[Number, Field(ge=0.0)]
+Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
+Vector3 = tuple[Number, Number, Number]
+Lengths3 = tuple[Positive, Positive, Positive]
+Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+LinkPair = tuple[Name, Name]
+CommandMode = Literal["position", "velocity", "effort"]
+
+
+class PoseSpec(Section):
+    """Pose of a frame in its parent frame."""
+
+    xyz: Vector3 = Field((0.0, 0.0, 0.0), description="Origin, m.")
+    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="Fixed-axis roll, pitch, yaw, rad.")
+
+    @property
+    def X(self) -> Array:
+        """The same as a (4, 4) matrix."""
+        return pose(self.xyz, self.rpy)
+
+
+class ModelSpec(Section):
+    """One robot or object, made from a description file."""
+
+    name: Name = Field(description="Unique name in the scene.")
+    urdf: Name = Field(description="URDF or xacro file: relative to the scene file, or package://.")
+    package_dirs: tuple[Name, ...] = Field((), description="Folders to look for packages in.")
+    xacro_args: dict[str, str | bool | int | float] = Field({}, description="Arguments of a xacro file.")
+    prefix: str = Field("", description="Put before every link and joint name of the model.")
+    base: Literal["fixed", "floating"] = Field("fixed", description="Welded down, or free in six directions.")
+    attach_to: Name | None = Field(None, description="Link of an earlier model that carries the root link.")
+    pose: PoseSpec = Field(PoseSpec(), description="Of the root link, in the world or in attach_to's link.")
+    positions: dict[str, Number] = Field(
+        {}, description="Start positions by joint, rad or m; others start as near to 0 as their limits allow."
+    )
+    gravity_compensation: bool = Field(False, description="Cancel gravity on this model's links.")
+
+    @model_validator(mode="after")
+    def _attached_is_fixed(self) -> ModelSpec:
+        if self.attach_to is not None and self.base == "floating":
+            raise _conflict("an attached model cannot float", "remove attach_to or write base: fixed")
+        return self
+
+
+class HalfSpaceShape(Section):
+    """Everything below z = 0 of its frame."""
+
+
+class SphereShape(Section):
+    """A sphere."""
+
+    radius: Positive = Field(description="m")
+
+
+class BoxShape(Section):
+    """A box centred in its frame."""
+
+    size: Lengths3 = Field(description="Full lengths, m.")
+
+
+class CylinderShape(Section):
+    """A cylinder along z, centred in its frame."""
+
+    radius: Positive = Field(description="m")
+    length: Positive = Field(description="m")
+
+
+class CapsuleShape(Section):
+    """A capsule along z, centred in its frame."""
+
+    radius: Positive = Field(description="m")
+    length: Positive = Field(description="Without the caps, m.")
+
+
+class EllipsoidShape(Section):
+    """An ellipsoid centred in its frame."""
+
+    semi_axes: Lengths3 = Field(description="m")
+
+
+class MeshShape(Section):
+    """A mesh file."""
+
+    path: Name = Field(description="Relative to the scene file, or package://.")
+    scale: Vector3 = Field((1.0, 1.0, 1.0), description="Factor an axis.")
+    declare_convex: bool = Field(False, description="Take the convex hull.")
+
+
+class ShapeChoice(Section):
+    """Exactly one shape."""
+
+    half_space: HalfSpaceShape | None = None
+    sphere: SphereShape | None = None
+    box: BoxShape | None = None
+    cylinder: CylinderShape | None = None
+    capsule: CapsuleShape | None = None
+    ellipsoid: EllipsoidShape | None = None
+    mesh: MeshShape | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> ShapeChoice:
+        _only_choice(self)
+        return self
+
+
+class ProximityChoice(Section):
+    """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
+
+    compliance: Compliance | None = Field(None, description="Surface only, or pressure field.")
+    modulus: Positive | None = Field(None, description="Hydroelastic modulus, Pa.")
+    resolution_hint: Positive | None = Field(None, description="Wanted mesh edge length, m.")
+    margin: NonNegative | None = Field(None, description="Depth of the speculative skirt, m.")
+    dissipation: NonNegative | None = Field(None, description="Hunt-Crossley dissipation, s/m.")
+    relaxation_time: NonNegative | None = Field(None, description="Linear damping's relaxation time, s.")
+    mu_static: NonNegative | None = Field(None, description="Static friction.")
+    mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
+    point_stiffness: Positive | None = Field(None, description="Point-contact stiffness, N/m.")
+    slab_thickness: Positive | None = Field(None, description="Depth of a compliant half space, m.")
+
+    @property
+    def spec(self) -> ProximitySpec:
+        """The same as the plain data that a URDF gives."""
+        return ProximitySpec(**self.model_dump())
+
+
+class EnvironmentSpec(Section):
+    """Static geometry, fixed to the world."""
+
+    name: Name = Field(description="Unique; the body's name in contacts.")
+    shape: ShapeChoice
+    pose: PoseSpec = Field(PoseSpec(), description="Of the shape in the world.")
+    proximity: ProximityChoice = ProximityChoice()
+
+
+class ContactDefaults(Section):
+    """Contact properties of geometries that give none."""
+
+    compliance: Compliance = "compliant"
+    modulus: Positive = Field(1e7, description="Hydroelastic modulus, Pa.")
+    resolution_hint: Positive = Field(0.02, description="Wanted mesh edge length, m.")
+    margin: NonNegative = Field(0.0, description="Depth of the speculative skirt, m.")
+    dissipation: NonNegative = Field(50.0, description="Hunt-Crossley dissipation, s/m.")
+    relaxation_time: NonNegative = Field(0.1, description="Linear damping's relaxation time, s.")
+    mu_dynamic: NonNegative = Field(0.5, description="Dynamic friction.")
+    mu_static: NonNegative = Field(0.5, description="Static friction.")
+    point_stiffness: Positive = Field(1e6, description="Point-contact stiffness, N/m.")
+    slab_thickness: Positive = Field(0.1, description="Depth of a compliant half space, m.")
+
+    def complete(self, proximity: ProximitySpec) -> ProximitySpec:
+        """``proximity`` with these values wherever it has none."""
+        given = {name: value for name, value in vars(proximity).items() if value is not None}
+        return ProximitySpec(**{**self.model_dump(), **given})
+
+
+class ContactSettings(Section):
+    """How contact is computed."""
+
+    defaults: ContactDefaults = ContactDefaults()
+    damping: Literal["hunt_crossley", "linear"] = Field("hunt_crossley", description="Law of dissipation.")
+    exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
+
+
+class SolverSettings(Section):
+    """The contact problem that each step solves."""
+
+    model: Literal["lagged"] = Field("lagged", description="Friction lagged by one step: convex.")
+    tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
+    max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
+    stiction_speed: Annotated[Positive, Field(le=1.0)] = Field(
+        1e-4, description="Sliding speed at which friction is full, m/s."
+    )
+    relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
+
+
+class ActuatorSpec(Section):
+    """Drives of some joints; all have the same gains."""
+
+    joints: tuple[Name, ...] = Field(min_length=1, description="Joints driven.")
+    mode: CommandMode = Field("position", description="What a command means until another mode is commanded.")
+    kp: NonNegative = Field(0.0, description="Position gain, N m/rad or N/m.")
+    kd: NonNegative = Field(0.0, description="Velocity gain, N m s/rad or N s/m.")
+    effort_limit: Positive | None = Field(None, description="N m or N; without it, the URDF's.")
+
+    @model_validator(mode="after")
+    def _gains_fit_mode(self) -> ActuatorSpec:
+        if self.mode == "position" and self.kp == 0.0:
+            raise _conflict("a position actuator without kp", "add kp above 0")
+        if self.mode == "velocity" and self.kd == 0.0:
+            raise _conflict("a velocity actuator without kd", "add kd above 0")
+        return self
+
+
+class GripperSpec(Section):
+    """Fingers that close on something.
+
+    A finger with closing direction ``s`` that stands at ``q`` is open by ``s * (closed - q)``, and the gap
+    of the gripper is the sum over its fingers.
+    """
+
+    name: Name = Field(description="Unique name in the scene.")
+    joints: dict[Name, Literal[1, -1]] = Field(
+        min_length=1, description="Prismatic joints, with the sign of the direction that closes."
+    )
+    closed: dict[Name, Number] = Field(
+        {}, description="Position of a joint when the gap is 0, m; 0 by default."
+    )
+    max_force: Positive = Field(description="Largest force a finger, N.")
+    kp: Positive = Field(description="Position gain a finger, N/m.")
+    kd: NonNegative = Field(description="Velocity gain a finger, N s/m.")
+
+    def gap(self, positions: dict[str, float]) -> float:
+        """Opening (m) when the joints stand at ``positions`` (m)."""
+        return sum(
+            sign * (self.closed.get(joint, 0.0) - positions[joint]) for joint, sign in self.joints.items()
+        )
+
+    def positions(self, gap: float) -> dict[str, float]:
+        """Position (m) of each joint when the fingers share ``gap`` (m) evenly."""
+        each = gap / len(self.joints)
+        return {joint: self.closed.get(joint, 0.0) - sign * each for joint, sign in self.joints.items()}
+
+
+class SquareSignal(Section):
+    """``high`` for the first ``duty`` of each period, then ``low``."""
+
+    low: Number
+    high: Number
+    period: Positive = Field(description="s")
+    duty: Fraction = Field(0.5, description="Part of the period that is high.")
+    phase: Fraction = Field(0.0, description="Part of the period that has passed at time 0.")
+
+    def at(self, time: float) -> float:
+        """Value at ``time`` (s)."""
+        return self.high if (time / self.period + self.phase) % 1.0 < self.duty else self.low
+
+
+class SineSignal(Section):
+    """``offset + amplitude * sin(2 pi (time / period + phase))``."""
+
+    offset: Number = 0.0
+    amplitude: Number
+    period: Positive = Field(description="s")
+    phase: Fraction = Field(0.0, description="Part of the period that has passed at time 0.")
+
+    def at(self, time: float) -> float:
+        """Value at ``time`` (s)."""
+        return self.offset + self.amplitude * math.sin(2.0 * math.pi * (time / self.period + self.phase))
+
+
+class SignalSpec(Section):
+    """Exactly one signal."""
+
+    constant: Number | None = Field(None, description="The same value all the time.")
+    square: SquareSignal | None = None
+    sine: SineSignal | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> SignalSpec:
+        _only_choice(self)
+        return self
+
+    def at(self, time: float) -> float:
+        """Value at ``time`` (s)."""
+        signal = _only_choice(self)
+        return signal.at(time) if isinstance(signal, SquareSignal | SineSignal) else float(signal)
+
+
+class CommandSpec(Section):
+    """A scripted command to a gripper or a joint."""
+
+    gripper: Name | None = Field(None, description="Commanded gripper.")
+    joint: Name | None = Field(None, description="Commanded joint.")
+    mode: Literal["position", "velocity", "effort", "force"] | None = Field(
+        None,
+        description="Joint: its actuator's mode by default. Gripper: force (N a finger, the default) or "
+        "position (gap, m).",
+    )
+    signal: SignalSpec = Field(description="What is commanded over time.")
+
+    @model_validator(mode="after")
+    def _one_target(self) -> CommandSpec:
+        if (self.gripper is None) == (self.joint is None):
+            raise _conflict("a command needs one target", "write either gripper or joint")
+        modes = ("force", "position") if self.joint is None else ("position", "velocity", "effort")
+        if self.mode is not None and self.mode not in modes:
+            target = "gripper" if self.joint is None else "joint"
+            raise _conflict(f"a {target} has no mode '{self.mode}'", f"use one of {', '.join(modes)}")
+        return self
+
+
+class ReportSettings(Section):
+    """What is published besides the state."""
+
+    wrenches: Literal["all"] | tuple[LinkPair, ...] = Field(
+        "all", description="Pairs of bodies whose contact wrench is reported."
+    )
+
+
+class SceneSpec(Section):
+    """A whole scene file."""
+
+    name: Name
+    time_step: Number = Field(0.001, ge=1e-6, le=0.1, description="s")
+    gravity: Vector3 = Field((0.0, 0.0, -9.81), description="m/s^2")
+    models: tuple[ModelSpec, ...] = ()
+    environment: tuple[EnvironmentSpec, ...] = ()
+    contact: ContactSettings = ContactSettings()
+    solver: SolverSettings = SolverSettings()
+    actuators: tuple[ActuatorSpec, ...] = ()
+    grippers: tuple[GripperSpec, ...] = ()
+    commands: tuple[CommandSpec, ...] = ()
+    report: ReportSettings = ReportSettings()
+
+
+def _only_choice(section: Section) -> Any:
+    """The one alternative that is given."""
+    given = [name for name in type(section).model_fields if getattr(section, name) is not None]
+    if len(given) != 1:
+        alternatives = ", ".join(type(section).model_fields)
+        problem = f"{len(given)} alternatives are given ({', '.join(given)})" if given else "nothing is given"
+        raise _conflict(problem, f"write exactly one of {alternatives}")
+    return getattr(section, given[0])
+
+
+def _conflict(problem: str, mend: str) -> PydanticCustomError:
+    return PydanticCustomError("conflict", "{problem}; {mend}", {"problem": problem, "mend": mend})

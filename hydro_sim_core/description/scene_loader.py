@@ -1,0 +1,255 @@
+"""A scene file becomes a scene: its robots read, its names checked against them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.scene import (
+    CommandSpec,
+    EnvironmentSpec,
+    GripperSpec,
+    ModelSpec,
+    SceneSpec,
+    ShapeChoice,
+)
+from hydro_sim_core.description.spec import CollisionSpec, JointSpec, RobotSpec, ShapeSpec
+from hydro_sim_core.description.urdf import load_robot
+from hydro_sim_core.description.yaml_source import load_yaml
+from hydro_sim_core.errors import InputError
+
+_ONE_DOF = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedScene:
+    """A scene and everything that it names.
+
+    Attributes:
+        spec: The scene file.
+        robots: One a model, in the same order, prefixes applied.
+        start_positions: One a model: the position (rad or m) of every joint with one coordinate of its own.
+        environment: Static geometry; ``X_LG`` places it in the world.
+        source: The scene file's absolute path.
+    """
+
+    spec: SceneSpec
+    robots: tuple[RobotSpec, ...]
+    start_positions: tuple[dict[str, float], ...]
+    environment: tuple[CollisionSpec, ...]
+    source: Path
+
+
+def load_scene_spec(path: str | os.PathLike[str]) -> SceneSpec:
+    """Read a scene file alone, without the robots that it names.
+
+    Raises:
+        InputError: The file is missing, is not YAML or does not fit :class:`SceneSpec`.
+    """
+    return load_yaml(absolute(Path(path)), SceneSpec)
+
+
+def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
+    """Read a scene file and its robots, and check every name in it.
+
+    Raises:
+        InputError: As :func:`load_scene_spec` and ``load_robot``; or two things have one name, a name is
+            unknown, or a start position is outside the limits of its joint.
+    """
+    source = absolute(Path(path))
+    spec = load_scene_spec(source)
+    robots = tuple(_load_model(model, f"models.{i}", source) for i, model in enumerate(spec.models))
+    joints = {joint.name: joint for robot in robots for joint in robot.joints}
+    _check_unique_names(spec, robots, source)
+    _check_attachments(spec, robots, source)
+    start_positions = tuple(
+        _start_positions(model, robot, f"models.{i}.positions", source)
+        for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
+    )
+    _check_drives(spec, joints, source)
+    _check_commands(spec, source)
+    _check_pairs(spec, robots, source)
+    environment = tuple(
+        _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
+    )
+    return LoadedScene(spec, robots, start_positions, environment, source)
+
+
+def _load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:
+    package_dirs = [source.parent / folder for folder in model.package_dirs]
+    urdf = PackageResolver(source, package_dirs, confined=False).resolve(model.urdf, f"{where}.urdf")
+    return load_robot(urdf, package_dirs, model.xacro_args, model.prefix)
+
+
+def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:
+    shape = _shape_spec(item.shape, f"{where}.shape.mesh.path", source)
+    return CollisionSpec(item.name, shape, item.pose.X, item.proximity.spec)
+
+
+def _shape_spec(choice: ShapeChoice, where: str, source: Path) -> ShapeSpec:
+    if choice.sphere is not None:
+        return ShapeSpec("sphere", (choice.sphere.radius,))
+    if choice.box is not None:
+        return ShapeSpec("box", choice.box.size)
+    if choice.cylinder is not None:
+        return ShapeSpec("cylinder", (choice.cylinder.radius, choice.cylinder.length))
+    if choice.capsule is not None:
+        return ShapeSpec("capsule", (choice.capsule.radius, choice.capsule.length))
+    if choice.ellipsoid is not None:
+        return ShapeSpec("ellipsoid", choice.ellipsoid.semi_axes)
+    if choice.mesh is not None:
+        path = PackageResolver(source, confined=False).resolve_mesh(choice.mesh.path, where)
+        return ShapeSpec("mesh", (), path, choice.mesh.scale, choice.mesh.declare_convex)
+    return ShapeSpec("half_space")
+
+
+def _check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    _refuse_repeats("models", [model.name for model in spec.models], source, "give it another name")
+    _refuse_repeats("grippers", [gripper.name for gripper in spec.grippers], source, "give it another name")
+    links = [link.name for robot in robots for link in robot.links]
+    joints = [joint.name for robot in robots for joint in robot.joints]
+    mend = "give one of the models a prefix"
+    _refuse_repeats("models, link", links, source, mend)
+    _refuse_repeats("models, joint", joints, source, mend)
+    bodies = [*links, "world", *(item.name for item in spec.environment)]
+    if "world" in links:
+        bodies.remove("world")
+    _refuse_repeats("environment", bodies, source, "give it another name")
+
+
+def _refuse_repeats(where: str, names: Iterable[str], source: Path, mend: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(source, f"{where} '{name}'", "two have this name", mend)
+        seen.add(name)
+
+
+def _check_attachments(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    earlier: list[str] = []
+    for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True)):
+        if model.attach_to is not None and model.attach_to not in earlier:
+            raise InputError(
+                source,
+                f"models.{i}.attach_to",
+                f"no earlier model has a link '{model.attach_to}'",
+                did_you_mean(model.attach_to, earlier),
+            )
+        earlier += [link.name for link in robot.links]
+
+
+def _start_positions(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
+    """Given positions, and for the other joints the place within their limits that is nearest to 0."""
+    movable = {j.name: j for j in robot.joints if j.type in _ONE_DOF and j.mimic is None}
+    for name, value in model.positions.items():
+        if name not in movable:
+            raise InputError(source, f"{where}.{name}", *_unknown_position(name, robot, movable))
+        limits = movable[name].limits
+        if not limits.lower <= value <= limits.upper:
+            raise InputError(
+                source,
+                f"{where}.{name}",
+                f"{value:g} is outside the joint's limits {limits.lower:g} … {limits.upper:g}",
+                "start inside the limits",
+            )
+    return {
+        name: model.positions.get(name, min(max(0.0, joint.limits.lower), joint.limits.upper))
+        for name, joint in movable.items()
+    }
+
+
+def _unknown_position(name: str, robot: RobotSpec, movable: dict[str, JointSpec]) -> tuple[str, str]:
+    for joint in robot.joints:
+        if joint.name == name:
+            kind = "mimic" if joint.mimic is not None else joint.type
+            return f"a {kind} joint has no start position of its own", "remove it"
+    return f"no joint of this name in '{robot.name}'", did_you_mean(name, movable)
+
+
+def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
+    """Every driven joint exists, can be driven and is driven once."""
+    drivers: dict[str, str] = {}
+    for where, name in _driven_joints(spec):
+        if name not in joints:
+            raise InputError(source, where, f"no joint '{name}' in the scene", did_you_mean(name, joints))
+        joint = joints[name]
+        if joint.type not in _ONE_DOF or joint.mimic is not None:
+            kind = "mimic" if joint.mimic is not None else joint.type
+            raise InputError(source, where, f"the {kind} joint '{name}' cannot be driven", "remove it")
+        if name in drivers:
+            raise InputError(source, where, f"joint '{name}' is driven by {drivers[name]} too", "keep one")
+        drivers[name] = where
+    for i, gripper in enumerate(spec.grippers):
+        _check_fingers(gripper, f"grippers.{i}", joints, source)
+
+
+def _driven_joints(spec: SceneSpec) -> Iterator[tuple[str, str]]:
+    for i, actuator in enumerate(spec.actuators):
+        for name in actuator.joints:
+            yield f"actuators.{i}.joints", name
+    for i, gripper in enumerate(spec.grippers):
+        for name in gripper.joints:
+            yield f"grippers.{i}.joints", name
+
+
+def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path) -> None:
+    for name in gripper.joints:
+        if joints[name].type != "prismatic":
+            raise InputError(
+                source,
+                f"{where}.joints.{name}",
+                f"a {joints[name].type} joint has no opening in metres",
+                "name prismatic joints, or drive it with an actuator",
+            )
+    for name in gripper.closed:
+        if name not in gripper.joints:
+            mend = did_you_mean(name, gripper.joints)
+            raise InputError(source, f"{where}.closed.{name}", "is not a joint of the gripper", mend)
+
+
+def _check_commands(spec: SceneSpec, source: Path) -> None:
+    grippers = {gripper.name for gripper in spec.grippers}
+    actuated = {name: actuator for actuator in spec.actuators for name in actuator.joints}
+    targets: set[str] = set()
+    for i, command in enumerate(spec.commands):
+        if command.gripper is not None and command.gripper not in grippers:
+            mend = did_you_mean(command.gripper, grippers)
+            raise InputError(source, f"commands.{i}.gripper", f"no gripper '{command.gripper}'", mend)
+        if command.joint is not None and command.joint not in actuated:
+            mend = did_you_mean(command.joint, actuated)
+            raise InputError(source, f"commands.{i}.joint", f"no actuator drives '{command.joint}'", mend)
+        if command.joint is not None:
+            _check_gain(
+                command, actuated[command.joint].kp, actuated[command.joint].kd, f"commands.{i}", source
+            )
+        target = command.gripper or command.joint or ""
+        if target in targets:
+            raise InputError(source, f"commands.{i}", f"'{target}' has two commands", "keep one of the two")
+        targets.add(target)
+
+
+def _check_gain(command: CommandSpec, kp: float, kd: float, where: str, source: Path) -> None:
+    needed = {"position": ("kp", kp), "velocity": ("kd", kd)}.get(command.mode or "")
+    if needed is not None and needed[1] == 0.0:
+        problem = f"a {command.mode} command needs the actuator's {needed[0]}"
+        raise InputError(source, f"{where}.mode", problem, f"give the actuator {needed[0]} above 0")
+
+
+def _check_pairs(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    bodies = {link.name for robot in robots for link in robot.links} | {
+        item.name for item in spec.environment
+    }
+    pairs = [("contact.exclude", i, pair) for i, pair in enumerate(spec.contact.exclude)]
+    if spec.report.wrenches != "all":
+        pairs += [("report.wrenches", i, pair) for i, pair in enumerate(spec.report.wrenches)]
+    for where, i, pair in pairs:
+        for name in pair:
+            if name not in bodies:
+                problem = f"no link or environment item '{name}' in the scene"
+                raise InputError(source, f"{where}.{i}", problem, did_you_mean(name, bodies))
+        if pair[0] == pair[1]:
+            raise InputError(source, f"{where}.{i}", f"pairs '{pair[0]}' with itself", "name two bodies")

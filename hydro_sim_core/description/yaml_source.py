@@ -1,0 +1,140 @@
+"""YAML text becomes checked data; whatever is wrong is reported with its line and its path in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.xml_source import read_bytes
+from hydro_sim_core.errors import InputError
+
+
+class Section(BaseModel):
+    """A mapping in a YAML file: frozen, and with a suggestion for keys that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            for key in data:
+                if key not in cls.model_fields:
+                    mend = did_you_mean(str(key), cls.model_fields)
+                    raise PydanticCustomError(
+                        "unknown_key", "unknown key '{key}'; {mend}", {"key": str(key), "mend": mend}
+                    )
+        return data
+
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
+    """Read a YAML file into a section.
+
+    Raises:
+        InputError: The file is missing, is not YAML, repeats a key or does not fit the section.
+    """
+    text = read_bytes(path)
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise InputError(path, "", "the file is empty", "write a mapping of keys to values")
+        _refuse_duplicate_keys(node, path)
+        data = loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(path, line, f"not YAML: {error.problem}", "correct the syntax") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        problem = " ".join(str(error).split())
+        raise InputError(path, "", f"not YAML: {problem}", "correct the syntax") from None
+    try:
+        return section.model_validate(data)
+    except ValidationError as error:
+        raise _as_input_error(error, path, node) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data only, with the numbers of YAML 1.2: PyYAML would read ``1e-4`` as text."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
+    waiting, visited = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting.extend(node.value)
+        if isinstance(node, yaml.MappingNode):
+            keys: set[str] = set()
+            for key, value in node.value:
+                waiting.append(value)
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                if key.value in keys:
+                    line = f"line {key.start_mark.line + 1}"
+                    raise InputError(path, f"{key.value}, {line}", "the key stands twice", "keep one")
+                keys.add(key.value)
+
+
+def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
+    details = error.errors(include_url=False)
+    first = details[0]
+    location = list(first["loc"])
+    if first["type"] == "unknown_key":
+        location.append(first["ctx"]["key"])
+    where = ".".join(str(part) for part in location)
+    problem, mend = _words_for(first)
+    if len(details) > 1:
+        problem += f" (and {len(details) - 1} more of the file's values)"
+    return InputError(path, f"{where}, line {_line_of(root, location)}".lstrip(", "), problem, mend)
+
+
+def _words_for(details: ErrorDetails) -> tuple[str, str]:
+    context: dict[str, Any] = details.get("ctx", {})
+    if "mend" in context:
+        return details["msg"].partition("; ")[0], context["mend"]
+    if details["type"] == "missing":
+        return "is missing", "add it"
+    message = details["msg"]
+    requirement = message.removeprefix("Input should ")
+    if requirement != message:
+        if details["type"] == "model_type":
+            requirement = "be a mapping of keys to values"
+        return f"{details['input']!r} is not accepted", f"it should {requirement}"
+    return f"{details['input']!r}: {message}", "correct the value"
+
+
+def _line_of(root: yaml.Node, location: Sequence[int | str]) -> int:
+    """Line of the innermost part of ``location`` that stands in the file, counted from 1."""
+    node, line = root, root.start_mark.line
+    for part in location:
+        if isinstance(node, yaml.MappingNode):
+            found = [(key, value) for key, value in node.value if key.value == str(part)]
+            if not found:
+                break
+            line, node = found[0][0].start_mark.line, found[0][1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line
+        else:
+            break
+    return int(line) + 1
