@@ -85,8 +85,7 @@ def _ellipsoid(
     vertices = np.vstack([np.zeros(3), directions * grown])
     tetrahedra = np.column_stack([np.zeros(len(triangles), dtype=np.int64), triangles + 1])
     unit_pressure = 1.0 - np.linalg.norm(vertices / semi_axes, axis=1)
-    if margin == 0.0:
-        unit_pressure[1:] = 0.0  # exactly, not to rounding
+    unit_pressure[1:] = np.minimum(unit_pressure[1:], 0.0) if margin > 0.0 else 0.0  # no round-off above zero
     return primitive(vertices, tetrahedra, unit_pressure, modulus=modulus, margin=margin)
 
 
