@@ -1,0 +1,123 @@
+"""Subscribers that turn command messages into commands of the World.
+
+A callback only checks and hands over; the stepping thread applies the command before its next step.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import Float64, Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from hydro_sim import optional
+from hydro_sim.rejections import Rejections
+from hydro_sim.trajectory import TrajectoryFollower, parse_trajectory
+from hydro_sim_core.errors import InputError
+
+_DEPTH = 10
+_MODES = ("position", "velocity", "effort")
+
+
+class JointCommands:
+    """Position, velocity and effort arrays, and trajectories.
+
+    Args:
+        node: Owner of the subscriptions.
+        world: Asked only for names and to check commands; changed only through ``runner``.
+        runner: The ``FixedRateRunner`` that steps the World.
+        joints: Joints that arrays address, in their order.
+        rejections: Where bad messages are counted.
+    """
+
+    def __init__(
+        self, node: Node, world: Any, runner: Any, joints: tuple[str, ...], rejections: Rejections
+    ) -> None:
+        self._world = world
+        self._runner = runner
+        self._joints = joints
+        self._rejections = rejections
+        self._follower = TrajectoryFollower(world.joint_names)
+        runner.add_command_source(self._follower)
+
+        for mode in _MODES:
+            for topic in (f"~/{mode}_commands", f"forward_{mode}_controller/commands"):
+                callback = partial(self._on_array, mode, topic)
+                node.create_subscription(Float64MultiArray, topic, callback, _DEPTH)
+        for topic in ("~/joint_trajectory", "joint_trajectory_controller/joint_trajectory"):
+            callback = partial(self._on_trajectory, topic)
+            node.create_subscription(JointTrajectory, topic, callback, _DEPTH)
+
+    def stop_trajectory(self) -> None:
+        """Forget the trajectory under way."""
+        self._runner.submit(lambda world: self._follower.stop())
+
+    def _on_array(self, mode: str, topic: str, message: Float64MultiArray) -> None:
+        with self._rejections.guard(topic):
+            values = np.array(message.data, dtype=float)
+            self._world.check_command(values, mode=mode, joints=self._joints)
+
+            def apply(world: Any) -> None:
+                self._follower.stop()
+                world.set_command(values, mode=mode, joints=self._joints)
+
+            self._runner.submit(apply)
+
+    def _on_trajectory(self, topic: str, message: JointTrajectory) -> None:
+        with self._rejections.guard(topic):
+            trajectory = parse_trajectory(message, self._runner.snapshot().time)
+            for knot in trajectory.knots:
+                self._world.check_command(knot.positions, mode="position", joints=trajectory.joints)
+            self._runner.submit(lambda world: self._follower.follow(trajectory))
+
+
+class GripperCommands:
+    """Force and position of one gripper.
+
+    Args:
+        node: Owner of the subscriptions.
+        world: Asked only to check commands.
+        runner: The ``FixedRateRunner`` that steps the World.
+        gripper: Name of the gripper in the scene.
+        prefix: Namespace of its topics.
+        rejections: Where bad messages are counted.
+    """
+
+    def __init__(
+        self, node: Node, world: Any, runner: Any, gripper: str, prefix: str, rejections: Rejections
+    ) -> None:
+        self._world = world
+        self._runner = runner
+        self._gripper = gripper
+        self._rejections = rejections
+
+        def subscribe(message_type: type, topic: str, decode: Any) -> None:
+            callback = partial(self._on_command, topic, decode)
+            node.create_subscription(message_type, topic, callback, _DEPTH)
+
+        subscribe(Float64, f"{prefix}/force_command", lambda m: {"force": m.data})
+        subscribe(Float64, f"{prefix}/position_command", lambda m: {"position": m.data})
+        subscribe(Float64MultiArray, f"{prefix}/commands", partial(_decode_array, f"{prefix}/commands"))
+        if optional.hydro_sim_msgs is not None:
+            subscribe(
+                optional.hydro_sim_msgs.GripperCommand,
+                f"{prefix}/gripper_command",
+                lambda m: {"position": m.position, "force": m.force},
+            )
+
+    def _on_command(self, topic: str, decode: Any, message: Any) -> None:
+        with self._rejections.guard(topic):
+            command = decode(message)
+            self._world.check_gripper(self._gripper, **command)
+            self._runner.submit(lambda world: world.set_gripper(self._gripper, **command))
+
+
+def _decode_array(topic: str, message: Float64MultiArray) -> dict[str, float]:
+    if len(message.data) != 2:
+        problem = f"has {len(message.data)} values"
+        raise InputError(topic, "data", problem, "give the opening (m) and the largest force (N)")
+    position, force = message.data
+    return {"position": float(position), "force": float(force)}

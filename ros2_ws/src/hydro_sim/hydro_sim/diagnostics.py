@@ -1,0 +1,95 @@
+"""``/diagnostics``: is the simulation on time, what did the solver do, which commands were refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from hydro_sim.rejections import Rejections
+
+#: Below this share of the real-time factor asked for, the simulation counts as slow.
+_ON_TIME = 0.95
+
+
+class Diagnostics:
+    """Publishes one ``DiagnosticArray`` a second of wall time, also while paused.
+
+    Args:
+        node: Owner of the publisher.
+        runner: Source of timing and solver figures.
+        target: Real-time factor asked for; infinite for "as fast as possible".
+        rejections: Refused commands.
+    """
+
+    def __init__(self, node: Node, runner: Any, target: float, rejections: Rejections) -> None:
+        self._node = node
+        self._runner = runner
+        self._target = target
+        self._rejections = rejections
+        self._simulated = self._wall = 0.0
+        self._overruns = self._refused = 0
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        message = DiagnosticArray(status=[self._timing(), self._solver(), self._commands()])
+        # Monitors compare this stamp with their own wall clock.
+        message.header.stamp = Clock(clock_type=ClockType.SYSTEM_TIME).now().to_msg()
+        self._publisher.publish(message)
+
+    def _timing(self) -> DiagnosticStatus:
+        report = self._runner.report()
+        simulated, wall = report.simulated_time - self._simulated, report.wall_time - self._wall
+        overruns = report.overruns - self._overruns
+        self._simulated, self._wall = report.simulated_time, report.wall_time
+        self._overruns = report.overruns
+
+        factor = simulated / wall if wall > 0.0 else 0.0
+        if self._runner.paused:
+            level, text = DiagnosticStatus.OK, "paused"
+        elif factor < _ON_TIME * self._target and self._target != float("inf"):
+            level, text = DiagnosticStatus.WARN, f"slower than asked for: {factor:.3f} of {self._target:g}"
+        elif overruns:
+            level, text = DiagnosticStatus.OK, f"on time, {overruns} late steps in the last second"
+        else:
+            level, text = DiagnosticStatus.OK, "on time"
+        values = {
+            "real-time factor": factor,
+            "real-time factor since start": report.real_time_factor,
+            "simulated time [s]": report.simulated_time,
+            "steps": report.steps,
+            "overruns": report.overruns,
+            "skipped steps": report.skipped_steps,
+            "largest lateness [ms]": 1e3 * report.late_max,
+            "step time mean [ms]": 1e3 * report.step_time_mean,
+            "step time p50 [ms]": 1e3 * report.step_time_p50,
+            "step time p99 [ms]": 1e3 * report.step_time_p99,
+            "step time max [ms]": 1e3 * report.step_time_max,
+        }
+        return self._status("timing", level, text, values)
+
+    def _solver(self) -> DiagnosticStatus:
+        values = self._runner.snapshot().diagnostics
+        converged = bool(values.get("converged", True))
+        level = DiagnosticStatus.OK if converged else DiagnosticStatus.WARN
+        return self._status("solver", level, "converged" if converged else "did not converge", values)
+
+    def _commands(self) -> DiagnosticStatus:
+        refused = self._rejections.total - self._refused
+        self._refused = self._rejections.total
+        level = DiagnosticStatus.WARN if refused else DiagnosticStatus.OK
+        text = f"{refused} refused in the last second" if refused else "none refused in the last second"
+        values = {"refused since start": self._rejections.total, **self._rejections.counts}
+        return self._status("commands", level, text, values)
+
+    def _status(self, part: str, level: bytes, text: str, values: dict[str, Any]) -> DiagnosticStatus:
+        pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
+        name = f"{self._node.get_name()}: {part}"
+        return DiagnosticStatus(level=level, name=name, message=text, hardware_id="hydro_sim", values=pairs)
+
+
+def _format(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,168 @@
+"""Every parameter of the node, declared once: type, default, meaning, range, and whether it may change."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterValueException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from hydro_sim_core.errors import InputError
+
+_SOURCE = "parameters"
+#: Declared by rclpy itself.
+_FOREIGN = ("use_sim_time", "start_type_description_service", "qos_overrides")
+
+
+def _parameter(
+    default: Any,
+    description: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    live: bool = False,
+) -> Any:
+    """A field of ``Parameters``.
+
+    Args:
+        default: Value without an override; its type is the parameter's.
+        description: Shown by ``ros2 param describe``.
+        low: Smallest allowed number.
+        high: Largest allowed number.
+        choices: Allowed strings.
+        live: May be set while the node runs.
+    """
+    metadata = {"description": description, "low": low, "high": high, "choices": choices, "live": live}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass
+class Parameters:
+    """Current values; those marked live change under ``ros2 param set``."""
+
+    scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate.")
+    duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
+    real_time_factor: float = _parameter(
+        1.0, "Simulated over wall time to hold; 0 steps as fast as possible.", low=0.0, high=1000.0
+    )
+    overrun: str = _parameter(
+        "skip",
+        "After a late step: 'skip' gives up the lost time, 'catch_up' steps faster until it is regained.",
+        choices=("skip", "catch_up"),
+    )
+    start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
+    step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
+    joint_state_rate: float = _parameter(
+        250.0, "/joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
+    )
+    clock_rate: float = _parameter(
+        0.0, "/clock a second of simulated time; 0 publishes after every step.", low=0.0, high=1e5, live=True
+    )
+    wrench_rate: float = _parameter(
+        100.0, "~/wrench/... a second of simulated time.", low=1.0, high=1000.0, live=True
+    )
+    tf_rate: float = _parameter(60.0, "/tf a second of simulated time.", low=1.0, high=1000.0, live=True)
+    marker_rate: float = _parameter(
+        30.0, "~/contact_markers a second of wall time.", low=1.0, high=120.0, live=True
+    )
+    world_frame: str = _parameter("world", "Frame id of the world in every header.")
+    pressure_full_scale: float = _parameter(
+        20.0, "Pressure at the upper end of the colour scale, kPa.", low=1e-3, high=1e9
+    )
+    legend_position: tuple[float, ...] = _parameter(
+        (0.0, 0.0, 0.6), "Lower left corner of the pressure legend in the world, m."
+    )
+    command_joints: tuple[str, ...] = _parameter(
+        ("",), "Joints that command arrays address, in their order; [''] means all, in the model's order."
+    )
+    status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
+
+
+def declare_parameters(node: Node) -> Parameters:
+    """Declare every parameter on ``node`` and keep the live ones up to date from then on.
+
+    Args:
+        node: Made with ``automatically_declare_parameters_from_overrides``, so that overrides nobody declares
+            can be told from those that are known.
+
+    Returns:
+        The values; the object changes when a live parameter is set.
+
+    Raises:
+        InputError: An override is unknown, of the wrong type, out of range or not among the choices.
+    """
+    fields = {f.name: f for f in dataclasses.fields(Parameters)}
+    overrides = {name: node.get_parameter(name).value for name in node.get_parameters_by_prefix("")}
+    for name in overrides:
+        if name in fields:
+            node.undeclare_parameter(name)
+        elif not name.startswith(_FOREIGN):
+            raise InputError(_SOURCE, name, "no such parameter", f"use one of {', '.join(fields)}")
+
+    values = Parameters()
+    for name, spec in fields.items():
+        default = getattr(values, name)
+        value = _as_type_of(default, overrides[name], name) if name in overrides else default
+        setattr(values, name, _declare(node, spec, value))
+    _check_contents(values)
+
+    def store(parameters: list[Parameter]) -> None:
+        for parameter in parameters:
+            if parameter.name in fields:
+                setattr(values, parameter.name, parameter.value)
+
+    node.add_post_set_parameters_callback(store)
+    return values
+
+
+def _as_type_of(default: Any, value: Any, name: str) -> Any:
+    """``value`` if it has the default's type; whole numbers also pass where a float is wanted."""
+    wanted, given = Parameter.Type.from_parameter_value(default), Parameter.Type.from_parameter_value(value)
+    if wanted is Parameter.Type.DOUBLE and given is Parameter.Type.INTEGER:
+        return float(value)
+    if wanted is Parameter.Type.DOUBLE_ARRAY and given is Parameter.Type.INTEGER_ARRAY:
+        return tuple(float(v) for v in value)
+    if wanted is not given:
+        problem = f"{value!r} is of type {given.name.lower()}"
+        raise InputError(_SOURCE, name, problem, f"give a value of type {wanted.name.lower()}")
+    return tuple(value) if isinstance(default, tuple) else value
+
+
+def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
+    low, high, choices = (spec.metadata[key] for key in ("low", "high", "choices"))
+    descriptor = ParameterDescriptor(
+        description=spec.metadata["description"],
+        read_only=not spec.metadata["live"],
+        additional_constraints=f"one of {', '.join(choices)}" if choices else "",
+    )
+    if isinstance(value, float) and low is not None:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    elif isinstance(value, int) and low is not None:
+        descriptor.integer_range = [IntegerRange(from_value=low, to_value=high)]
+    try:
+        # The override is already in the value, converted; rclpy would take it unconverted.
+        node.declare_parameter(spec.name, value, descriptor, ignore_override=True)
+    except InvalidParameterValueException:
+        mend = f"give a value from {low:g} to {high:g}"
+        raise InputError(_SOURCE, spec.name, f"{value!r} is out of range", mend) from None
+    return value
+
+
+def _check_contents(values: Parameters) -> None:
+    """Checks that a range cannot express."""
+    for spec in dataclasses.fields(Parameters):
+        choices = spec.metadata["choices"]
+        if choices and getattr(values, spec.name) not in choices:
+            problem = f"{getattr(values, spec.name)!r} is unknown"
+            raise InputError(_SOURCE, spec.name, problem, f"use {' or '.join(choices)}")
+    position = values.legend_position
+    if len(position) != 3 or not all(math.isfinite(p) for p in position):
+        raise InputError(_SOURCE, "legend_position", f"{position} is no point", "give finite x, y and z")
+    if not values.scene:
+        raise InputError(_SOURCE, "scene", "is not set", "pass -p scene:=FILE with a scene YAML or URDF file")

@@ -1,0 +1,151 @@
+"""Threads that publish what the simulation does; they only read snapshots."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
+
+from hydro_sim.contact_markers import ContactMarkers
+from hydro_sim.messages import (
+    fill_joint_state,
+    fill_wrench,
+    pair_wrench,
+    split_time,
+    stamp,
+    topic_token,
+)
+from hydro_sim.parameters import Parameters
+from hydro_sim.pressure_scale import PressureScale
+from hydro_sim.transforms import make_transform_publisher
+
+_CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+_WAIT = 0.2  # s, how long a thread takes at most to notice that it shall end
+_AT_WORLD = np.eye(4)
+
+
+class Schedule:
+    """Says when a topic with a rate in simulated time is due."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+
+    def due(self, time: float, rate: float) -> bool:
+        """Whether to publish the state at simulated ``time`` (s); ``rate`` in Hz, 0 for every state."""
+        period = 1.0 / rate if rate > 0.0 else 0.0
+        if time < self._last:  # the simulation was reset
+            self._last = float("-inf")
+        # A millionth of a period absorbs rounding where the period is a multiple of the step.
+        if time - self._last < period * (1.0 - 1e-6):
+            return False
+        # Counting on from the due time, not from now, keeps the rate where steps do not divide the period.
+        late = time - self._last - period
+        self._last = time if late > period else self._last + period
+        return True
+
+
+class StatePublisher:
+    """Publishes clock, joint states, wrenches and transforms as the simulation advances.
+
+    When publishing is slower than stepping, states in between are left out; none is sent twice.
+
+    Args:
+        node: Owner of the publishers.
+        world: Asked only for names.
+        runner: Source of snapshots.
+        parameters: Rates, followed live, and the world frame.
+    """
+
+    def __init__(self, node: Node, world: Any, runner: Any, parameters: Parameters) -> None:
+        self._runner = runner
+        self._parameters = parameters
+        self._stop = Event()
+        self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
+
+        self._transforms = make_transform_publisher(node, world, runner.snapshot(), parameters.world_frame)
+        self._clock = node.create_publisher(Clock, "/clock", _CLOCK)
+        self._joint_states = node.create_publisher(JointState, "/joint_states", 10)
+        self._joint_state = JointState(name=list(world.joint_names))
+
+        frames = set(world.frame_names)
+        self._wrenches = []
+        for a, b in world.contact_pairs:
+            message = WrenchStamped()
+            message.header.frame_id = b if b in frames else parameters.world_frame
+            topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
+            self._wrenches.append(((a, b), message, node.create_publisher(WrenchStamped, topic, 10)))
+
+    def start(self) -> None:
+        """Publish the present state and start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        clock, joints, wrenches, transforms = (Schedule() for _ in range(4))
+        snapshot = self._runner.snapshot()
+        step = snapshot.step
+        while not self._stop.is_set():
+            if snapshot is not None:
+                step, time = snapshot.step, snapshot.time
+                if clock.due(time, self._parameters.clock_rate):
+                    self._clock.publish(Clock(clock=stamp(time)))
+                if joints.due(time, self._parameters.joint_state_rate):
+                    fill_joint_state(self._joint_state, snapshot)
+                    self._joint_states.publish(self._joint_state)
+                if wrenches.due(time, self._parameters.wrench_rate):
+                    self._publish_wrenches(snapshot)
+                if self._transforms is not None and transforms.due(time, self._parameters.tf_rate):
+                    self._transforms.publish(snapshot)
+            snapshot = self._runner.wait_for_step(step, _WAIT)
+
+    def _publish_wrenches(self, snapshot: Any) -> None:
+        for pair, message, publisher in self._wrenches:
+            X_WB = snapshot.frames.get(pair[1], _AT_WORLD)
+            fill_wrench(message, snapshot.time, *pair_wrench(snapshot.contacts, pair, X_WB))
+            publisher.publish(message)
+
+
+class MarkerPublisher:
+    """Publishes the contact patches as markers, at a rate in wall time: they are for the eye.
+
+    Args:
+        node: Owner of the publisher.
+        runner: Source of snapshots.
+        parameters: Rate, followed live; colour scale, legend and world frame.
+    """
+
+    def __init__(self, node: Node, runner: Any, parameters: Parameters) -> None:
+        self._runner = runner
+        self._parameters = parameters
+        self._stop = Event()
+        self._thread = Thread(target=self._run, name="marker-publisher", daemon=True)
+        scale = PressureScale(1e3 * parameters.pressure_full_scale)
+        x, y, z = parameters.legend_position
+        self._markers = ContactMarkers(scale, parameters.world_frame, (x, y, z))
+        self._publisher = node.create_publisher(MarkerArray, "~/contact_markers", 5)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(1.0 / self._parameters.marker_rate):
+            snapshot = self._runner.snapshot()
+            stamp = split_time(snapshot.time)
+            self._publisher.publish(self._markers.encode(snapshot.contacts, stamp))

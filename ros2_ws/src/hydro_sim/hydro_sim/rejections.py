@@ -1,0 +1,46 @@
+"""Bad input from topics: refused, counted by kind, and logged the first time each kind occurs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hydro_sim_core.errors import InputError
+
+#: Names in quotes and numbers: what differs between two messages that are wrong in the same way.
+_DETAILS = re.compile(r"'[^']*'|[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
+
+
+class Rejections:
+    """Counts what was refused; ``logger`` gets one warning a kind."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of refused messages of each kind."""
+        return dict(self._counts)
+
+    @property
+    def total(self) -> int:
+        """Number of refused messages."""
+        return self._counts.total()
+
+    @contextmanager
+    def guard(self, topic: str) -> Iterator[None]:
+        """Turn an ``InputError`` raised inside into a counted rejection of a message on ``topic``."""
+        try:
+            yield
+        except InputError as error:
+            kind = f"{topic}: {_DETAILS.sub('…', error.problem)}"
+            self._counts[kind] += 1
+            if self._counts[kind] == 1:
+                self._logger.warning(
+                    f"{topic}: rejected: {error.element}: {error.problem}; {error.mend} "
+                    "(further ones of this kind are only counted, in /diagnostics)"
+                )

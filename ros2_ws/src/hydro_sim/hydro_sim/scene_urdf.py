@@ -1,0 +1,190 @@
+"""The whole scene as one URDF, for ``/robot_description``: every robot and object, joined at the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.description.spec import (
+    CollisionSpec,
+    InertialSpec,
+    JointSpec,
+    LinkSpec,
+    ShapeSpec,
+    VisualSpec,
+)
+from hydro_sim_core.dynamics import PlacedRobot
+
+_WORLD = "world"
+_GREY = (0.6, 0.6, 0.6, 1.0)
+_GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
+
+
+def scene_urdf(
+    name: str,
+    placed: Iterable[PlacedRobot],
+    environment: Iterable[CollisionSpec],
+    world_frame: str = _WORLD,
+) -> str:
+    """Write the scene as URDF text.
+
+    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint. Collision
+    geometry is left out: the text is for viewers and controllers, and URDF cannot say how contact works.
+
+    Args:
+        name: Name of the scene.
+        placed: Robots and where they stand.
+        environment: Static shapes; drawn, as they have no visual geometry of their own.
+        world_frame: Name of the root link.
+    """
+    root = Element("robot", name=name)
+    world = SubElement(root, "link", name=world_frame)
+    for shape in environment:
+        _add_visual(world, VisualSpec(shape.name, shape.shape, shape.X_LG))
+    for item in placed:
+        _add_robot(root, item, world_frame)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def fixed_links(placed: Iterable[PlacedRobot]) -> frozenset[str]:
+    """Names of the links that never move in their parent."""
+    fixed = set()
+    for item in placed:
+        if not item.floating:
+            fixed.add(item.robot.root)
+        fixed.update(joint.child for joint in item.robot.joints if joint.type == "fixed")
+    return frozenset(fixed)
+
+
+def _add_robot(root: Element, item: PlacedRobot, world_frame: str) -> None:
+    rename = {_WORLD: world_frame}
+    for link in item.robot.links:
+        if link.name != _WORLD:
+            _add_link(root, link)
+    if item.robot.root != _WORLD:
+        base = JointSpec(
+            name=item.base_joint_name or f"{item.robot.root}_base",
+            type="floating" if item.floating else "fixed",
+            parent=item.attach_to or _WORLD,
+            child=item.robot.root,
+            X_PJ=item.X_WR,
+            axis=np.array([1.0, 0.0, 0.0]),
+        )
+        _add_joint(root, base, rename)
+    for joint in item.robot.joints:
+        _add_joint(root, joint, rename)
+
+
+def _add_link(root: Element, link: LinkSpec) -> None:
+    element = SubElement(root, "link", name=link.name)
+    if link.inertial is not None:
+        _add_inertial(element, link.inertial)
+    for visual in link.visuals:
+        _add_visual(element, visual)
+
+
+def _add_inertial(link: Element, inertial: InertialSpec) -> None:
+    element = SubElement(link, "inertial")
+    SubElement(element, "origin", xyz=_numbers(inertial.p_LCo))
+    SubElement(element, "mass", value=_number(inertial.mass))
+    inertia = inertial.I_LCo
+    names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    SubElement(element, "inertia", {key: _number(inertia[ij]) for key, ij in names.items()})
+
+
+def _add_visual(link: Element, visual: VisualSpec) -> None:
+    for shape, X_GP in _urdf_parts(visual.shape):
+        element = SubElement(link, "visual", name=visual.name)
+        _add_origin(element, visual.X_LG @ X_GP)
+        _add_geometry(SubElement(element, "geometry"), shape)
+        colour = _numbers(visual.rgba or _GREY)
+        # Parsers share materials by name across links, so the name must say the colour.
+        material = SubElement(element, "material", name=f"rgba {colour}")
+        SubElement(material, "color", rgba=colour)
+
+
+def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]:
+    """The shape as shapes that URDF has, each with its pose in the shape's frame."""
+    at_origin = np.eye(4)
+    if shape.kind == "half_space":
+        return [(ShapeSpec("box", _GROUND), _shifted(-0.5 * _GROUND[2]))]
+    if shape.kind == "capsule":
+        radius, length = shape.size
+        cap = ShapeSpec("sphere", (radius,))
+        return [
+            (ShapeSpec("cylinder", shape.size), at_origin),
+            (cap, _shifted(0.5 * length)),
+            (cap, _shifted(-0.5 * length)),
+        ]
+    if shape.kind == "ellipsoid":
+        # URDF has no ellipsoid; the box around it at least shows where it is and how it is turned.
+        a, b, c = shape.size
+        return [(ShapeSpec("box", (2 * a, 2 * b, 2 * c)), at_origin)]
+    return [(shape, at_origin)]
+
+
+def _shifted(z: float) -> NDArray[np.float64]:
+    X = np.eye(4)
+    X[2, 3] = z
+    return X
+
+
+def _add_geometry(parent: Element, shape: ShapeSpec) -> None:
+    if shape.kind == "mesh":
+        assert shape.path is not None
+        SubElement(parent, "mesh", filename=shape.path.as_uri(), scale=_numbers(shape.scale))
+    elif shape.kind == "box":
+        SubElement(parent, "box", size=_numbers(shape.size))
+    else:
+        names = ("radius", "length")[: len(shape.size)]
+        sizes = {key: _number(value) for key, value in zip(names, shape.size, strict=True)}
+        SubElement(parent, shape.kind, sizes)
+
+
+def _add_joint(root: Element, joint: JointSpec, rename: dict[str, str]) -> None:
+    element = SubElement(root, "joint", name=joint.name, type=joint.type)
+    _add_origin(element, joint.X_PJ)
+    SubElement(element, "parent", link=rename.get(joint.parent, joint.parent))
+    SubElement(element, "child", link=joint.child)
+    if joint.type in ("fixed", "floating"):
+        return
+    SubElement(element, "axis", xyz=_numbers(joint.axis))
+    if joint.type in ("revolute", "prismatic"):
+        limits = joint.limits
+        given = {
+            "lower": limits.lower,
+            "upper": limits.upper,
+            "velocity": limits.velocity,
+            "effort": limits.effort,
+        }
+        bounded = {key: _number(np.clip(value, -1e9, 1e9)) for key, value in given.items()}
+        SubElement(element, "limit", bounded)
+    if joint.damping or joint.friction:
+        SubElement(element, "dynamics", damping=_number(joint.damping), friction=_number(joint.friction))
+    if joint.mimic is not None:
+        SubElement(
+            element,
+            "mimic",
+            joint=joint.mimic.joint,
+            multiplier=_number(joint.mimic.multiplier),
+            offset=_number(joint.mimic.offset),
+        )
+
+
+def _add_origin(parent: Element, X: NDArray[np.float64]) -> None:
+    rpy = Rotation.from_matrix(X[:3, :3]).as_euler("xyz")
+    SubElement(parent, "origin", xyz=_numbers(X[:3, 3]), rpy=_numbers(rpy))
+
+
+def _numbers(values: Sequence[float] | NDArray[np.float64]) -> str:
+    return " ".join(_number(value) for value in values)
+
+
+def _number(value: float) -> str:
+    return repr(float(value))

@@ -1,0 +1,114 @@
+"""What a person at the terminal sees: compilation, the live line, the closing report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any
+
+from rich.console import Console
+
+_SILENT_FOR = 2.0  # s; loading compiled kernels takes less
+_LIVE_PERIOD = 0.2  # s
+_LINE_PERIOD = 1.0  # s
+
+
+@contextmanager
+def compile_progress(console: Console) -> Iterator[None]:
+    """Say that kernels are being compiled, with the seconds it has taken, once it takes long.
+
+    On a terminal the line counts up; elsewhere a line is printed every ten seconds.
+    """
+    started = time.monotonic()
+    done = Event()
+
+    def watch() -> None:
+        if done.wait(_SILENT_FOR):
+            return
+        if not console.is_terminal:
+            while True:
+                console.print(f"compiling kernels … {time.monotonic() - started:.0f} s")
+                if done.wait(10.0):
+                    return
+        with console.status("compiling kernels …") as status:
+            while not done.wait(0.5):
+                status.update(f"compiling kernels … {time.monotonic() - started:.0f} s")
+
+    watcher = Thread(target=watch, name="compile-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+    took = time.monotonic() - started
+    if took > _SILENT_FOR:
+        console.print(f"kernels ready after {took:.0f} s (kept for the next start)")
+
+
+class StatusLine:
+    """One line on time, pace, contact and grip, rewritten in place on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._period = _LIVE_PERIOD if console.is_terminal else _LINE_PERIOD
+        self._shown = (float("-inf"), 0.0)
+        self._width = 0
+
+    def update(self, snapshot: Any, paused: bool) -> None:
+        """Show ``snapshot`` if the line is due."""
+        now = time.monotonic()
+        then, simulated = self._shown
+        if now - then < self._period:
+            return
+        factor = (snapshot.time - simulated) / (now - then)
+        self._shown = (now, snapshot.time)
+        line = self._format(snapshot, "paused" if paused else f"real-time factor {factor:6.3f}")
+        if self._console.is_terminal:
+            self._console.file.write("\r" + line.ljust(self._width))
+            self._console.file.flush()
+            self._width = len(line)
+        else:
+            self._console.print(line, highlight=False)
+
+    def close(self) -> None:
+        """Leave the line standing."""
+        if self._console.is_terminal and self._width:
+            self._console.file.write("\n")
+
+    def _format(self, snapshot: Any, pace: str) -> str:
+        faces = sum(patch.num_faces for patch in snapshot.contacts)
+        grips = ", ".join(f"{force:6.2f} N" for force in snapshot.grip_forces.values())
+        grip = f" | grip force {grips}" if grips else ""
+        return f"t = {snapshot.time:9.3f} s | {pace} | contact faces {faces:5d}{grip}"
+
+
+def print_report(console: Console, report: Any, refused: int) -> None:
+    """Print how the run went.
+
+    Args:
+        console: Where to.
+        report: The runner's ``RunnerReport``.
+        refused: Number of refused commands.
+    """
+    step = "step time [ms]"
+    rows = [
+        ("simulated time [s]", f"{report.simulated_time:.3f}"),
+        ("wall time [s]", f"{report.wall_time:.3f}"),
+        ("real-time factor", f"{report.real_time_factor:.3f}"),
+        ("steps", f"{report.steps}"),
+        (
+            "late steps",
+            f"{report.overruns} (skipped {report.skipped_steps}, latest {1e3 * report.late_max:.2f} ms)",
+        ),
+        (
+            step,
+            f"mean {1e3 * report.step_time_mean:.3f}, p50 {1e3 * report.step_time_p50:.3f}, "
+            f"p99 {1e3 * report.step_time_p99:.3f}, max {1e3 * report.step_time_max:.3f}",
+        ),
+        ("commands refused", f"{refused}"),
+    ]
+    for name, value in rows:
+        console.print(f"{name:>20}  {value}", highlight=False)

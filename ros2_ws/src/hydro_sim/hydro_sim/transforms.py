@@ -1,0 +1,62 @@
+"""``/tf`` and ``/tf_static``, where tf2_msgs is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+
+from hydro_sim import optional
+from hydro_sim.messages import fill_transforms
+
+LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class TransformPublisher:
+    """Publishes the pose of every link in its parent: once where it is fixed, on every call where it moves.
+
+    Args:
+        node: Owner of the publishers.
+        message_type: ``tf2_msgs.msg.TFMessage``.
+        world: Asked for the tree of links.
+        snapshot: The present state, for the fixed links.
+        world_frame: Frame id of the world.
+    """
+
+    def __init__(self, node: Node, message_type: type, world: Any, snapshot: Any, world_frame: str) -> None:
+        fixed = [link for link in world.link_tree if link[1] in world.fixed_frames]
+        self._links = [link for link in world.link_tree if link[1] not in world.fixed_frames]
+        self._transforms = _named_transforms(self._links, world_frame)
+        self._message = message_type(transforms=self._transforms)
+        self._publisher = node.create_publisher(message_type, "/tf", 100)
+
+        static = _named_transforms(fixed, world_frame)
+        fill_transforms(static, fixed, snapshot.frames, snapshot.time)
+        self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
+        self._static_publisher.publish(message_type(transforms=static))
+
+    def publish(self, snapshot: Any) -> None:
+        """Publish the moving links at the snapshot's time."""
+        fill_transforms(self._transforms, self._links, snapshot.frames, snapshot.time)
+        self._publisher.publish(self._message)
+
+
+def make_transform_publisher(
+    node: Node, world: Any, snapshot: Any, world_frame: str
+) -> TransformPublisher | None:
+    """The publisher, or None without tf2_msgs."""
+    if optional.tf2_msgs is None:
+        return None
+    return TransformPublisher(node, optional.tf2_msgs.TFMessage, world, snapshot, world_frame)
+
+
+def _named_transforms(links: Sequence[tuple[str, str]], world_frame: str) -> list[TransformStamped]:
+    transforms = []
+    for parent, child in links:
+        transform = TransformStamped(child_frame_id=child)
+        transform.header.frame_id = world_frame if parent == "world" else parent
+        transforms.append(transform)
+    return transforms
