@@ -1,0 +1,31 @@
+# Ubuntu 24.04 with ROS 2 Jazzy: the engine by pip, the workspace by colcon, the demo by ros2 launch.
+#   docker build -t hydro-sim . && docker run --rm -it hydro-sim
+FROM ros:jazzy-ros-base
+
+SHELL ["/bin/bash", "-o", "pipefail", "-c"]
+WORKDIR /hydro-sim
+
+# Ubuntu's archive keeps one version of a package: a pinned one disappears.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3-pip \
+    && rm -rf /var/lib/apt/lists/*
+
+COPY ros2_ws/src ros2_ws/src
+RUN apt-get update \
+    && rosdep update --rosdistro jazzy \
+    && rosdep install --rosdistro jazzy --from-paths ros2_ws/src --ignore-src --default-yes \
+    && rm -rf /var/lib/apt/lists/*
+
+COPY . .
+# ROS runs on the system's Python, so the engine has to be there too.
+RUN python3 -m pip install --break-system-packages --no-cache-dir .
+RUN source /opt/ros/jazzy/setup.bash \
+    && cd ros2_ws \
+    && colcon build
+
+# Compiles the kernels into the image, and proves that the node starts.
+RUN source ros2_ws/install/setup.bash \
+    && ros2 launch hydro_sim_bringup spatula_slip.launch.py duration:=0.1
+
+CMD ["bash", "-c", "source ros2_ws/install/setup.bash && exec ros2 launch hydro_sim_bringup spatula_slip.launch.py"]

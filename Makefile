@@ -1,0 +1,64 @@
+# make demo    set up what is missing and run the node on the shipped scene until Ctrl-C
+# make test    set up what is missing and run every test
+# make lint    style, types, the one-way flow of the rooms, the Dockerfile
+# make setup   only set up
+# make clean   remove everything that was set up or built
+.DEFAULT_GOAL := demo
+.PHONY: demo test lint setup clean
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+SCENE ?= config/scenes/spatula_slip.yaml
+DURATION ?= 0
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGING := pyproject.toml ros2_ws/src/hydro_sim/setup.py
+
+# The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
+unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO
+ifneq ($(AMENT_PREFIX_PATH),)
+unexport LD_LIBRARY_PATH
+endif
+
+demo: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+demo: $(VENV)/.demo-ready
+	@$(BIN)/python -m hydro_sim.node --ros-args --params-file config/node.yaml \
+		-p scene:=$(SCENE) -p duration:=$(DURATION)
+
+# Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread.
+test: export OMP_NUM_THREADS ?= 1
+test: $(VENV)/.test-ready
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.test-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy hydro_sim_core
+	$(BIN)/hadolint Dockerfile
+
+setup: $(VENV)/.test-ready
+
+clean:
+	rm -rf $(VENV) build install log ros2_ws/build ros2_ws/install ros2_ws/log
+
+$(BIN)/python:
+	@for candidate in python3.12 python3.11 python3; do \
+		if $$candidate -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null; then \
+			echo "setting up $(VENV) with $$($$candidate --version)"; \
+			$$candidate -m venv $(VENV) && exit 0; \
+			rm -rf $(VENV); \
+			echo "error: $$candidate cannot make a virtual environment; install it: apt install python3-venv" >&2; \
+			exit 1; \
+		fi; \
+	done; \
+	echo "error: no Python 3.11 or 3.12 found; install one: apt install python3 python3-venv" >&2; \
+	exit 1
+
+$(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros]' -e ros2_ws/src/hydro_sim
+	@touch $@
+
+$(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,test]'
+	@touch $@
