@@ -20,12 +20,12 @@ RUN apt-get update \
 COPY . .
 # ROS runs on the system's Python, so the engine has to be there too.
 RUN python3 -m pip install --break-system-packages --no-cache-dir .
-RUN source /opt/ros/jazzy/setup.bash \
-    && cd ros2_ws \
-    && colcon build
+
+WORKDIR /hydro-sim/ros2_ws
+RUN source /opt/ros/jazzy/setup.bash && colcon build
 
 # Compiles the kernels into the image, and proves that the node starts.
-RUN source ros2_ws/install/setup.bash \
+RUN source install/setup.bash \
     && ros2 launch hydro_sim_bringup spatula_slip.launch.py duration:=0.1
 
-CMD ["bash", "-c", "source ros2_ws/install/setup.bash && exec ros2 launch hydro_sim_bringup spatula_slip.launch.py"]
+CMD ["bash", "-c", "source install/setup.bash && exec ros2 launch hydro_sim_bringup spatula_slip.launch.py"]

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-
-from launch import LaunchDescription
 
 # The same layout in the repository and in the installed package.
 CONFIG = Path(__file__).parent.parent / "config"
