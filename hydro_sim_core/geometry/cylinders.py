@@ -9,7 +9,7 @@ import numpy as np
 from hydro_sim_core.geometry.checks import DEFAULT_RESOLUTION, element_budget, non_negative, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import MEDIAL_TOLERANCE, primitive
-from hydro_sim_core.geometry.rings import cones, ring, split_prisms
+from hydro_sim_core.geometry.prisms import cones, ring, split_prisms
 
 
 def cylinder(

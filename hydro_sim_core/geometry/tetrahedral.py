@@ -1,4 +1,4 @@
-"""Tetrahedral meshes from files: pressure grows with the distance to the surface."""
+"""Tetrahedral meshes from files: pressure proportional to the distance to the surface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from hydro_sim_core.geometry.checks import non_negative, positive
 from hydro_sim_core.geometry.files import load_tetrahedra, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import compliant_mesh, oriented, rigid_mesh
-from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields, tetrahedron_volumes
+from hydro_sim_core.geometry.prisms import split_prisms
+from hydro_sim_core.geometry.simplices import boundary_triangles, tetrahedron_volumes
 
 #: Point-triangle pairs whose distances are computed at once: bounds the memory (about 200 bytes a pair).
 _PAIRS_AT_ONCE = 2_000_000
@@ -29,19 +30,19 @@ def tetrahedral_mesh(
 ) -> Geometry:
     """Read a tetrahedral mesh and give every vertex the pressure ``E distance / (largest distance)``.
 
-    The distance is that to the surface; vertices on the surface have pressure zero. With a margin they move
-    outwards and their pressure becomes that of the adjacent tetrahedra continued to there, so that the zero
-    level set stays where it was as far as those tetrahedra agree.
+    The distance is that to the surface; vertices on the surface have pressure zero. A margin adds a skin of
+    that thickness, three tetrahedra a surface triangle, in which the pressure falls on at the same slope; the
+    mesh inside and its zero level set stay as they are.
 
     Args:
-        path: File in a format that meshio reads as tetrahedra (VTK, Gmsh and others), lengths in m.
+        path: File in VTK or Gmsh format, lengths in m.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far the surface of a compliant mesh moves out, m.
+        margin: Thickness of the skin of a compliant mesh, m.
         scale: Factor on the coordinates, one or one an axis.
 
     Raises:
-        InputError: The file cannot be read or holds no linear tetrahedra, no vertex lies inside, the margin
-            turns a tetrahedron inside out, or a parameter is out of range.
+        InputError: The file cannot be read or holds no linear tetrahedra, no vertex lies inside, the skin
+            would fold, or a parameter is out of range.
     """
     margin = 0.0 if modulus is None else non_negative(str(path), "margin", margin)
     modulus = None if modulus is None else positive(str(path), "modulus", modulus)
@@ -52,21 +53,23 @@ def tetrahedral_mesh(
         if modulus is None:
             used, triangles = np.unique(surface, return_inverse=True)
             return rigid_mesh(vertices[used], triangles.reshape(-1, 3))
-        pressure = modulus * _relative_depth(str(path), vertices, surface)
+        depth = _depth("", vertices, surface)
         if margin > 0.0:
-            vertices, pressure = _grown(str(path), vertices, tetrahedra, surface, pressure, margin)
-        return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=margin)
+            vertices, tetrahedra, depth = _with_skin("", vertices, tetrahedra, surface, depth, margin)
+        return compliant_mesh(
+            vertices, tetrahedra, modulus * (depth / depth.max()), modulus=modulus, margin=margin
+        )
 
 
-def _relative_depth(source: str, vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Distance of every vertex to the surface over the largest one, (N,)."""
-    depth = np.zeros(len(vertices))
+def _depth(source: str, vertices: FloatArray, surface: IntArray) -> FloatArray:
+    """Distance of every vertex to the surface, (N,), m."""
     inside = np.setdiff1d(np.arange(len(vertices)), surface)
     if not inside.size:
         mend = "refine the mesh until at least one vertex lies inside"
         raise InputError(source, "vertices", "all lie on the surface, so there is no pressure inside", mend)
+    depth = np.zeros(len(vertices))
     depth[inside] = distance_to_surface(vertices[inside], vertices, surface)
-    return depth / depth.max()
+    return depth
 
 
 def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
@@ -92,38 +95,36 @@ def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: Int
     return distance
 
 
-def _grown(
+def _with_skin(
     source: str,
     vertices: FloatArray,
     tetrahedra: IntArray,
     surface: IntArray,
-    pressure: FloatArray,
+    depth: FloatArray,
     margin: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Move the surface out by the margin and continue the pressure to its new place."""
-    grown = vertices + margin * _outward(vertices, surface)
-    if not tetrahedron_volumes(grown, tetrahedra).min() > 0.0:
-        raise InputError(
-            source, "margin", f"{margin:g} m turns a tetrahedron inside out", "give a smaller margin"
-        )
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Add a layer of prisms, cut into tetrahedra, on the surface; its outer vertices have depth -margin."""
+    inner = np.unique(surface)
+    outer_points = vertices[inner] + margin * _outward(vertices, surface)[inner]
+    outer = np.zeros(len(vertices), dtype=np.int64)
+    outer[inner] = len(vertices) + np.arange(len(inner))
+    vertices = np.vstack([vertices, outer_points])
 
-    fields = linear_fields(vertices, tetrahedra, pressure)
-    sloped = (pressure[tetrahedra] > 0.0).any(
-        axis=1
-    )  # the others lie between surface vertices: p = 0 throughout
-    owner = tetrahedra[sloped].ravel()
-    points = grown[owner]
-    fields = np.repeat(fields[sloped], 4, axis=0)
-    continued = np.einsum("ij,ij->i", fields[:, :3], points) + fields[:, 3]
-    total = np.bincount(owner, continued, len(vertices))
-    count = np.bincount(owner, minlength=len(vertices))
-    on_surface = np.zeros(len(vertices), dtype=bool)
-    on_surface[surface] = True
-    return grown, np.where(on_surface, np.minimum(total / np.maximum(count, 1), 0.0), pressure)
+    # Neighbouring prisms agree on the diagonal of their common wall because each cuts it by vertex number.
+    order = np.argsort(surface, axis=1)
+    low = np.take_along_axis(surface, order, axis=1)
+    skin = split_prisms(tuple(outer[low].T), tuple(low.T))
+    mirrored = np.repeat((order[:, 0] + 1) % 3 != order[:, 1], 3)
+    folded = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(vertices, skin) <= 0.0
+    if folded.any():
+        corner = np.round(vertices[skin[folded.argmax(), 0]], 6).tolist()
+        problem = f"of {margin:g} m folds the skin near {corner}"
+        raise InputError(source, "margin", problem, "smooth the surface there or give a smaller margin")
+    return vertices, np.vstack([tetrahedra, skin]), np.r_[depth, np.full(len(inner), -margin)]
 
 
 def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Displacement (N, 3) of every surface vertex that moves the faces around it out by one on average.
+    """Displacement (N, 3) of every surface vertex that moves the faces around it out by one.
 
     The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised so
     that nearly parallel normals do not send it sideways.
@@ -131,13 +132,10 @@ def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
     a, b, c = (vertices[surface[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    lhs = np.zeros((len(vertices), 3, 3))
-    rhs = np.zeros((len(vertices), 3))
-    np.add.at(lhs, surface, (normals[:, :, None] * normals[:, None, :])[:, None])
-    np.add.at(rhs, surface, normals[:, None])
-    on_surface = np.unique(surface)
-    weight = 1e-3 * np.trace(lhs[on_surface], axis1=1, axis2=2)
-    displacement = np.zeros_like(vertices)
-    regular = lhs[on_surface] + weight[:, None, None] * np.eye(3)
-    displacement[on_surface] = np.linalg.solve(regular, rhs[on_surface][:, :, None])[:, :, 0]
-    return displacement
+    matrix = np.zeros((len(vertices), 3, 3))
+    total = np.zeros((len(vertices), 3))
+    np.add.at(matrix, surface, (normals[:, :, None] * normals[:, None, :])[:, None])
+    np.add.at(total, surface, normals[:, None])
+    faces = np.trace(matrix, axis1=1, axis2=2)  # their number: normals have length one
+    regular = matrix + (1e-6 * faces + (faces == 0.0))[:, None, None] * np.eye(3)
+    return np.linalg.solve(regular, total[:, :, None])[:, :, 0]

@@ -19,7 +19,7 @@ MAKERS = {
     "cylinder": (hs.cylinder, Cylinder),
     "capsule": (hs.capsule, Capsule),
 }
-#: (shape, sizes, resolution). Every medial case of the box and the cylinder, and every axis that can be special.
+#: (shape, sizes, resolution): every medial case of the box and the cylinder, along every axis.
 CASES = [
     ("sphere", (1.0,), 2.5),
     ("sphere", (0.1,), 0.02),

@@ -1,4 +1,4 @@
-"""Building blocks of solids of revolution: rings of points, cones and prisms between them."""
+"""Building blocks of meshes: rings of points, cones over triangles and prisms cut into tetrahedra."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def split_prisms(upper: tuple[IntArray, ...], lower: tuple[IntArray, ...]) -> In
         lower: Vertex indices of the other end, in the same order.
 
     Returns:
-        (3 M, 4) vertex indices.
+        (3 M, 4) vertex indices, positively oriented where the upper triangle is counter-clockwise from above.
     """
     u0, u1, u2, l0, l1, l2 = np.broadcast_arrays(*upper, *lower)
-    tetrahedra = np.stack([[l0, u0, u1, u2], [l0, l1, u1, u2], [l0, l1, l2, u2]])
+    tetrahedra = np.stack([[l0, u0, u1, u2], [l0, l1, u2, u1], [l0, l1, l2, u2]])
     return tetrahedra.transpose(2, 0, 1).reshape(-1, 4)
 
 
