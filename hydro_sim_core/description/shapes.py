@@ -75,9 +75,10 @@ def read_materials(robot: XmlElement) -> dict[str, Rgba | None]:
     materials: dict[str, Rgba | None] = {}
     for material in robot.children("material"):
         name = material.required_text("name")
-        if name in materials:
-            raise material.error(f"a second material '{name}'", "give it another name or remove it")
-        materials[name] = _read_color(material)
+        color = _read_color(material)
+        # Macro files that are included twice repeat their materials.
+        if materials.setdefault(name, color) != color:
+            raise material.error(f"a second material '{name}' of another colour", "give it another name")
     for link in robot.children("link"):
         for visual in link.children("visual"):
             inline = visual.child("material")

@@ -51,7 +51,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
     ]
     documents = [XmlDocument(read_bytes(file), file) for file in (path, *included)]
     _check_arguments(path, arguments, documents)
-    return XmlDocument(expanded.toxml(encoding="utf-8"), path, note=" after xacro")
+    return XmlDocument(expanded.toprettyxml(encoding="utf-8"), path, note=" after xacro")
 
 
 def _check_arguments(path: Path, arguments: Mapping[str, object], documents: list[XmlDocument]) -> None:
