@@ -13,10 +13,8 @@ from rclpy.node import Node
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from hydro_sim import optional
 from hydro_sim.rejections import Rejections
 from hydro_sim.trajectory import TrajectoryFollower, parse_trajectory
-from hydro_sim_core.errors import InputError
 
 _DEPTH = 10
 _MODES = ("position", "velocity", "effort")
@@ -75,7 +73,7 @@ class JointCommands:
 
 
 class GripperCommands:
-    """Force and position of one gripper.
+    """Closing force (N a finger) or opening (m) of one gripper.
 
     Args:
         node: Owner of the subscriptions.
@@ -94,30 +92,12 @@ class GripperCommands:
         self._gripper = gripper
         self._rejections = rejections
 
-        def subscribe(message_type: type, topic: str, decode: Any) -> None:
-            callback = partial(self._on_command, topic, decode)
-            node.create_subscription(message_type, topic, callback, _DEPTH)
+        for quantity in ("force", "position"):
+            topic = f"{prefix}/{quantity}_command"
+            node.create_subscription(Float64, topic, partial(self._on_command, quantity, topic), _DEPTH)
 
-        subscribe(Float64, f"{prefix}/force_command", lambda m: {"force": m.data})
-        subscribe(Float64, f"{prefix}/position_command", lambda m: {"position": m.data})
-        subscribe(Float64MultiArray, f"{prefix}/commands", partial(_decode_array, f"{prefix}/commands"))
-        if optional.hydro_sim_msgs is not None:
-            subscribe(
-                optional.hydro_sim_msgs.GripperCommand,
-                f"{prefix}/gripper_command",
-                lambda m: {"position": m.position, "force": m.force},
-            )
-
-    def _on_command(self, topic: str, decode: Any, message: Any) -> None:
+    def _on_command(self, quantity: str, topic: str, message: Float64) -> None:
+        command = {quantity: message.data}
         with self._rejections.guard(topic):
-            command = decode(message)
             self._world.check_gripper(self._gripper, **command)
             self._runner.submit(lambda world: world.set_gripper(self._gripper, **command))
-
-
-def _decode_array(topic: str, message: Float64MultiArray) -> dict[str, float]:
-    if len(message.data) != 2:
-        problem = f"has {len(message.data)} values"
-        raise InputError(topic, "data", problem, "give the opening (m) and the largest force (N)")
-    position, force = message.data
-    return {"position": float(position), "force": float(force)}

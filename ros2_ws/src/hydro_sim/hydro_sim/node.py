@@ -25,7 +25,7 @@ from hydro_sim import optional
 from hydro_sim.commands import GripperCommands, JointCommands
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.parameters import Parameters, declare_parameters
-from hydro_sim.publishers import MarkerPublisher, StatePublisher
+from hydro_sim.publishers import ContactPublisher, StatePublisher
 from hydro_sim.rejections import Rejections
 from hydro_sim.services import SimulationServices
 from hydro_sim.status import StatusLine, compile_progress, print_report
@@ -74,7 +74,7 @@ def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event)
     rejections = Rejections(logger)
     _connect_inputs(node, world, runner, parameters, rejections)
     Diagnostics(node, runner, factor, rejections)
-    publishers = (StatePublisher(node, world, runner, parameters), MarkerPublisher(node, runner, parameters))
+    publishers = (StatePublisher(node, world, runner, parameters), ContactPublisher(node, runner, parameters))
     logger.info(
         f"scene '{world.name}': {len(world.joint_names)} joints, {len(world.contact_pairs)} contact pairs, "
         f"time step {1e3 * world.time_step:g} ms"

@@ -24,6 +24,6 @@ def summary() -> str:
     """One line that says which optional interfaces are on."""
     found = {
         "tf2_msgs (/tf, /tf_static)": tf2_msgs,
-        "hydro_sim_msgs (~/contact_patches, ~/step_many, gripper_command)": hydro_sim_msgs,
+        "hydro_sim_msgs (~/contact_patches, ~/step_many)": hydro_sim_msgs,
     }
     return "optional interfaces: " + "; ".join(f"{n} {'on' if m else 'off'}" for n, m in found.items())

@@ -13,7 +13,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
+from hydro_sim import optional
 from hydro_sim.contact_markers import ContactMarkers
+from hydro_sim.contact_patches import contact_patch_array
 from hydro_sim.messages import (
     fill_joint_state,
     fill_wrench,
@@ -116,11 +118,11 @@ class StatePublisher:
             publisher.publish(message)
 
 
-class MarkerPublisher:
-    """Publishes the contact patches as markers, at a rate in wall time: they are for the eye.
+class ContactPublisher:
+    """Publishes contact patches, as markers and as data, at a rate in wall time; only while someone listens.
 
     Args:
-        node: Owner of the publisher.
+        node: Owner of the publishers.
         runner: Source of snapshots.
         parameters: Rate, followed live; colour scale, legend and world frame.
     """
@@ -129,11 +131,15 @@ class MarkerPublisher:
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
-        self._thread = Thread(target=self._run, name="marker-publisher", daemon=True)
+        self._thread = Thread(target=self._run, name="contact-publisher", daemon=True)
         scale = PressureScale(1e3 * parameters.pressure_full_scale)
         x, y, z = parameters.legend_position
-        self._markers = ContactMarkers(scale, parameters.world_frame, (x, y, z))
-        self._publisher = node.create_publisher(MarkerArray, "~/contact_markers", 5)
+        self._encoder = ContactMarkers(scale, parameters.world_frame, (x, y, z))
+        self._markers = node.create_publisher(MarkerArray, "~/contact_markers", 5)
+        self._patches = None
+        if optional.hydro_sim_msgs is not None:
+            message_type = optional.hydro_sim_msgs.ContactPatchArray
+            self._patches = node.create_publisher(message_type, "~/contact_patches", 5)
 
     def start(self) -> None:
         """Start the thread."""
@@ -147,5 +153,12 @@ class MarkerPublisher:
     def _run(self) -> None:
         while not self._stop.wait(1.0 / self._parameters.marker_rate):
             snapshot = self._runner.snapshot()
-            stamp = split_time(snapshot.time)
-            self._publisher.publish(self._markers.encode(snapshot.contacts, stamp))
+            if self._markers.get_subscription_count():
+                encoded = self._encoder.encode(snapshot.contacts, split_time(snapshot.time))
+                self._markers.publish(encoded)
+            if self._patches is not None and self._patches.get_subscription_count():
+                frame = self._parameters.world_frame
+                message = contact_patch_array(
+                    optional.hydro_sim_msgs, snapshot.contacts, snapshot.time, frame
+                )
+                self._patches.publish(message)
