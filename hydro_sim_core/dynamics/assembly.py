@@ -67,12 +67,13 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     the master's coordinate. Planar and floating joints have no limits.
 
     Args:
-        placed: The robots, in the order in which their joints appear in q and v.
+        placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
+            them: parents first, mimic joints referring to joints that mimic nothing.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
 
     Raises:
-        InputError: Names that occur twice or are unknown, mimic joints without a usable master, limits that
-            exclude each other, moving links without inertia.
+        InputError: Names that occur twice or are unknown, limits of a mimic joint and its master that exclude
+            each other, moving links without inertia.
     """
     _check_names(placed)
     builder = BodyBuilder()

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, Floats
-from hydro_sim_core.dynamics.velocities import VelocityEntry, add_mimic, resolve_mimic, velocity_entries
+from hydro_sim_core.dynamics.velocities import VelocityEntry, add_mimic, velocity_entries
 from hydro_sim_core.errors import InputError
 
 WORLD = "world"
@@ -124,7 +124,8 @@ class BodyBuilder:
         """Append a robot's bodies.
 
         Raises:
-            InputError: Its base or one of its mimic joints cannot be resolved.
+            InputError: Its base cannot be placed, or limits of a mimic joint and its master exclude each
+                other.
         """
         robot = placed.robot
         links = {link.name: link for link in robot.links}
@@ -195,13 +196,11 @@ class BodyBuilder:
 
     def _couple_mimics(self, robot: RobotSpec) -> None:
         """Point the robot's mimic joints to their masters' coordinates, which may come later in the file."""
-        joints = {joint.name: joint for joint in robot.joints}
         bodies = {body.joint.name: body for body in self.bodies}
         for joint in robot.joints:
             if joint.mimic is None:
                 continue
-            name, scale, offset = resolve_mimic(joint, joints, robot.source)
-            body, master = bodies[joint.name], bodies[name]
+            body, master = bodies[joint.name], bodies[joint.mimic.joint]
             body.q_index, body.v_index = master.q_index, master.v_index
-            body.q_scale, body.q_offset = scale, offset
-            add_mimic(self.velocities[master.v_index], joint, scale, offset, robot.source)
+            body.q_scale, body.q_offset = joint.mimic.multiplier, joint.mimic.offset
+            add_mimic(self.velocities[master.v_index], joint, joint.mimic, robot.source)

@@ -87,8 +87,8 @@ class PinocchioScene:
         a_pin = np.zeros(self.model.nv)
         for joint, index in self.joints.values():
             name, scale, offset = joint.name, 1.0, 0.0
-            while (mimic := self.joints[name][0].mimic) is not None:
-                name, scale, offset = mimic.joint, scale * mimic.multiplier, offset + scale * mimic.offset
+            if joint.mimic is not None:
+                name, scale, offset = joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset
             i, k = self.q_index[name], self.v_index[name]
             model = self.model.joints[index]
             m, n = model.idx_q, model.idx_v
@@ -101,11 +101,9 @@ class PinocchioScene:
                 u = block @ v[k : k + 3]
                 a_pin[n : n + 3] = u[2] * u[1], -u[2] * u[0], 0.0
             elif joint.type == "floating":
-                R = Rotation.from_quat(np.roll(q[i : i + 4], -1)).as_matrix()
-                q_pin[m : m + 7] = *q[i + 4 : i + 7], *np.roll(q[i : i + 4], -1)
-                T[n : n + 3, k + 3 : k + 6] = R.T
-                T[n + 3 : n + 6, k : k + 3] = R.T
-                a_pin[n : n + 3] = -np.cross(R.T @ v[k : k + 3], R.T @ v[k + 3 : k + 6])
+                q_pin[m : m + 7], T[n : n + 6, k : k + 6], a_pin[n : n + 6] = free_flyer(
+                    q[i : i + 7], v[k : k + 6]
+                )
             else:
                 q_pin[m], T[n, k] = scale * q[i] + offset, scale
         return q_pin, T, a_pin
@@ -153,6 +151,19 @@ class PinocchioScene:
         q_pin, T, _ = self.convert(q, v)
         h = pin.computeCentroidalMomentum(self.model, self.data, q_pin, T @ v)
         return np.concatenate([h.angular + np.cross(self.data.com[0], h.linear), h.linear])
+
+
+def free_flyer(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pinocchio's coordinates (7,) of a floating joint, T (6, 6), and the acceleration (6,) that v causes."""
+    quaternion_xyzw = np.roll(q[:4], -1)
+    R = Rotation.from_quat(quaternion_xyzw).as_matrix()
+    T = np.block([[np.zeros((3, 3)), R.T], [R.T, np.zeros((3, 3))]])
+    linear, angular = np.split(T @ v, 2)
+    return (
+        np.concatenate([q[4:], quaternion_xyzw]),
+        T,
+        np.concatenate([-np.cross(angular, linear), np.zeros(3)]),
+    )
 
 
 def _base_joint(item: PlacedRobot) -> JointSpec:

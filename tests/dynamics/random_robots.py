@@ -40,7 +40,7 @@ def random_robot(
     types: tuple[str, ...] = (*MOVING_TYPES, "fixed"),
     mimic_share: float = 0.3,
 ) -> RobotSpec:
-    """A random tree; mimic joints may precede their masters and may mimic mimic joints."""
+    """A random tree; mimic joints may precede their masters."""
     links = [random_link(rng, f"{prefix}link0")]
     joints: list[JointSpec] = []
     drawn = [str(rng.choice(types)) for _ in range(num_joints)]
@@ -49,8 +49,7 @@ def random_robot(
     for k in range(num_joints):
         mimic = None
         if k in followers:
-            # Followers of earlier followers only, so that mimicry has no loops.
-            candidates = [j for j in scalar if j not in followers] + [j for j in followers if j < k]
+            candidates = [j for j in scalar if j not in followers]
             mimic = MimicSpec(
                 f"{prefix}joint{rng.choice(candidates)}", float(rng.uniform(-2, 2)), float(rng.normal())
             )
