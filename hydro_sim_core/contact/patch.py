@@ -68,6 +68,7 @@ class ContactPatch:
         p_WR: (3,) reference point of the moment, m.
         force_on_b: (3,) N.
         moment_on_b_at_reference: (3,) N m, about ``p_WR``.
+        normal_force_on_b: (3,) part of the force along the face normals, N.
         name_a: Body of A; empty for bare geometries.
         name_b: Body of B; empty for bare geometries.
         geometry_a: Name of A's geometry.
@@ -78,6 +79,7 @@ class ContactPatch:
     p_WR: Array
     force_on_b: Array
     moment_on_b_at_reference: Array
+    normal_force_on_b: Array
     name_a: str = ""
     name_b: str = ""
     geometry_a: str = ""
@@ -125,9 +127,19 @@ class ContactPatch:
         return float(np.sum(self.faces.areas[self.faces.pressures >= 0.0]))
 
     @cached_property
+    def vertex_pressures(self) -> list[Array]:
+        """One (n,) array of pressures at the polygon's vertices a face, Pa."""
+        return [
+            pressure + (vertices - centroid) @ gradient
+            for vertices, pressure, centroid, gradient in zip(
+                self.polygons, self.pressures, self.centroids, self.faces.field_gradients, strict=True
+            )
+        ]
+
+    @cached_property
     def peak_pressure(self) -> float:
-        """Largest pressure at a face centroid, Pa; 0 without faces."""
-        return float(np.max(self.faces.pressures, initial=0.0))
+        """Largest pressure on the patch, at a vertex, Pa; 0 where nothing presses."""
+        return max((float(p.max()) for p in self.vertex_pressures), default=0.0)
 
     @cached_property
     def centroid(self) -> Array:
@@ -264,6 +276,7 @@ def compute_patch(
         faces=faces,
         p_WR=poses[1][:3, 3],
         force_on_b=forces.sum(axis=0),
+        normal_force_on_b=forces.sum(axis=0),
         moment_on_b_at_reference=np.cross(faces.centroids - poses[1][:3, 3], forces).sum(axis=0),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )

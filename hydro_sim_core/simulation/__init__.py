@@ -1,0 +1,6 @@
+"""A scene becomes a ``World`` that steps, and a runner that steps it at a fixed rate."""
+
+from hydro_sim_core.simulation.runner import FixedRateRunner, RunnerReport, Snapshot
+from hydro_sim_core.simulation.world import World, load_scene, load_urdf
+
+__all__ = ["FixedRateRunner", "RunnerReport", "Snapshot", "World", "load_scene", "load_urdf"]

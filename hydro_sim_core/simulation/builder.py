@@ -1,0 +1,222 @@
+"""From placed robots and static shapes to a ``Model``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.geometry_set import make_geometry_set
+from hydro_sim_core.contact.pressure_field.query import canonical_order
+from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
+from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
+from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree
+from hydro_sim_core.geometry import Geometry, make_geometry
+from hydro_sim_core.simulation.model import Model
+from hydro_sim_core.solvers.newton import SolverOptions
+
+#: Group of what is welded to the world and belongs to no robot.
+_WORLD_GROUP = ("world", -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Collider:
+    """One collision geometry of a scene.
+
+    Attributes:
+        link: Name of the link, or of the static body.
+        name: Name of the collision geometry.
+        geometry: Mesh and field.
+        proximity: Properties with defaults filled in.
+        body: Body that carries it, -1 for the world.
+        X_BG: (4, 4) pose in that body.
+        group: What moves with it rigidly; links of one group never touch.
+    """
+
+    link: str
+    name: str
+    geometry: Geometry
+    proximity: ProximitySpec
+    body: int
+    X_BG: NDArray[np.float64]
+    group: tuple[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltModel:
+    """A model and the names behind its indices.
+
+    Attributes:
+        model: The model.
+        assembly: Names of links, joints, velocities.
+        colliders: Collision geometry behind each geometry index.
+        unsupported_pairs: Pairs of links that could meet but have no pressure field between them, both being rigid.
+    """
+
+    model: Model
+    assembly: Assembly
+    colliders: tuple[Collider, ...]
+    unsupported_pairs: tuple[tuple[str, str], ...]
+
+
+def build_model(
+    placed: Sequence[PlacedRobot],
+    environment: Sequence[CollisionSpec],
+    gravity: ArrayLike,
+    contact: ContactSettings,
+    options: SolverOptions,
+    compensated_joints: Iterable[str] = (),
+) -> BuiltModel:
+    """Assemble a scene.
+
+    Args:
+        placed: Robots, in the order of their coordinates.
+        environment: Static shapes; ``X_LG`` places them in the world.
+        gravity: (3,) m/s^2.
+        contact: Contact set-up of the scene.
+        options: Solver options with the time step.
+        compensated_joints: Joints whose drives carry the robot's weight.
+
+    Raises:
+        InputError: Something in the descriptions cannot be simulated.
+    """
+    assembly = build_tree(placed, gravity)
+    colliders = _make_colliders(placed, environment, assembly, contact.defaults)
+    adjacent = _adjacent_groups(placed, assembly)
+    pairs, unsupported = _find_pairs(colliders, adjacent, {frozenset(pair) for pair in contact.exclude})
+    linear = contact.damping == "linear"
+    model = Model(
+        tree=assembly.tree,
+        geometries=make_geometry_set([c.geometry for c in colliders]),
+        geometry_body=_frozen([c.body for c in colliders], np.int64),
+        R_BG=_frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
+        p_BG=_frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
+        pairs=_frozen(pairs, np.int64, (-1, 2)),
+        pair_friction=_frozen([mixed_friction(colliders[a], colliders[b]) for a, b in pairs]),
+        pair_dissipation=_frozen(
+            [0.0 if linear else mixed_dissipation(colliders[a], colliders[b]) for a, b in pairs]
+        ),
+        pair_relaxation=_frozen(
+            [_relaxation(colliders[a], colliders[b]) if linear else 0.0 for a, b in pairs]
+        ),
+        compensated=_compensation_mask(assembly, set(compensated_joints)),
+        options=options,
+    )
+    return BuiltModel(model, assembly, tuple(colliders), tuple(unsupported))
+
+
+def mixed_friction(a: Collider, b: Collider) -> float:
+    """Friction of a pair: the harmonic mean, so a frictionless side makes the pair frictionless."""
+    mu_a, mu_b = a.proximity.mu_dynamic or 0.0, b.proximity.mu_dynamic or 0.0
+    return 2.0 * mu_a * mu_b / (mu_a + mu_b) if mu_a + mu_b > 0.0 else 0.0
+
+
+def mixed_dissipation(a: Collider, b: Collider) -> float:
+    """Dissipation of a pair: the softer side deforms more and weighs more; a rigid side not at all."""
+    d_a, d_b = a.proximity.dissipation or 0.0, b.proximity.dissipation or 0.0
+    if a.geometry.is_rigid:
+        return d_b
+    if b.geometry.is_rigid:
+        return d_a
+    E_a, E_b = a.geometry.modulus, b.geometry.modulus
+    return (E_b * d_a + E_a * d_b) / (E_a + E_b)
+
+
+def _relaxation(a: Collider, b: Collider) -> float:
+    return (a.proximity.relaxation_time or 0.0) + (b.proximity.relaxation_time or 0.0)
+
+
+def _make_colliders(
+    placed: Sequence[PlacedRobot],
+    environment: Sequence[CollisionSpec],
+    assembly: Assembly,
+    defaults: ContactDefaults,
+) -> list[Collider]:
+    groups = _link_groups(placed, assembly)
+    index = {name: i for i, name in enumerate(assembly.link_names)}
+    colliders = []
+    for item in placed:
+        for link in item.robot.links:
+            # Links named "world" are the world itself, not one of the assembly's.
+            i = index.get(link.name)
+            body = -1 if i is None else int(assembly.link_body[i])
+            X_BL = np.eye(4) if i is None else assembly.X_BL[i]
+            group = groups.get(link.name, _WORLD_GROUP)
+            for collision in link.collisions:
+                colliders.append(
+                    _make_collider(link.name, collision, body, X_BL @ collision.X_LG, group, defaults)
+                )
+    for item in environment:
+        colliders.append(_make_collider(item.name, item, -1, item.X_LG, _WORLD_GROUP, defaults))
+    return colliders
+
+
+def _make_collider(
+    link: str,
+    collision: CollisionSpec,
+    body: int,
+    X_BG: NDArray[np.float64],
+    group: tuple[str, int],
+    defaults: ContactDefaults,
+) -> Collider:
+    proximity = defaults.complete(collision.proximity)
+    geometry = make_geometry(collision.shape, proximity)
+    return Collider(link, collision.name, geometry, proximity, body, X_BG, group)
+
+
+def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str, tuple[str, int]]:
+    """What moves rigidly with each link; links welded to the world group by robot."""
+    body = dict(zip(assembly.link_names, assembly.link_body, strict=True))
+    groups: dict[str, tuple[str, int]] = {}
+    for k, item in enumerate(placed):
+        base = groups.get(item.attach_to or "", ("base", k))
+        for link in item.robot.links:
+            if link.name in body:
+                groups[link.name] = ("body", int(body[link.name])) if body[link.name] >= 0 else base
+    return groups
+
+
+def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[frozenset[tuple[str, int]]]:
+    """Groups joined by a joint: their shapes overlap by construction and do not collide."""
+    groups = _link_groups(placed, assembly)
+    adjacent = set()
+    for item in placed:
+        for joint in item.robot.joints:
+            if joint.type != "floating" and joint.parent in groups:
+                adjacent.add(frozenset((groups[joint.parent], groups[joint.child])))
+    return adjacent
+
+
+def _find_pairs(
+    colliders: Sequence[Collider],
+    adjacent: set[frozenset[tuple[str, int]]],
+    excluded: set[frozenset[str]],
+) -> tuple[list[tuple[int, int]], list[tuple[str, str]]]:
+    pairs, unsupported = [], []
+    for i, a in enumerate(colliders):
+        for j in range(i + 1, len(colliders)):
+            b = colliders[j]
+            fixed = a.body < 0 and b.body < 0
+            if fixed or a.group == b.group or frozenset((a.group, b.group)) in adjacent:
+                continue
+            if frozenset((a.link, b.link)) in excluded:
+                continue
+            canonical = canonical_order(a.geometry.kind, b.geometry.kind)
+            if canonical is None:
+                unsupported.append((a.link, b.link))
+            else:
+                pairs.append((i, j) if canonical else (j, i))
+    return pairs, unsupported
+
+
+def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
+    names = [name.split("/")[0] for name in assembly.velocity_names]
+    return _frozen([int(name in joints) for name in names], np.int64)
+
+
+def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
+    array: np.ndarray = np.array(values, dtype=dtype).reshape(shape)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,187 @@
+"""From body poses to contact patches in the solver's problem: compiled stages of the step."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.query import find_faces
+from hydro_sim_core.dynamics.kinematics import add_point_jacobian
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
+
+#: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
+MIN_AREA = 1e-14
+MIN_SLOPE = 1e-14
+
+
+@kernel
+def place_geometries(model, scratch):
+    """World poses and bounding boxes of all geometries."""
+    for g in range(model.geometry_body.shape[0]):
+        body = model.geometry_body[g]
+        for i in range(3):
+            if body < 0:
+                scratch.p_WG[g, i] = model.p_BG[g, i]
+                for j in range(3):
+                    scratch.R_WG[g, i, j] = model.R_BG[g, i, j]
+                continue
+            scratch.p_WG[g, i] = scratch.p_WB[body, i]
+            for j in range(3):
+                scratch.p_WG[g, i] += scratch.R_WB[body, i, j] * model.p_BG[g, j]
+                s = 0.0
+                for k in range(3):
+                    s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
+                scratch.R_WG[g, i, j] = s
+        _bound(model.geometries, g, scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
+
+
+@kernel
+def _bound(geometries, g, R_WG, p_WG, bounds):
+    root = geometries.node_start[g]
+    if root == geometries.node_start[g + 1]:
+        for i in range(3):
+            bounds[i], bounds[i + 3] = -math.inf, math.inf
+        return
+    box = geometries.boxes[root]
+    for i in range(3):
+        center, half = p_WG[i], 0.0
+        for j in range(3):
+            center += R_WG[i, j] * 0.5 * (box[j] + box[j + 3])
+            half += abs(R_WG[i, j]) * 0.5 * (box[j + 3] - box[j])
+        bounds[i], bounds[i + 3] = center - half, center + half
+
+
+@kernel
+def _bounds_apart(a, b):
+    for i in range(3):
+        if a[i] > b[i + 3] or b[i] > a[i + 3]:
+            return True
+    return False
+
+
+@kernel
+def find_patches(model, scratch):
+    """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small."""
+    patches = scratch.patches
+    patches.num[0] = 0
+    patches.first_face[0] = 0
+    count = 0
+    for pair in range(model.pairs.shape[0]):
+        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+        if _bounds_apart(scratch.bounds[a], scratch.bounds[b]):
+            continue
+        p = patches.num[0]
+        R_BA, p_BA = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
+        for i in range(3):
+            p_BA[i] = 0.0
+            for j in range(3):
+                p_BA[i] += scratch.R_WG[b, j, i] * (scratch.p_WG[a, j] - scratch.p_WG[b, j])
+                s = 0.0
+                for k in range(3):
+                    s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
+                R_BA[i, j] = s
+        found = find_faces(model.geometries, a, b, R_BA, p_BA, scratch.query, scratch.faces, count)
+        if found == count:
+            continue
+        count = found
+        patches.pair[p] = pair
+        patches.first_face[p + 1] = count
+        for i in range(3):
+            patches.p_WG[p, i] = scratch.p_WG[b, i]
+            for j in range(3):
+                patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
+        patches.num[0] += 1
+    return count
+
+
+@kernel
+def load_patches(model, scratch):
+    """Turn patches into face blocks, pair Jacobians and pair properties of the problem."""
+    patches, problem = scratch.patches, scratch.problem
+    problem.num_patches[0] = patches.num[0]
+    problem.first_block[0] = 0
+    for p in range(patches.num[0]):
+        pair = patches.pair[p]
+        problem.friction[p] = model.pair_friction[pair]
+        problem.dissipation[p] = model.pair_dissipation[pair]
+        _set_reference_point(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p])
+        # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
+        horizon = model.options.dt + model.pair_relaxation[pair]
+        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon)
+        _set_jacobian(model, scratch, p)
+        problem.delassus[p] = _delassus(problem, p)
+
+
+@kernel
+def _set_reference_point(data, first, last, p_GR):
+    for i in range(3):
+        s = 0.0
+        for f in range(first, last):
+            s += data[CENTROID + i, f]
+        p_GR[i] = s / (last - first)
+
+
+@kernel
+def _fill_blocks(scratch, p, horizon):
+    """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block."""
+    data, blocks = scratch.faces.data, scratch.problem.blocks
+    p_GR = scratch.patches.p_GR[p]
+    block, lane = scratch.problem.first_block[p], 0
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
+        if area <= MIN_AREA or slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE:
+            continue
+        slope = 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        for i in range(3):
+            blocks[block, X + i, lane] = data[CENTROID + i, f] - p_GR[i]
+            blocks[block, N + i, lane] = data[NORMAL + i, f]
+        blocks[block, ELASTIC, lane] = area * data[PRESSURE, f]
+        blocks[block, STIFFNESS_DT, lane] = horizon * slope * area
+        blocks[block, FRICTION, lane] = 0.0
+        blocks[block, SLIP, lane] = 1.0
+        lane += 1
+        if lane == LANES:
+            block, lane = block + 1, 0
+    if lane == 0:
+        return block
+    for i in range(lane, LANES):
+        for row in range(SLIP):
+            blocks[block, row, i] = 0.0
+        blocks[block, SLIP, i] = 1.0
+    return block + 1
+
+
+@kernel
+def _set_jacobian(model, scratch, p):
+    """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry."""
+    J, R_WG, p_GR = scratch.problem.jacobian[p], scratch.patches.R_WG[p], scratch.patches.p_GR[p]
+    p_WR = scratch.query.work.centroid
+    for i in range(3):
+        p_WR[i] = scratch.patches.p_WG[p, i]
+        for j in range(3):
+            p_WR[i] += R_WG[i, j] * p_GR[j]
+    J[:] = 0.0
+    pair = scratch.patches.pair[p]
+    for side in range(2):
+        body = model.geometry_body[model.pairs[pair, side]]
+        add_point_jacobian(model.tree, scratch.S, body, p_WR, 2.0 * side - 1.0, J)
+    for column in range(J.shape[1]):
+        for half in range(0, 6, 3):
+            x, y, z = J[half, column], J[half + 1, column], J[half + 2, column]
+            for i in range(3):
+                J[half + i, column] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
+
+
+@kernel
+def _delassus(problem, p):
+    """Inverse mass felt at the reference point: |J diag(A)^-1 J^T| / 3 over the linear rows."""
+    J = problem.jacobian[p]
+    total = 0.0
+    for i in range(3, 6):
+        for j in range(3, 6):
+            s = 0.0
+            for k in range(J.shape[1]):
+                s += J[i, k] * J[j, k] / problem.A[k, k]
+            total += s * s
+    return math.sqrt(total) / 3.0

@@ -1,0 +1,106 @@
+"""The step's face buffers as contact patches with names and wrenches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact import ContactPatch, world_faces
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
+from hydro_sim_core.simulation.builder import Collider
+from hydro_sim_core.simulation.model import Model, Scratch
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRecord:
+    """A copy of one step's contacts as the step left them: cheap to take while stepping, converted when looked at.
+
+    Attributes:
+        faces: Faces of all patches.
+        first_face: (P + 1,) first face of each patch.
+        pair: (P,) row of the model's pairs.
+        R_WG: (P, 3, 3) orientation of each patch's geometry B.
+        p_WG: (P, 3) its origin, m.
+        p_GR: (P, 3) reference point in B's frame, m.
+        wrench: (P, 6) moment about the reference point and force on B, world axes.
+        normal_force: (P, 3) part of the force along the face normals, N.
+        joint_axis: (nb, 6) first motion subspace vector of each body's joint, about the world's origin.
+    """
+
+    faces: FaceBuffer
+    first_face: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    R_WG: Array
+    p_WG: Array
+    p_GR: Array
+    wrench: Array
+    normal_force: Array
+    joint_axis: Array
+
+
+def record_contacts(scratch: Scratch) -> ContactRecord:
+    """Copy the contacts of the last step."""
+    patches = scratch.patches
+    num = int(patches.num[0])
+    count = int(patches.first_face[num])
+    return ContactRecord(
+        faces=FaceBuffer(
+            data=scratch.faces.data[:, :count].copy(),
+            polygons=scratch.faces.polygons[:count].copy(),
+            num_vertices=scratch.faces.num_vertices[:count].copy(),
+        ),
+        first_face=patches.first_face[: num + 1].copy(),
+        pair=patches.pair[:num].copy(),
+        R_WG=patches.R_WG[:num].copy(),
+        p_WG=patches.p_WG[:num].copy(),
+        p_GR=patches.p_GR[:num].copy(),
+        wrench=patches.wrench[:num].copy(),
+        normal_force=patches.normal_force[:num].copy(),
+        joint_axis=scratch.S[:, 0].copy(),
+    )
+
+
+def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Collider]) -> list[ContactPatch]:
+    """Patches of a record, each from the collider with the lower index (A) to the other (B)."""
+    patches = []
+    for p in range(len(record.pair)):
+        first, second = (int(g) for g in model.pairs[record.pair[p]])
+        swapped = first > second
+        R_WG, p_WG = record.R_WG[p], record.p_WG[p]
+        # The step's wrench acts on the queried B; the reaction acts on the other.
+        sign = -1.0 if swapped else 1.0
+        a, b = (colliders[second], colliders[first]) if swapped else (colliders[first], colliders[second])
+        patches.append(
+            ContactPatch(
+                faces=world_faces(
+                    record.faces, record.first_face[p], record.first_face[p + 1], R_WG, p_WG, swapped
+                ),
+                p_WR=p_WG + R_WG @ record.p_GR[p],
+                force_on_b=sign * record.wrench[p, 3:],
+                moment_on_b_at_reference=sign * record.wrench[p, :3],
+                normal_force_on_b=sign * record.normal_force[p],
+                name_a=a.link,
+                name_b=b.link,
+                geometry_a=a.name,
+                geometry_b=b.name,
+            )
+        )
+    return patches
+
+
+def contact_effort(record: ContactRecord, model: Model, body: int) -> float:
+    """Effort with which the contacts on a body alone push its joint, N for a prismatic joint."""
+    axis = record.joint_axis[body]
+    effort = 0.0
+    for p in range(len(record.pair)):
+        for geometry, sign in zip(model.pairs[record.pair[p]], (-1.0, 1.0), strict=True):
+            if model.geometry_body[geometry] == body:
+                moment, force = record.wrench[p, :3], record.wrench[p, 3:]
+                p_WR = record.p_WG[p] + record.R_WG[p] @ record.p_GR[p]
+                effort += sign * float(axis[:3] @ (moment + np.cross(p_WR, force)) + axis[3:] @ force)
+    return effort

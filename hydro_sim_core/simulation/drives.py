@@ -1,0 +1,201 @@
+"""Commands to joints and grippers: checked here, turned into the arrays that the step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
+from hydro_sim_core.dynamics import Assembly
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.model import Drives, make_drives
+
+Array = NDArray[np.float64]
+CommandMode = Literal["position", "velocity", "effort"]
+Values = Sequence[float] | Array | Mapping[str, float]
+
+_SOURCE = "command"
+
+
+class DriveBank:
+    """The drives of a scene: one for every joint with one coordinate of its own.
+
+    A joint named by an actuator or a gripper has gains and holds its start position; any other takes efforts only.
+
+    Attributes:
+        joint_names: Drivable joints, in the order of their velocities.
+        arrays: What the step reads.
+    """
+
+    def __init__(
+        self, assembly: Assembly, actuators: Sequence[ActuatorSpec], grippers: Sequence[GripperSpec]
+    ) -> None:
+        tree = assembly.tree
+        own = {name: i for i, name in enumerate(assembly.velocity_names) if tree.q_of_v[i] >= 0}
+        self.joint_names = tuple(own)
+        self.arrays: Drives = make_drives(len(assembly.velocity_names))
+        self._velocity_of = own
+        self._coordinate_of = {name: int(tree.q_of_v[i]) for name, i in own.items()}
+        self._lower = {name: float(tree.q_lower[i]) for name, i in own.items()}
+        self._upper = {name: float(tree.q_upper[i]) for name, i in own.items()}
+        self._kp = dict.fromkeys(own, 0.0)
+        self._kd = dict.fromkeys(own, 0.0)
+        self._mode: dict[str, CommandMode] = dict.fromkeys(own, "effort")
+        self._grippers = {gripper.name: gripper for gripper in grippers}
+        for name, i in own.items():
+            self.arrays.limit[i] = tree.effort_limit[i]
+        for actuator in actuators:
+            for name in actuator.joints:
+                self._set_gains(name, actuator.kp, actuator.kd, actuator.effort_limit)
+                self._mode[name] = actuator.mode
+        for gripper in grippers:
+            for name in gripper.joints:
+                self._set_gains(name, gripper.kp, gripper.kd, gripper.max_force)
+
+    def _set_gains(self, joint: str, kp: float, kd: float, limit: float | None) -> None:
+        self._kp[joint], self._kd[joint] = kp, kd
+        if limit is not None:
+            self.arrays.limit[self._velocity_of[joint]] = limit
+
+    @property
+    def gripper_names(self) -> tuple[str, ...]:
+        """Names of the grippers."""
+        return tuple(self._grippers)
+
+    def default_mode(self, joint: str) -> CommandMode:
+        """Mode in which a joint's drive starts."""
+        return self._mode[joint]
+
+    def hold(self, q: Array) -> None:
+        """Start modes: position drives hold ``q`` (nq,), velocity drives stand still, the others give no effort."""
+        for name in self.joint_names:
+            mode = self._mode[name]
+            self._write(name, mode, float(q[self._coordinate_of[name]]) if mode == "position" else 0.0)
+
+    def check_command(
+        self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
+    ) -> dict[str, float]:
+        """Check a joint command without applying it.
+
+        Args:
+            values: One value a joint (rad, m; rad/s, m/s; N m, N), or a mapping from joint names.
+            mode: ``"position"``, ``"velocity"`` or ``"effort"``.
+            joints: Joints that ``values`` belong to; all drivable ones by default.
+
+        Returns:
+            Value of every commanded joint.
+
+        Raises:
+            InputError: Unknown mode or joint, wrong length, NaN or infinity, a position outside the joint's limits, or
+                a mode for which the joint has no gain.
+        """
+        if mode not in ("position", "velocity", "effort"):
+            raise InputError(_SOURCE, f"mode '{mode}'", "is unknown", "use position, velocity or effort")
+        if isinstance(values, Mapping):
+            named = {str(name): value for name, value in values.items()}
+        else:
+            names = self.joint_names if joints is None else tuple(joints)
+            if len(values) != len(names):
+                problem = f"has {len(values)} values for {len(names)} joints"
+                raise InputError(_SOURCE, mode, problem, f"give one value each for {', '.join(names)}")
+            if len(set(names)) != len(names):
+                raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
+            named = dict(zip(names, values, strict=True))
+        return {name: self._check_value(name, value, mode) for name, value in named.items()}
+
+    def _check_value(self, name: str, value: float, mode: str) -> float:
+        element = f"joint '{name}'"
+        if name not in self._velocity_of:
+            raise InputError(_SOURCE, element, "cannot be driven", did_you_mean(name, self.joint_names))
+        value = _finite(value, element)
+        if mode == "position" and not self._lower[name] <= value <= self._upper[name]:
+            bounds = f"{self._lower[name]:g} to {self._upper[name]:g}"
+            raise InputError(_SOURCE, element, f"{value:g} is outside its limits", f"stay within {bounds}")
+        gain = {"position": self._kp, "velocity": self._kd}.get(mode)
+        if gain is not None and gain[name] == 0.0:
+            mend = "list the joint under 'actuators' in the scene with gains"
+            raise InputError(_SOURCE, element, f"has no gain for {mode} commands", mend)
+        return value
+
+    def set_command(
+        self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
+    ) -> tuple[str, ...]:
+        """Apply a joint command and return the joints it reached; arguments and errors as ``check_command``."""
+        named = self.check_command(values, mode, joints)
+        for name, value in named.items():
+            self._write(name, mode, value)
+        return tuple(named)
+
+    def _write(self, name: str, mode: str, value: float) -> None:
+        i, drives = self._velocity_of[name], self.arrays
+        drives.kp[i] = self._kp[name] if mode == "position" else 0.0
+        drives.kd[i] = 0.0 if mode == "effort" else self._kd[name]
+        drives.q_target[i] = value if mode == "position" else 0.0
+        drives.v_target[i] = value if mode == "velocity" else 0.0
+        drives.effort[i] = value if mode == "effort" else 0.0
+
+    def gripper(self, name: str | None = None) -> GripperSpec:
+        """A gripper by name; the only one may go without.
+
+        Raises:
+            InputError: There is no such gripper, or several and no name.
+        """
+        if name is None and len(self._grippers) == 1:
+            return next(iter(self._grippers.values()))
+        if name is None or name not in self._grippers:
+            element = "gripper" if name is None else f"gripper '{name}'"
+            known = ", ".join(self._grippers)
+            mend = f"name one of {known}" if known else "add one under 'grippers' in the scene"
+            raise InputError(_SOURCE, element, "is not in the scene" if name else "is not named", mend)
+        return self._grippers[name]
+
+    def check_gripper(
+        self, name: str | None = None, force: float | None = None, position: float | None = None
+    ) -> GripperSpec:
+        """Check a gripper command without applying it; arguments and errors as ``set_gripper``."""
+        gripper = self.gripper(name)
+        element = f"gripper '{gripper.name}'"
+        if (force is None) == (position is None):
+            raise InputError(_SOURCE, element, "needs one of force and position", "give exactly one")
+        if force is not None and not 0.0 <= _finite(force, element) <= gripper.max_force:
+            mend = f"stay within 0 to {gripper.max_force:g} N"
+            raise InputError(_SOURCE, element, f"force {force:g} N is out of range", mend)
+        if position is not None:
+            for joint, value in gripper.positions(_finite(position, element)).items():
+                self._check_value(joint, value, "position")
+        return gripper
+
+    def set_gripper(
+        self, name: str | None = None, force: float | None = None, position: float | None = None
+    ) -> None:
+        """Command a gripper: either a closing force or an opening.
+
+        Args:
+            name: Gripper; the only one by default.
+            force: Closing force a finger, N, not negative.
+            position: Gap between the fingers, m.
+
+        Raises:
+            InputError: Unknown gripper, neither or both of force and position, NaN, or out of range.
+        """
+        gripper = self.check_gripper(name, force, position)
+        if force is not None:
+            for joint, sign in gripper.joints.items():
+                self._write(joint, "effort", sign * float(force))
+        else:
+            for joint, value in gripper.positions(float(position or 0.0)).items():
+                self._write(joint, "position", value)
+
+
+def _finite(value: float, element: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(_SOURCE, element, f"{value!r} is not a number", "give a finite number") from None
+    if not np.isfinite(number):
+        raise InputError(_SOURCE, element, f"{number} is not finite", "give a finite number")
+    return number

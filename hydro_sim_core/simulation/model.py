@@ -1,0 +1,193 @@
+"""What a scene is to the compiled step: constants in ``Model``, memory in ``Scratch``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.contact.geometry_set import GeometrySet
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
+from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
+from hydro_sim_core.dynamics import KinematicTree, TreeScratch, make_scratch
+from hydro_sim_core.solvers.newton import SolverOptions, SolverScratch, make_solver_scratch
+from hydro_sim_core.solvers.problem import ContactProblem, make_problem
+
+
+class Model(NamedTuple):
+    """Everything about a scene that does not change while it runs. All arrays are read-only.
+
+    Attributes:
+        tree: Bodies and joints.
+        geometries: Collision geometries.
+        geometry_body: (G,) body that carries each geometry, -1 for the world.
+        R_BG: (G, 3, 3) orientation of each geometry in its body.
+        p_BG: (G, 3) origin of each geometry in its body, m.
+        pairs: (P, 2) geometries that may touch, in the query's canonical order.
+        pair_friction: (P,) coefficient of friction.
+        pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
+        pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
+        compensated: (nv,) 1 where a drive carries its robot's weight.
+        options: Solver options with the time step.
+    """
+
+    tree: KinematicTree
+    geometries: GeometrySet
+    geometry_body: np.ndarray
+    R_BG: np.ndarray
+    p_BG: np.ndarray
+    pairs: np.ndarray
+    pair_friction: np.ndarray
+    pair_dissipation: np.ndarray
+    pair_relaxation: np.ndarray
+    compensated: np.ndarray
+    options: SolverOptions
+
+
+class Drives(NamedTuple):
+    """What the drives were told: effort = kp (q_target - q) + kd (v_target - v) + effort, cut at the limit.
+
+    All (nv,); a drive in effort mode has zero gains. ``limit`` is 0 where there is no drive.
+    """
+
+    kp: np.ndarray
+    kd: np.ndarray
+    q_target: np.ndarray
+    v_target: np.ndarray
+    effort: np.ndarray
+    limit: np.ndarray
+
+
+class State(NamedTuple):
+    """What changes from step to step.
+
+    Attributes:
+        q: (nq,) coordinates.
+        v: (nv,) velocities.
+        v_previous: (nv,) velocities a step earlier: the next ones are guessed by extrapolation.
+        extrapolate: (1,) 1 if extrapolation would have been the better guess in the last step.
+        step: (1,) steps done.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    v_previous: np.ndarray
+    extrapolate: np.ndarray
+    step: np.ndarray
+
+
+class PatchTable(NamedTuple):
+    """Patches of the last step; the first ``num[0]`` rows count.
+
+    Attributes:
+        num: (1,) patches.
+        pair: (P,) row of ``Model.pairs``.
+        first_face: (P + 1,) first column of each patch in the face buffer.
+        p_GR: (P, 3) reference point in the frame of geometry B, m.
+        R_WG: (P, 3, 3) orientation of geometry B at the beginning of the step.
+        p_WG: (P, 3) its origin, m.
+        wrench: (P, 6) moment about the reference point and force on B, world axes, N m and N.
+        normal_force: (P, 3) part of the force that acts along the face normals, N.
+    """
+
+    num: np.ndarray
+    pair: np.ndarray
+    first_face: np.ndarray
+    p_GR: np.ndarray
+    R_WG: np.ndarray
+    p_WG: np.ndarray
+    wrench: np.ndarray
+    normal_force: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Preallocated memory of the step, owned by its world.
+
+    Attributes:
+        R_WB: (nb, 3, 3) body orientations at the beginning of the step.
+        p_WB: (nb, 3) body origins, m.
+        S: (nb, 6, 6) motion subspaces.
+        tree: Scratch of the dynamics.
+        M: (nv, nv) mass matrix.
+        bias: (nv,) bias forces.
+        gravity: (nv,) gravity forces, where drives compensate them.
+        R_WG: (G, 3, 3) geometry orientations.
+        p_WG: (G, 3) geometry origins, m.
+        bounds: (G, 6) world boxes of the geometries, lower then upper, m; infinite for half spaces.
+        query: Scratch of the contact query.
+        faces: Contact faces.
+        patches: Contact patches.
+        problem: The convex problem.
+        solver: Scratch of the solver.
+        v_next: (nv,) the solution.
+        effort: (nv,) drive efforts of the last step, N m.
+    """
+
+    R_WB: np.ndarray
+    p_WB: np.ndarray
+    S: np.ndarray
+    tree: TreeScratch
+    M: np.ndarray
+    bias: np.ndarray
+    gravity: np.ndarray
+    R_WG: np.ndarray
+    p_WG: np.ndarray
+    bounds: np.ndarray
+    query: QueryScratch
+    faces: FaceBuffer
+    patches: PatchTable
+    problem: ContactProblem
+    solver: SolverScratch
+    v_next: np.ndarray
+    effort: np.ndarray
+
+
+def make_state(q: np.ndarray, v: np.ndarray) -> State:
+    """State at time zero."""
+    return State(
+        q=np.array(q, dtype=float),
+        v=np.array(v, dtype=float),
+        v_previous=np.array(v, dtype=float),
+        extrapolate=np.zeros(1, dtype=np.int64),
+        step=np.zeros(1, dtype=np.int64),
+    )
+
+
+def make_drives(nv: int) -> Drives:
+    """Drives without any effort."""
+    return Drives(*(np.zeros(nv) for _ in Drives._fields))
+
+
+def make_scratch_memory(model: Model, max_faces: int) -> Scratch:
+    """Allocate a step's memory for at most ``max_faces`` contact faces."""
+    nb, nv = len(model.tree.parent), len(model.tree.damping)
+    num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
+    problem = make_problem(nv, num_pairs, max_faces)
+    return Scratch(
+        R_WB=np.zeros((nb, 3, 3)),
+        p_WB=np.zeros((nb, 3)),
+        S=np.zeros((nb, 6, 6)),
+        tree=make_scratch(model.tree),
+        M=np.zeros((nv, nv)),
+        bias=np.zeros(nv),
+        gravity=np.zeros(nv),
+        R_WG=np.zeros((num_geometries, 3, 3)),
+        p_WG=np.zeros((num_geometries, 3)),
+        bounds=np.zeros((num_geometries, 6)),
+        query=make_query_scratch(model.geometries),
+        faces=make_face_buffer(max_faces),
+        patches=PatchTable(
+            num=np.zeros(1, dtype=np.int64),
+            pair=np.zeros(num_pairs, dtype=np.int64),
+            first_face=np.zeros(num_pairs + 1, dtype=np.int64),
+            p_GR=np.zeros((num_pairs, 3)),
+            R_WG=np.zeros((num_pairs, 3, 3)),
+            p_WG=np.zeros((num_pairs, 3)),
+            wrench=np.zeros((num_pairs, 6)),
+            normal_force=np.zeros((num_pairs, 3)),
+        ),
+        problem=problem,
+        solver=make_solver_scratch(problem),
+        v_next=np.zeros(nv),
+        effort=np.zeros(nv),
+    )

@@ -1,0 +1,47 @@
+"""Scripted commands of a scene file, played in simulated time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hydro_sim_core.description.scene import CommandSpec
+from hydro_sim_core.simulation.drives import DriveBank
+
+#: Steps to run at once when no scripted value will change.
+_FOREVER = 2**31
+
+
+class Script:
+    """The scripted commands that nobody has taken over yet."""
+
+    def __init__(self, commands: Sequence[CommandSpec]) -> None:
+        self._commands = {command.gripper or command.joint or "": command for command in commands}
+        self._applied: dict[str, float] = {}
+
+    def release(self, target: str) -> None:
+        """Stop playing the command of a gripper or joint: somebody commands it now."""
+        self._commands.pop(target, None)
+        self._applied.pop(target, None)
+
+    def apply(self, time: float, drives: DriveBank) -> None:
+        """Give the drives the values for ``time`` (s); drives keep values that have not changed."""
+        for target, command in self._commands.items():
+            value = command.signal.at(time)
+            if self._applied.get(target) == value:
+                continue
+            self._applied[target] = value
+            if command.gripper is None:
+                drives.set_command({target: value}, command.mode or drives.default_mode(target))
+            elif command.mode == "position":
+                drives.set_gripper(target, position=value)
+            else:
+                drives.set_gripper(target, force=value)
+
+    def steps_until_change(self, time: float, time_step: float) -> int:
+        """Steps of ``time_step`` (s) that may be taken from ``time`` before a value can change; at least 1."""
+        until = min((command.signal.constant_until(time) for command in self._commands.values()), default=math.inf)
+        if until == math.inf:
+            return _FOREVER
+        # A change inside a step takes effect at the next one.
+        return max(1, math.ceil((until - time) / time_step - 1e-9))

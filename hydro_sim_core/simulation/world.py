@@ -1,0 +1,419 @@
+"""A scene that runs: ``World`` holds the model, the state and the step's memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
+from hydro_sim_core.description import load_scene as read_scene
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.description.spec import VisualSpec
+from hydro_sim_core.dynamics import PlacedRobot, TreeEvaluator
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.builder import BuiltModel, build_model
+from hydro_sim_core.simulation.contacts import (
+    ContactRecord,
+    contact_effort,
+    contact_patches,
+    record_contacts,
+)
+from hydro_sim_core.simulation.drives import DriveBank, Values
+from hydro_sim_core.simulation.model import make_scratch_memory, make_state
+from hydro_sim_core.simulation.scripts import Script
+from hydro_sim_core.simulation.step import NOT_CONVERGED, NOT_FINITE, advance
+from hydro_sim_core.solvers.newton import SolverOptions
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+#: Faces that the buffers hold at first; they grow when a step finds more.
+INITIAL_FACES = 1024
+#: Growth beyond what a step asked for, so that a spreading patch does not ask again at once.
+GROWTH = 1.5
+
+
+class World:
+    """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
+
+    Attributes:
+        scene: What the world was made from.
+        name: Name of the scene.
+        time_step: Seconds.
+        joint_names: Every joint with one coordinate, mimic joints included.
+        velocity_names: Joint behind each entry of ``v``: ``joint``, or ``joint/i`` for several.
+        actuated_joint_names: Joints that take commands.
+        frame_names: Every link.
+        link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
+        contact_pairs: Pairs of links whose contact wrench is reported.
+        visuals: (link, visual geometry) of every robot.
+    """
+
+    def __init__(self, scene: LoadedScene) -> None:
+        spec = scene.spec
+        placed = _place_robots(scene)
+        compensated = [
+            joint.name
+            for model, robot in zip(spec.models, scene.robots, strict=True)
+            if model.gravity_compensation
+            for joint in robot.joints
+        ]
+        options = SolverOptions(
+            dt=spec.time_step,
+            tolerance=spec.solver.tolerance,
+            max_iterations=spec.solver.max_iterations,
+            stiction_speed=spec.solver.stiction_speed,
+            relag=spec.solver.relag,
+        )
+        self._built: BuiltModel = build_model(
+            placed, scene.environment, spec.gravity, spec.contact, options, compensated
+        )
+        if self._built.unsupported_pairs:
+            pairs = self._built.unsupported_pairs
+            logger.info(
+                "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
+                spec.name,
+                len(pairs),
+                *pairs[0],
+            )
+        assembly = self._built.assembly
+        self.scene = scene
+        self.name = spec.name
+        self.time_step = spec.time_step
+        self.joint_names = tuple(joint.name for joint in assembly.scalar_joints)
+        self.velocity_names = assembly.velocity_names
+        self.frame_names = assembly.link_names
+        self.link_tree = assembly.link_tree
+        self.visuals: tuple[tuple[str, VisualSpec], ...] = tuple(
+            (link.name, visual) for robot in scene.robots for link in robot.links for visual in link.visuals
+        )
+        self.contact_pairs = _reported_pairs(self._built, spec)
+        self._drives = DriveBank(assembly, spec.actuators, spec.grippers)
+        self.actuated_joint_names = self._drives.joint_names
+        self._commands = spec.commands
+        self._q0 = _start_coordinates(self._built, scene)
+        self._scratch = make_scratch_memory(self._built.model, INITIAL_FACES)
+        self._start()
+
+    def _start(self) -> None:
+        self._state = make_state(self._q0, np.zeros(len(self.velocity_names)))
+        self._scratch.patches.num[0] = 0
+        self._scratch.effort[:] = 0.0
+        self._unconverged = 0
+        self._drives.hold(self._q0)
+        self._script = Script(self._commands)
+
+    # --- time and state
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self._state.step[0]) * self.time_step
+
+    @property
+    def step_count(self) -> int:
+        """Steps done since the start or the last reset."""
+        return int(self._state.step[0])
+
+    @property
+    def q(self) -> Array:
+        """(nq,) coordinates, a copy."""
+        return self._state.q.copy()
+
+    @property
+    def v(self) -> Array:
+        """(nv,) velocities, a copy."""
+        return self._state.v.copy()
+
+    def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
+        """Set coordinates and velocities; time goes on.
+
+        Args:
+            q: (nq,) coordinates; quaternions are normalised.
+            v: (nv,) velocities.
+
+        Raises:
+            InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
+        """
+        q, v = _checked("q", q, len(self._state.q)), _checked("v", v, len(self._state.v))
+        for first in self._quaternion_starts:
+            norm = np.linalg.norm(q[first : first + 4])
+            if norm < 1e-6:
+                raise InputError("set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one")
+            q[first : first + 4] /= norm
+        self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
+        self._state.extrapolate[0] = 0
+
+    @cached_property
+    def _quaternion_starts(self) -> tuple[int, ...]:
+        tree = self._built.model.tree
+        return tuple(int(i) for i in tree.q_index[tree.num_v == 6])
+
+    def reset(self) -> None:
+        """Go back to the start: state, time, commands."""
+        self._start()
+
+    def step(self, n: int = 1) -> None:
+        """Advance by ``n`` time steps.
+
+        Raises:
+            InputError: ``n`` is negative.
+            FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
+        """
+        if n < 0:
+            raise InputError("step", "n", f"{n} is negative", "give 0 or more steps")
+        last = self.step_count + n
+        while self.step_count < last:
+            self._script.apply(self.time, self._drives)
+            chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
+            self._advance(chunk)
+
+    def _advance(self, steps: int) -> None:
+        last = self.step_count + steps
+        while self.step_count < last:
+            status = advance(
+                self._built.model, self._state, self._drives.arrays, self._scratch, last - self.step_count
+            )
+            if status > 0:
+                self._scratch = make_scratch_memory(self._built.model, int(GROWTH * status))
+            elif status == NOT_FINITE:
+                raise FloatingPointError(f"step {self.step_count} of {self.name} is not finite; state kept")
+            elif status == NOT_CONVERGED:
+                self._unconverged += 1
+
+    # --- kinematics and dynamics
+
+    @cached_property
+    def _evaluator(self) -> TreeEvaluator:
+        return TreeEvaluator(self._built.model.tree)
+
+    def mass_matrix(self) -> Array:
+        """Mass matrix (nv, nv) at the current state."""
+        return self._evaluator.update(self._state.q).mass_matrix()
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``."""
+        return self._evaluator.update(self._state.q).bias_forces(self._state.v)
+
+    def inverse_dynamics(self, a: ArrayLike) -> Array:
+        """Generalised forces (nv,) that give accelerations ``a`` (nv,) without contact, damping and friction."""
+        return self._evaluator.update(self._state.q).inverse_dynamics(
+            self._state.v, _checked("a", a, len(self._state.v))
+        )
+
+    def frame_pose(self, name: str) -> Array:
+        """Pose (4, 4) of a link in the world.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        if name not in self._frame_index:
+            raise InputError("frame_pose", f"link '{name}'", "is not in the scene", did_you_mean(name, self.frame_names))
+        return self.frame_poses()[self._frame_index[name]]
+
+    def frame_poses(self, q: Array | None = None) -> Array:
+        """Poses (links, 4, 4) of all links at ``q`` (nq,) or the current coordinates, in the order of ``frame_names``.
+
+        Safe to call from several threads if ``q`` is given.
+        """
+        evaluator = self._evaluator if q is None else TreeEvaluator(self._built.model.tree)
+        evaluator.update(self._state.q if q is None else q)
+        bodies = np.zeros((len(evaluator.p_WB) + 1, 4, 4))
+        bodies[:-1, :3, :3], bodies[:-1, :3, 3], bodies[:-1, 3, 3] = evaluator.R_WB, evaluator.p_WB, 1.0
+        bodies[-1] = np.eye(4)  # index -1: the world
+        return bodies[self._built.assembly.link_body] @ self._built.assembly.X_BL
+
+    @cached_property
+    def _frame_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.frame_names)}
+
+    def joint_positions(self) -> Array:
+        """Position of every joint in ``joint_names``, rad or m."""
+        return self._joint_scale * self._state.q[self._joint_q] + self._joint_offset
+
+    def joint_velocities(self) -> Array:
+        """Velocity of every joint in ``joint_names``, rad/s or m/s."""
+        return self._joint_scale * self._state.v[self._joint_v]
+
+    def joint_efforts(self) -> Array:
+        """Drive effort of every joint in ``joint_names`` over the last step, N m or N; 0 for mimic joints."""
+        return np.where(self._joint_is_master, self._scratch.effort[self._joint_v], 0.0)
+
+    @cached_property
+    def _joint_q(self) -> NDArray[np.int64]:
+        return np.array([j.q_index for j in self._built.assembly.scalar_joints], dtype=np.int64)
+
+    @cached_property
+    def _joint_v(self) -> NDArray[np.int64]:
+        return np.array([j.v_index for j in self._built.assembly.scalar_joints], dtype=np.int64)
+
+    @cached_property
+    def _joint_scale(self) -> Array:
+        return np.array([j.scale for j in self._built.assembly.scalar_joints])
+
+    @cached_property
+    def _joint_offset(self) -> Array:
+        return np.array([j.offset for j in self._built.assembly.scalar_joints])
+
+    @cached_property
+    def _joint_is_master(self) -> NDArray[np.bool_]:
+        return np.array([name in self.velocity_names for name in self.joint_names], dtype=bool)
+
+    # --- commands
+
+    def set_command(self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None) -> None:
+        """Command joints; ends scripted commands to them.
+
+        See ``DriveBank.check_command`` for arguments and errors.
+        """
+        for name in self._drives.set_command(values, mode, joints):
+            self._script.release(name)
+
+    def check_command(self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None) -> None:
+        """Raise what ``set_command`` would raise, without commanding anything."""
+        self._drives.check_command(values, mode, joints)
+
+    @property
+    def gripper_names(self) -> tuple[str, ...]:
+        """Grippers of the scene."""
+        return self._drives.gripper_names
+
+    def set_gripper(
+        self, name: str | None = None, force: float | None = None, position: float | None = None
+    ) -> None:
+        """Command a gripper by closing force (N a finger) or gap (m); ends a scripted command to it."""
+        gripper = self._drives.check_gripper(name, force, position)
+        self._script.release(gripper.name)
+        self._drives.set_gripper(gripper.name, force, position)
+
+    def check_gripper(
+        self, name: str | None = None, force: float | None = None, position: float | None = None
+    ) -> None:
+        """Raise what ``set_gripper`` would raise, without commanding anything."""
+        self._drives.check_gripper(name, force, position)
+
+    def grip_force(self, name: str | None = None) -> float:
+        """Mean contact force a finger along its closing direction over the last step, N."""
+        return self.grip_force_of(record_contacts(self._scratch), name)
+
+    def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
+        """Mean contact force a finger along its closing direction in a record of contacts, N."""
+        fingers = self._drives.gripper(name).joints
+        bodies = {joint: self._built.assembly.joint_names.index(joint) for joint in fingers}
+        # What is held pushes a finger open, against its closing direction.
+        forces = [
+            -sign * contact_effort(record, self._built.model, bodies[joint]) for joint, sign in fingers.items()
+        ]
+        return float(np.mean(forces))
+
+    # --- contacts and reports
+
+    @property
+    def contacts(self) -> list[ContactPatch]:
+        """Contact patches of the last step with the wrenches that the solver applied, averaged over the step."""
+        return self.patches_of(self.record_contacts())
+
+    def record_contacts(self) -> ContactRecord:
+        """Copy the last step's contacts, to be turned into patches later and elsewhere."""
+        return record_contacts(self._scratch)
+
+    def patches_of(self, record: ContactRecord) -> list[ContactPatch]:
+        """Patches of a record; safe to call from any thread."""
+        return contact_patches(record, self._built.model, self._built.colliders)
+
+    def diagnostics(self) -> dict[str, float | int | bool]:
+        """What the last step did: faces, patches, solver iterations, residual, convergence."""
+        report = self._scratch.solver.report
+        patches = self._scratch.patches
+        return {
+            "faces": int(patches.first_face[patches.num[0]]),
+            "patches": int(patches.num[0]),
+            "iterations": int(report[0]),
+            "residual": float(report[1]),
+            "converged": bool(report[2]),
+            "solves": int(report[3]),
+            "unconverged_calls": self._unconverged,
+        }
+
+
+def load_scene(path: str | os.PathLike[str]) -> World:
+    """Load a scene file.
+
+    Raises:
+        InputError: The scene or something it names is wrong.
+    """
+    return World(read_scene(path))
+
+
+def load_urdf(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    fixed_base: bool = True,
+) -> World:
+    """Load one robot into an otherwise empty world, at the origin.
+
+    Args:
+        path: URDF or xacro file.
+        package_dirs: Folders to look for ``package://`` paths in.
+        fixed_base: Weld the root link to the world; otherwise it floats.
+
+    Raises:
+        InputError: The file is wrong.
+    """
+    robot = load_robot(path, package_dirs)
+    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
+    spec = SceneSpec(name=robot.name, models=(model,))
+    return World(LoadedScene(spec, (robot,), ({},), (), source=path))
+
+
+def _place_robots(scene: LoadedScene) -> list[PlacedRobot]:
+    return [
+        PlacedRobot(
+            robot=robot,
+            X_WR=model.pose.X,
+            floating=model.base == "floating",
+            attach_to=model.attach_to,
+            base_joint_name=f"{model.prefix}{model.name}_base",
+        )
+        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
+    ]
+
+
+def _start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:
+    q = np.array(built.assembly.q0)
+    own = {name: i for i, name in enumerate(built.assembly.velocity_names)}
+    for positions in scene.start_positions:
+        for joint, position in positions.items():
+            q[built.model.tree.q_of_v[own[joint]]] = position
+    return q
+
+
+def _reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
+    """Pairs of links to report, each in the order in which its patches come."""
+    pairs = {}
+    for a, b in built.model.pairs:
+        first, second = sorted((int(a), int(b)))
+        pairs[(built.colliders[first].link, built.colliders[second].link)] = None
+    if spec.report.wrenches == "all":
+        return tuple(pairs)
+    wanted = {frozenset(pair) for pair in spec.report.wrenches}
+    return tuple(pair for pair in pairs if frozenset(pair) in wanted)
+
+
+def _checked(name: str, values: ArrayLike, length: int) -> Array:
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("world", name, "is not an array of numbers", f"give {length} finite numbers") from None
+    if array.shape != (length,):
+        raise InputError("world", name, f"has shape {array.shape}", f"give {length} numbers")
+    if not np.all(np.isfinite(array)):
+        raise InputError("world", name, "holds NaN or infinity", f"give {length} finite numbers")
+    return array
