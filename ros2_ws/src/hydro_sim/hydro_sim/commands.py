@@ -6,7 +6,6 @@ A callback only checks and hands over; the stepping thread applies the command b
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -15,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim.rejections import Rejections
 from hydro_sim.trajectory import TrajectoryFollower, parse_trajectory
+from hydro_sim_core.simulation import FixedRateRunner, World
 
 _DEPTH = 10
 _MODES = ("position", "velocity", "effort")
@@ -32,7 +32,12 @@ class JointCommands:
     """
 
     def __init__(
-        self, node: Node, world: Any, runner: Any, joints: tuple[str, ...], rejections: Rejections
+        self,
+        node: Node,
+        world: World,
+        runner: FixedRateRunner,
+        joints: tuple[str, ...],
+        rejections: Rejections,
     ) -> None:
         self._world = world
         self._runner = runner
@@ -58,7 +63,7 @@ class JointCommands:
             values = np.array(message.data, dtype=float)
             self._world.check_command(values, mode=mode, joints=self._joints)
 
-            def apply(world: Any) -> None:
+            def apply(world: World) -> None:
                 self._follower.stop()
                 world.set_command(values, mode=mode, joints=self._joints)
 
@@ -85,7 +90,13 @@ class GripperCommands:
     """
 
     def __init__(
-        self, node: Node, world: Any, runner: Any, gripper: str, prefix: str, rejections: Rejections
+        self,
+        node: Node,
+        world: World,
+        runner: FixedRateRunner,
+        gripper: str,
+        prefix: str,
+        rejections: Rejections,
     ) -> None:
         self._world = world
         self._runner = runner

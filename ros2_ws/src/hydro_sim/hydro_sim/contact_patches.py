@@ -1,10 +1,9 @@
-"""Contact patches as ``hydro_sim_msgs/ContactPatchArray``, for programs that work with the pressure itself."""
+"""Contact patches as ``hydro_sim_msgs/ContactPatchArray``, for programs that work with the pressure."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ from hydro_sim.messages import stamp
 from hydro_sim_core.contact import ContactPatch
 
 
-def contact_patch_array(
-    messages: ModuleType, contacts: Iterable[ContactPatch], time: float, frame_id: str
-) -> Any:
+def contact_patch_array(messages: Any, contacts: Iterable[ContactPatch], time: float, frame_id: str) -> Any:
     """Every patch of an instant.
 
     Args:
-        messages: ``hydro_sim_msgs.msg``.
+        messages: The module ``hydro_sim_msgs.msg``.
         contacts: Patches in the world frame.
         time: Simulated time, s.
         frame_id: Name of the world frame.
@@ -31,7 +28,7 @@ def contact_patch_array(
     return message
 
 
-def _contact_patch(messages: ModuleType, patch: ContactPatch) -> Any:
+def _contact_patch(messages: Any, patch: ContactPatch) -> Any:
     faces = patch.faces
     used = np.arange(faces.vertices.shape[1]) < faces.num_vertices[:, None]
     message = messages.ContactPatch(

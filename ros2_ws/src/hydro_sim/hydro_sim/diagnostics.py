@@ -9,6 +9,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hydro_sim.rejections import Rejections
+from hydro_sim_core.simulation import FixedRateRunner
 
 #: Below this share of the real-time factor asked for, the simulation counts as slow.
 _ON_TIME = 0.95
@@ -24,7 +25,7 @@ class Diagnostics:
         rejections: Refused commands.
     """
 
-    def __init__(self, node: Node, runner: Any, target: float, rejections: Rejections) -> None:
+    def __init__(self, node: Node, runner: FixedRateRunner, target: float, rejections: Rejections) -> None:
         self._node = node
         self._runner = runner
         self._target = target

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped, WrenchStamped
+from geometry_msgs.msg import TransformStamped, Vector3, WrenchStamped
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation import Snapshot
 
 Array = NDArray[np.float64]
+_WORLD_POSE = np.eye(4)
 
 
 def split_time(time: float) -> tuple[int, int]:
@@ -37,7 +38,7 @@ def topic_token(name: str) -> str:
     return f"_{token}" if token[:1].isdigit() else token
 
 
-def fill_joint_state(message: JointState, snapshot: Any) -> None:
+def fill_joint_state(message: JointState, snapshot: Snapshot) -> None:
     """Write time, positions, velocities and efforts; the names are set once by the owner of ``message``."""
     message.header.stamp = stamp(snapshot.time)
     message.position = _doubles(snapshot.joint_positions)
@@ -87,12 +88,12 @@ def fill_transforms(
     Args:
         messages: One a link, with their frame names set.
         links: (parent, child) of each.
-        poses: World pose (4, 4) of each frame.
+        poses: Pose (4, 4) of each link in the world; a parent that is not among them is the world.
         time: Simulated time, s.
     """
     if not links:
         return
-    X_WP = np.array([poses[parent] for parent, _ in links])
+    X_WP = np.array([poses.get(parent, _WORLD_POSE) for parent, _ in links])
     X_WC = np.array([poses[child] for _, child in links])
     R_PW = np.swapaxes(X_WP[:, :3, :3], 1, 2)
     p_PC = np.einsum("nij,nj->ni", R_PW, X_WC[:, :3, 3] - X_WP[:, :3, 3])
@@ -105,5 +106,5 @@ def fill_transforms(
         rotation.x, rotation.y, rotation.z, rotation.w = quaternion
 
 
-def _fill_vector(message: Any, values: Sequence[float] | Array) -> None:
+def _fill_vector(message: Vector3, values: Sequence[float] | Array) -> None:
     message.x, message.y, message.z = float(values[0]), float(values[1]), float(values[2])

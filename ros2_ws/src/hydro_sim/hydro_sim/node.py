@@ -12,7 +12,6 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -39,27 +38,34 @@ _SWITCH_INTERVAL = 5e-4  # s
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until a signal or the end of ``duration``; the exit status."""
-    console = Console()
     stop = Event()
-    # rclpy's own handlers would invalidate the context under the publishing threads.
-    rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     # The stepping thread needs the interpreter for a moment in every step; Python's default lets another
     # thread keep it for 5 ms.
     sys.setswitchinterval(_SWITCH_INTERVAL)
     try:
-        node = Node(_NODE_NAME, automatically_declare_parameters_from_overrides=True)
+        node = _make_node(sys.argv if args is None else args)
         try:
-            _simulate(node, declare_parameters(node), console, stop)
+            _simulate(node, declare_parameters(node), Console(), stop)
         finally:
             node.destroy_node()
-    except InputError as error:
-        print(f"hydro_sim: {error}", file=sys.stderr)
+    except (InputError, FloatingPointError) as error:
+        print(f"hydro_sim: error: {error}", file=sys.stderr)
         return 1
     finally:
-        rclpy.shutdown()
+        rclpy.try_shutdown()
     return 0
+
+
+def _make_node(args: list[str]) -> Node:
+    try:
+        # rclpy's own signal handlers would invalidate the context under the publishing threads.
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        return Node(_NODE_NAME, automatically_declare_parameters_from_overrides=True)
+    except RuntimeError as error:
+        problem = " ".join(str(error).partition(", at ")[0].split())
+        raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
 
 
 def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event) -> None:
@@ -91,14 +97,14 @@ def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event)
         print_report(console, runner.report(), rejections.total)
 
 
-def _load(scene: str) -> Any:
+def _load(scene: str) -> hs.World:
     if Path(scene).suffix in (".urdf", ".xacro"):
         return hs.load_urdf(scene)
     return hs.load_scene(scene)
 
 
 def _connect_inputs(
-    node: Node, world: Any, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
+    node: Node, world: hs.World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
 ) -> None:
     joints = tuple(name for name in parameters.command_joints if name) or world.actuated_joint_names
     unknown = sorted(set(joints) - set(world.actuated_joint_names))
@@ -114,6 +120,20 @@ def _connect_inputs(
     SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
 
 
+def _command_joints(world: hs.World, parameters: Parameters) -> tuple[str, ...]:
+    """Joints that command arrays address: those asked for, or all but the fingers."""
+    fingers = {joint for gripper in world.scene.spec.grippers for joint in gripper.joints}
+    arm = tuple(name for name in world.actuated_joint_names if name not in fingers)
+    asked = tuple(name for name in parameters.command_joints if name)
+    for name in asked:
+        if name not in world.actuated_joint_names:
+            mend = f"use some of {', '.join(world.actuated_joint_names)}"
+            raise InputError("parameters", "command_joints", f"'{name}' cannot be commanded", mend)
+    if len(set(asked)) != len(asked):
+        raise InputError("parameters", "command_joints", "names a joint twice", "name each joint once")
+    return asked or arm
+
+
 def _spin(
     node: Node, runner: FixedRateRunner, parameters: Parameters, status: StatusLine | None, stop: Event
 ) -> None:
@@ -126,6 +146,8 @@ def _spin(
             snapshot = runner.snapshot()
             if status is not None:
                 status.update(snapshot, runner.paused)
+            if runner.error is not None:
+                raise runner.error
             if snapshot.time >= end:
                 return
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterValueException
@@ -51,7 +51,7 @@ class Parameters:
     real_time_factor: float = _parameter(
         1.0, "Simulated over wall time to hold; 0 steps as fast as possible.", low=0.0, high=1000.0
     )
-    overrun: str = _parameter(
+    overrun: Literal["skip", "catch_up"] = _parameter(
         "skip",
         "After a late step: 'skip' gives up the lost time, 'catch_up' steps faster until it is regained.",
         choices=("skip", "catch_up"),
@@ -79,7 +79,7 @@ class Parameters:
         (0.0, 0.0, 0.6), "Lower left corner of the pressure legend in the world, m."
     )
     command_joints: tuple[str, ...] = _parameter(
-        ("",), "Joints that command arrays address, in their order; [''] means all, in the model's order."
+        ("",), "Joints that command arrays address, in order; [''] means all but fingers."
     )
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from threading import Event, Thread
-from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -11,6 +10,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
@@ -26,7 +26,9 @@ from hydro_sim.messages import (
 )
 from hydro_sim.parameters import Parameters
 from hydro_sim.pressure_scale import PressureScale
-from hydro_sim.transforms import make_transform_publisher
+from hydro_sim.scene_urdf import scene_urdf
+from hydro_sim.transforms import LATCHED, make_transform_publisher
+from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 _WAIT = 0.2  # s, how long a thread takes at most to notice that it shall end
@@ -54,7 +56,7 @@ class Schedule:
 
 
 class StatePublisher:
-    """Publishes clock, joint states, wrenches and transforms as the simulation advances.
+    """Publishes the scene once, and clock, joint states, wrenches and transforms as the simulation advances.
 
     When publishing is slower than stepping, states in between are left out; none is sent twice.
 
@@ -65,13 +67,16 @@ class StatePublisher:
         parameters: Rates, followed live, and the world frame.
     """
 
-    def __init__(self, node: Node, world: Any, runner: Any, parameters: Parameters) -> None:
+    def __init__(self, node: Node, world: World, runner: FixedRateRunner, parameters: Parameters) -> None:
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
         self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
 
         self._transforms = make_transform_publisher(node, world, runner.snapshot(), parameters.world_frame)
+        description = String(data=scene_urdf(world.scene, parameters.world_frame))
+        self._description = node.create_publisher(String, "/robot_description", LATCHED)
+        self._description.publish(description)
         self._clock = node.create_publisher(Clock, "/clock", _CLOCK)
         self._joint_states = node.create_publisher(JointState, "/joint_states", 10)
         self._joint_state = JointState(name=list(world.joint_names))
@@ -95,23 +100,23 @@ class StatePublisher:
 
     def _run(self) -> None:
         clock, joints, wrenches, transforms = (Schedule() for _ in range(4))
-        snapshot = self._runner.snapshot()
-        step = snapshot.step
+        seen: Snapshot | None = None
         while not self._stop.is_set():
-            if snapshot is not None:
-                step, time = snapshot.step, snapshot.time
-                if clock.due(time, self._parameters.clock_rate):
-                    self._clock.publish(Clock(clock=stamp(time)))
-                if joints.due(time, self._parameters.joint_state_rate):
-                    fill_joint_state(self._joint_state, snapshot)
-                    self._joint_states.publish(self._joint_state)
-                if wrenches.due(time, self._parameters.wrench_rate):
-                    self._publish_wrenches(snapshot)
-                if self._transforms is not None and transforms.due(time, self._parameters.tf_rate):
-                    self._transforms.publish(snapshot)
-            snapshot = self._runner.wait_for_step(step, _WAIT)
+            snapshot = self._runner.wait_for_step(seen, _WAIT)
+            if snapshot is None:
+                continue
+            seen, time = snapshot, snapshot.time
+            if clock.due(time, self._parameters.clock_rate):
+                self._clock.publish(Clock(clock=stamp(time)))
+            if joints.due(time, self._parameters.joint_state_rate):
+                fill_joint_state(self._joint_state, snapshot)
+                self._joint_states.publish(self._joint_state)
+            if wrenches.due(time, self._parameters.wrench_rate):
+                self._publish_wrenches(snapshot)
+            if self._transforms is not None and transforms.due(time, self._parameters.tf_rate):
+                self._transforms.publish(snapshot)
 
-    def _publish_wrenches(self, snapshot: Any) -> None:
+    def _publish_wrenches(self, snapshot: Snapshot) -> None:
         for pair, message, publisher in self._wrenches:
             X_WB = snapshot.frames.get(pair[1], _AT_WORLD)
             fill_wrench(message, snapshot.time, *pair_wrench(snapshot.contacts, pair, X_WB))
@@ -127,7 +132,7 @@ class ContactPublisher:
         parameters: Rate, followed live; colour scale, legend and world frame.
     """
 
-    def __init__(self, node: Node, runner: Any, parameters: Parameters) -> None:
+    def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -10,74 +10,68 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.spec import (
-    CollisionSpec,
     InertialSpec,
     JointSpec,
     LinkSpec,
+    RobotSpec,
     ShapeSpec,
     VisualSpec,
 )
-from hydro_sim_core.dynamics import PlacedRobot
 
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)
 _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
 
 
-def scene_urdf(
-    name: str,
-    placed: Iterable[PlacedRobot],
-    environment: Iterable[CollisionSpec],
-    world_frame: str = _WORLD,
-) -> str:
-    """Write the scene as URDF text.
+def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
+    """Write a scene as URDF text.
 
     Joints keep their types, limits and mimic relations; a free body hangs on a floating joint. Collision
     geometry is left out: the text is for viewers and controllers, and URDF cannot say how contact works.
 
     Args:
-        name: Name of the scene.
-        placed: Robots and where they stand.
-        environment: Static shapes; drawn, as they have no visual geometry of their own.
+        scene: The scene.
         world_frame: Name of the root link.
     """
-    root = Element("robot", name=name)
+    root = Element("robot", name=scene.spec.name)
     world = SubElement(root, "link", name=world_frame)
-    for shape in environment:
+    for shape in scene.environment:
         _add_visual(world, VisualSpec(shape.name, shape.shape, shape.X_LG))
-    for item in placed:
-        _add_robot(root, item, world_frame)
+    for model, robot in zip(scene.spec.models, scene.robots, strict=True):
+        _add_robot(root, model, robot, {_WORLD: world_frame})
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def fixed_links(placed: Iterable[PlacedRobot]) -> frozenset[str]:
+def fixed_links(scene: LoadedScene) -> frozenset[str]:
     """Names of the links that never move in their parent."""
-    fixed = set()
-    for item in placed:
-        if not item.floating:
-            fixed.add(item.robot.root)
-        fixed.update(joint.child for joint in item.robot.joints if joint.type == "fixed")
-    return frozenset(fixed)
+    welded = {
+        robot.root
+        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
+        if model.base == "fixed"
+    }
+    joints = (joint for robot in scene.robots for joint in robot.joints)
+    return frozenset(welded | {joint.child for joint in joints if joint.type == "fixed"})
 
 
-def _add_robot(root: Element, item: PlacedRobot, world_frame: str) -> None:
-    rename = {_WORLD: world_frame}
-    for link in item.robot.links:
+def _add_robot(root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[str, str]) -> None:
+    for link in robot.links:
         if link.name != _WORLD:
             _add_link(root, link)
-    if item.robot.root != _WORLD:
+    if robot.root != _WORLD:
         base = JointSpec(
-            name=item.base_joint_name or f"{item.robot.root}_base",
-            type="floating" if item.floating else "fixed",
-            parent=item.attach_to or _WORLD,
-            child=item.robot.root,
-            X_PJ=item.X_WR,
+            name=f"{model.prefix}{model.name}_base",
+            type=model.base,
+            parent=model.attach_to or _WORLD,
+            child=robot.root,
+            X_PJ=model.pose.X,
             axis=np.array([1.0, 0.0, 0.0]),
         )
         _add_joint(root, base, rename)
-    for joint in item.robot.joints:
+    for joint in robot.joints:
         _add_joint(root, joint, rename)
 
 

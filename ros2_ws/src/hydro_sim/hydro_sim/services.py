@@ -10,6 +10,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hydro_sim import optional
 from hydro_sim.parameters import Parameters
+from hydro_sim_core.simulation import FixedRateRunner
 
 _MAX_STEPS = 1_000_000
 
@@ -25,7 +26,7 @@ class SimulationServices:
     """
 
     def __init__(
-        self, node: Node, runner: Any, parameters: Parameters, before_reset: Callable[[], None]
+        self, node: Node, runner: FixedRateRunner, parameters: Parameters, before_reset: Callable[[], None]
     ) -> None:
         self._runner = runner
         self._parameters = parameters

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
 
 from rich.console import Console
+
+from hydro_sim_core.simulation import RunnerReport, Snapshot
 
 _SILENT_FOR = 2.0  # s; loading compiled kernels takes less
 _LIVE_PERIOD = 0.2  # s
@@ -57,7 +58,7 @@ class StatusLine:
         self._shown = (float("-inf"), 0.0)
         self._width = 0
 
-    def update(self, snapshot: Any, paused: bool) -> None:
+    def update(self, snapshot: Snapshot, paused: bool) -> None:
         """Show ``snapshot`` if the line is due."""
         now = time.monotonic()
         then, simulated = self._shown
@@ -71,21 +72,21 @@ class StatusLine:
             self._console.file.flush()
             self._width = len(line)
         else:
-            self._console.print(line, highlight=False)
+            _print(self._console, line)
 
     def close(self) -> None:
         """Leave the line standing."""
         if self._console.is_terminal and self._width:
             self._console.file.write("\n")
 
-    def _format(self, snapshot: Any, pace: str) -> str:
+    def _format(self, snapshot: Snapshot, pace: str) -> str:
         faces = sum(patch.num_faces for patch in snapshot.contacts)
         grips = ", ".join(f"{force:6.2f} N" for force in snapshot.grip_forces.values())
         grip = f" | grip force {grips}" if grips else ""
         return f"t = {snapshot.time:9.3f} s | {pace} | contact faces {faces:5d}{grip}"
 
 
-def print_report(console: Console, report: Any, refused: int) -> None:
+def print_report(console: Console, report: RunnerReport, refused: int) -> None:
     """Print how the run went.
 
     Args:
@@ -111,4 +112,9 @@ def print_report(console: Console, report: Any, refused: int) -> None:
         ("commands refused", f"{refused}"),
     ]
     for name, value in rows:
-        console.print(f"{name:>20}  {value}", highlight=False)
+        _print(console, f"{name:>20}  {value}")
+
+
+def _print(console: Console, line: str) -> None:
+    """Print ``line`` as it is: no markup, no colours, no wrapping."""
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

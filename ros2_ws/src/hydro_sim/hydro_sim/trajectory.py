@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 _SOURCE = "trajectory"
@@ -191,7 +192,7 @@ class TrajectoryFollower:
         """Forget every trajectory; the joints hold the last command."""
         self._waiting = self._motion = self._desired = None
 
-    def __call__(self, world: Any) -> None:
+    def __call__(self, world: World) -> None:
         """Command the positions wanted at the end of the coming step."""
         waiting = self._waiting
         if waiting is not None and (waiting.start_time is None or world.time >= waiting.start_time):
@@ -205,7 +206,7 @@ class TrajectoryFollower:
         if finished:
             self._motion = self._desired = None
 
-    def _state(self, joints: tuple[str, ...], world: Any) -> Knot:
+    def _state(self, joints: tuple[str, ...], world: World) -> Knot:
         """Where the motion begins: what the present one asks for if the joints are the same, else what is."""
         if self._motion is not None and self._motion.joints == joints and self._desired is not None:
             return self._desired

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
@@ -11,6 +10,8 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim import optional
 from hydro_sim.messages import fill_transforms
+from hydro_sim.scene_urdf import fixed_links
+from hydro_sim_core.simulation import Snapshot, World
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -26,9 +27,12 @@ class TransformPublisher:
         world_frame: Frame id of the world.
     """
 
-    def __init__(self, node: Node, message_type: type, world: Any, snapshot: Any, world_frame: str) -> None:
-        fixed = [link for link in world.link_tree if link[1] in world.fixed_frames]
-        self._links = [link for link in world.link_tree if link[1] not in world.fixed_frames]
+    def __init__(
+        self, node: Node, message_type: type, world: World, snapshot: Snapshot, world_frame: str
+    ) -> None:
+        stays = fixed_links(world.scene)
+        fixed = [link for link in world.link_tree if link[1] in stays]
+        self._links = [link for link in world.link_tree if link[1] not in stays]
         self._transforms = _named_transforms(self._links, world_frame)
         self._message = message_type(transforms=self._transforms)
         self._publisher = node.create_publisher(message_type, "/tf", 100)
@@ -38,14 +42,14 @@ class TransformPublisher:
         self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
         self._static_publisher.publish(message_type(transforms=static))
 
-    def publish(self, snapshot: Any) -> None:
+    def publish(self, snapshot: Snapshot) -> None:
         """Publish the moving links at the snapshot's time."""
         fill_transforms(self._transforms, self._links, snapshot.frames, snapshot.time)
         self._publisher.publish(self._message)
 
 
 def make_transform_publisher(
-    node: Node, world: Any, snapshot: Any, world_frame: str
+    node: Node, world: World, snapshot: Snapshot, world_frame: str
 ) -> TransformPublisher | None:
     """The publisher, or None without tf2_msgs."""
     if optional.tf2_msgs is None:
