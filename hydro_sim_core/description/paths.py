@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from lxml import etree
 
@@ -61,7 +61,7 @@ class PackageResolver:
 
     def resolve_mesh(self, uri: str, element: str) -> Path:
         """Like :meth:`resolve`, for a mesh in one of the known formats."""
-        suffix = Path(urlsplit(uri).path).suffix
+        suffix = Path(uri).suffix
         if suffix.lower() not in MESH_EXTENSIONS:
             problem = (
                 f"'{uri}' is of unknown mesh format '{suffix}'"
@@ -95,7 +95,9 @@ class PackageResolver:
             package = self.find_package(name, element)
             return self._contained(package / unquote(inner), [package], uri, element)
         if scheme == "file":
-            return self._contained(Path(unquote(urlsplit(uri).path)), self._own_roots(), uri, element)
+            return self._contained(
+                Path(unquote(rest.removeprefix("localhost"))), self._own_roots(), uri, element
+            )
         if scheme == "":
             return self._contained(self.description.parent / rest, self._own_roots(), uri, element)
         raise InputError(

@@ -254,6 +254,11 @@ class SquareSignal(Section):
         """Value at ``time`` (s)."""
         return self.high if (time / self.period + self.phase) % 1.0 < self.duty else self.low
 
+    def constant_until(self, time: float) -> float:
+        """Time (s) of the first edge after ``time``."""
+        passed = (time / self.period + self.phase) % 1.0
+        return time + ((self.duty if passed < self.duty else 1.0) - passed) * self.period
+
 
 class SineSignal(Section):
     """``offset + amplitude * sin(2 pi (time / period + phase))``."""
@@ -266,6 +271,10 @@ class SineSignal(Section):
     def at(self, time: float) -> float:
         """Value at ``time`` (s)."""
         return self.offset + self.amplitude * math.sin(2.0 * math.pi * (time / self.period + self.phase))
+
+    def constant_until(self, time: float) -> float:
+        """``time`` itself: the value changes all the time."""
+        return time
 
 
 class SignalSpec(Section):
@@ -284,6 +293,11 @@ class SignalSpec(Section):
         """Value at ``time`` (s)."""
         signal = _only_choice(self)
         return signal.at(time) if isinstance(signal, SquareSignal | SineSignal) else float(signal)
+
+    def constant_until(self, time: float) -> float:
+        """Time (s) up to which the value stays what it is at ``time``; infinite for a constant."""
+        signal = _only_choice(self)
+        return signal.constant_until(time) if isinstance(signal, SquareSignal | SineSignal) else math.inf
 
 
 class CommandSpec(Section):
