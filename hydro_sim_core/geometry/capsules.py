@@ -37,7 +37,7 @@ def capsule(
     resolution = positive(source, "resolution", resolution)
     margin = 0.0 if modulus is None else non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
-    sides = max(3.0, np.floor(2.0 * math.pi * (radius + margin) / resolution))
+    sides = max(3.0, float(np.floor(2.0 * math.pi * (radius + margin) / resolution)))
     element_budget(source, resolution, 2.0 * sides * (sides + 1.0))
 
     medial = np.array([[0.0, 0.0, length / 2.0], [0.0, 0.0, -length / 2.0]])

@@ -37,7 +37,7 @@ def cylinder(
     resolution = positive(source, "resolution", resolution)
     margin = 0.0 if modulus is None else non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
-    sides = max(3.0, np.ceil(2.0 * math.pi * (radius + margin) / resolution))
+    sides = max(3.0, float(np.ceil(2.0 * math.pi * (radius + margin) / resolution)))
     element_budget(source, resolution, 9.0 * sides)
 
     medial, medial_tetrahedra = _medial_mesh(radius, length / 2.0, int(sides))

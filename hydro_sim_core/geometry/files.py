@@ -70,7 +70,8 @@ def load_tetrahedra(path: str | Path, scale: float | Sequence[float] = 1.0) -> t
         Vertices (N, 3) that belong to a tetrahedron, m, and tetrahedra (M, 4).
 
     Raises:
-        InputError: The file is missing, of an unknown format or unreadable, or holds no linear tetrahedra.
+        InputError: The file is missing, of an unknown format or unreadable, holds no linear tetrahedra, or
+            has coordinates that are not finite.
     """
     path = _existing(path, VOLUME_SUFFIXES)
     try:
@@ -90,6 +91,8 @@ def load_tetrahedra(path: str | Path, scale: float | Sequence[float] = 1.0) -> t
         raise InputError(path, "cells", "name vertices that do not exist", "export the mesh again")
     used, tetrahedra = np.unique(tetrahedra, return_inverse=True)
     vertices = np.asarray(mesh.points, dtype=np.float64)[used] * _scale_factors(path, scale)
+    if not np.isfinite(vertices).all():
+        raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
     return vertices, tetrahedra.reshape(-1, 4)
 
 

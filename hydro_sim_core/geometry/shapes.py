@@ -20,13 +20,14 @@ from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 
-_PRIMITIVES: dict[str, Callable[..., Geometry]] = {
-    "sphere": sphere,
-    "box": box,
-    "cylinder": cylinder,
-    "capsule": capsule,
-    "ellipsoid": ellipsoid,
-    "half_space": half_space,
+#: Constructor of every primitive and the number of lengths it takes.
+_PRIMITIVES: dict[str, tuple[Callable[..., Geometry], int]] = {
+    "sphere": (sphere, 1),
+    "box": (box, 3),
+    "cylinder": (cylinder, 2),
+    "capsule": (capsule, 2),
+    "ellipsoid": (ellipsoid, 3),
+    "half_space": (half_space, 0),
 }
 
 #: A surface that fills its hull but for this fraction counts as convex: files often hold single precision.
@@ -57,13 +58,17 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
         if shape.path is None:
             raise InputError(source, "path", "is missing", "name the mesh file")
         return _mesh_geometry(shape, shape.path, modulus, margin)
+    make, num_lengths = _PRIMITIVES[shape.kind]
+    if len(shape.size) != num_lengths:
+        problem = f"has {len(shape.size)} lengths"
+        raise InputError(source, "size", problem, f"give {num_lengths} for a {shape.kind}")
     options: dict[str, Any] = {"modulus": modulus, "margin": margin}
     if shape.kind == "half_space":
         if modulus is not None:
             options["slab_thickness"] = _given(source, proximity, "slab_thickness")
     elif shape.kind != "box":
         options["resolution"] = _given(source, proximity, "resolution_hint")
-    return _PRIMITIVES[shape.kind](*shape.size, **options)
+    return make(*shape.size, **options)
 
 
 def _mesh_geometry(shape: ShapeSpec, path: Path, modulus: float | None, margin: float) -> Geometry:

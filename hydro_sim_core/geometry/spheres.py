@@ -91,7 +91,8 @@ def _ellipsoid(
 
 def _split_level(edge: float) -> int:
     """Splits of the unit octahedron after which a great circle has edges of at most ``edge``."""
-    edges_around = math.pi / math.asin(min(edge, 2.0) / 2.0)
+    edge = min(max(edge, 1e-100), 2.0)  # the element budget refuses anything nearly as fine
+    edges_around = math.pi / math.asin(edge / 2.0)
     return max(0, math.ceil(math.log2(edges_around)) - 2)
 
 

@@ -49,7 +49,7 @@ def test_mesh_equals_drakes(kind, size, resolution, modulus, margin):
 LENGTH = st.floats(0.01, 10.0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     kind=st.sampled_from(sorted(MAKERS)),
     lengths=st.tuples(LENGTH, LENGTH, LENGTH),
@@ -60,7 +60,10 @@ LENGTH = st.floats(0.01, 10.0)
 def test_any_mesh_equals_drakes(kind, lengths, coarseness, relative_margin, compliant):
     ours, theirs = MAKERS[kind]
     size = lengths[: {"sphere": 1, "cylinder": 2, "capsule": 2}.get(kind, 3)]
-    resolution, margin = coarseness * size[0], relative_margin * min(size)
+    resolution, margin = (
+        coarseness * (max(size) if kind == "ellipsoid" else size[0]),
+        relative_margin * min(size),
+    )
     modulus = MODULUS if compliant else None
     geometry = ours(*size, resolution=resolution, modulus=modulus, margin=margin)
     assert_same_mesh(geometry, *drake_mesh(theirs(*size), resolution, modulus, margin))
