@@ -12,8 +12,8 @@ DEFAULT_SLAB_THICKNESS = 1.0
 
 
 def half_space(
-    *,
     modulus: float | None = None,
+    *,
     slab_thickness: float = DEFAULT_SLAB_THICKNESS,
     margin: float = 0.0,
     resolution: float | None = None,
