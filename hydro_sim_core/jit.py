@@ -45,23 +45,32 @@ def _kernel_cache_dir(room: str) -> Path:
     return cache_root() / "kernels" / f"{room}-{digest.hexdigest()[:16]}"
 
 
-def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any
+) -> Any:
     """Compile ``function`` in nopython mode, without the GIL, cached on disk.
+
+    Kernels own no memory, so they are compiled without Numba's reference counting (its private option ``_nrt``):
+    otherwise every array view and every struct of arrays passed on costs atomic operations, several times the
+    arithmetic of a contact face. Such a kernel fails to compile if it allocates.
 
     Division follows IEEE arithmetic (no Python ``ZeroDivisionError`` branch in loops) and ``fastmath`` stays off, so
     results are bit-identical across instruction sets.
 
     Args:
         function: The function to compile; omitted when used as ``@kernel(inline="always")``.
+        allocates: The function makes arrays; only for analysis, never within a step.
         **options: Further ``numba.njit`` options.
     """
     if function is None:
-        return lambda f: kernel(f, **options)
+        return lambda f: kernel(f, allocates=allocates, **options)
     room = Path(function.__code__.co_filename).resolve().relative_to(_PACKAGE).parts[0]
-    previous = numba.config.CACHE_DIR
+    previous: str = getattr(numba.config, "CACHE_DIR")  # noqa: B009 - set at import, unknown to type checkers
     try:
         # The cache locator reads this global when the dispatcher is made, not when it compiles.
         numba.config.CACHE_DIR = str(_kernel_cache_dir(room))
-        return numba.njit(nogil=True, error_model="numpy", cache=True, **options)(function)
+        return numba.njit(
+            nogil=True, error_model="numpy", cache=True, _nrt=allocates, **options
+        )(function)
     finally:
         numba.config.CACHE_DIR = previous

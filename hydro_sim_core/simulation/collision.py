@@ -133,22 +133,24 @@ def _fill_blocks(scratch, p, horizon):
         if area <= MIN_AREA or slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE:
             continue
         slope = 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        out = blocks[block]
         for i in range(3):
-            blocks[block, X + i, lane] = data[CENTROID + i, f] - p_GR[i]
-            blocks[block, N + i, lane] = data[NORMAL + i, f]
-        blocks[block, ELASTIC, lane] = area * data[PRESSURE, f]
-        blocks[block, STIFFNESS_DT, lane] = horizon * slope * area
-        blocks[block, FRICTION, lane] = 0.0
-        blocks[block, SLIP, lane] = 1.0
+            out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
+            out[(N + i) * LANES + lane] = data[NORMAL + i, f]
+        out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
+        out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
+        out[FRICTION * LANES + lane] = 0.0
+        out[SLIP * LANES + lane] = 1.0
         lane += 1
         if lane == LANES:
             block, lane = block + 1, 0
     if lane == 0:
         return block
+    out = blocks[block]
     for i in range(lane, LANES):
         for row in range(SLIP):
-            blocks[block, row, i] = 0.0
-        blocks[block, SLIP, i] = 1.0
+            out[row * LANES + i] = 0.0
+        out[SLIP * LANES + i] = 1.0
     return block + 1
 
 

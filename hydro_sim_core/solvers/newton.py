@@ -64,7 +64,7 @@ class SolverScratch(NamedTuple):
         direction: (nv,).
         inertia_direction: (nv,) A times the direction.
         trial: (nv,) scratch.
-        sums: (NUM_SUMS, LANES).
+        sums: (NUM_SUMS * LANES,).
         report: (4,) iterations, relative residual, converged, solves.
     """
 
@@ -109,7 +109,7 @@ def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
         direction=np.zeros(nv),
         inertia_direction=np.zeros(nv),
         trial=np.zeros(nv),
-        sums=np.zeros((NUM_SUMS, LANES)),
+        sums=np.zeros(NUM_SUMS * LANES),
         report=np.zeros(4),
     )
 
@@ -287,7 +287,9 @@ def _lag(problem, options, v, scratch):
     change = 0.0
     total = 0.0
     for p in range(problem.num_patches[0]):
-        patch_change, patch_total = lag_friction(problem, p, scratch.twists[p], options.stiction_speed, options.dt)
+        patch_change, patch_total = lag_friction(
+            problem, p, scratch.twists[p], options.stiction_speed, options.dt, scratch.sums
+        )
         change += patch_change
         total += patch_total
     return change / total if total > 0.0 else 0.0

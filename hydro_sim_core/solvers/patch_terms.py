@@ -19,7 +19,7 @@ NUM_SUMS = 27
 FRICTION_SOFTNESS = 1e-3
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def face_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt):
     """Contact law of one face; every solver, the line search and the GPU call this one.
 
@@ -50,19 +50,22 @@ def face_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt):
 
 @kernel
 def accumulate_block(block, V, dissipation, dt, sums):
-    """Add one block's impulse and Hessian to ``sums`` (NUM_SUMS, LANES).
+    """Add one block's impulse and Hessian to ``sums``.
+
+    Blocks and sums are flat so that the compiler sees constant distances between rows; otherwise it cannot prove that
+    they do not overlap and leaves the loop scalar.
 
     Args:
-        block: (NUM_FACE_ROWS, LANES) faces.
+        block: (NUM_FACE_ROWS * LANES,) faces.
         V: (6,) twist of B relative to A at the reference point.
         dissipation: s/m.
         dt: Time step, s.
-        sums: Accumulators, one column a lane.
+        sums: (NUM_SUMS * LANES,) accumulators.
     """
     w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
     for i in range(LANES):
-        x0, x1, x2 = block[X, i], block[X + 1, i], block[X + 2, i]
-        n0, n1, n2 = block[N, i], block[N + 1, i], block[N + 2, i]
+        x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
+        n0, n1, n2 = block[N * LANES + i], block[(N + 1) * LANES + i], block[(N + 2) * LANES + i]
         v0 = u0 + w1 * x2 - w2 * x1
         v1 = u1 + w2 * x0 - w0 * x2
         v2 = u2 + w0 * x1 - w1 * x0
@@ -71,22 +74,22 @@ def accumulate_block(block, V, dissipation, dt, sums):
         normal, fall, drag, inverse_soft2 = face_law(
             v_n,
             t0 * t0 + t1 * t1 + t2 * t2,
-            block[ELASTIC, i],
-            block[STIFFNESS_DT, i],
+            block[ELASTIC * LANES + i],
+            block[STIFFNESS_DT * LANES + i],
             dissipation,
-            block[FRICTION, i],
-            block[SLIP, i],
+            block[FRICTION * LANES + i],
+            block[SLIP * LANES + i],
             dt,
         )
         f0 = normal * n0 - drag * t0
         f1 = normal * n1 - drag * t1
         f2 = normal * n2 - drag * t2
-        sums[0, i] += x1 * f2 - x2 * f1
-        sums[1, i] += x2 * f0 - x0 * f2
-        sums[2, i] += x0 * f1 - x1 * f0
-        sums[3, i] += f0
-        sums[4, i] += f1
-        sums[5, i] += f2
+        sums[i] += x1 * f2 - x2 * f1
+        sums[1 * LANES + i] += x2 * f0 - x0 * f2
+        sums[2 * LANES + i] += x0 * f1 - x1 * f0
+        sums[3 * LANES + i] += f0
+        sums[4 * LANES + i] += f1
+        sums[5 * LANES + i] += f2
         # K = drag I + (fall - drag) n n^T - drag/s^2 t t^T, the face's 3 x 3 Hessian.
         a = fall - drag
         c = drag * inverse_soft2
@@ -101,53 +104,54 @@ def accumulate_block(block, V, dissipation, dt, sums):
         m10, m11, m12 = x2 * k00 - x0 * k02, x2 * k01 - x0 * k12, x2 * k02 - x0 * k22
         m20, m21, m22 = x0 * k01 - x1 * k00, x0 * k11 - x1 * k01, x0 * k12 - x1 * k02
         # Angular block: [x] K [x]^T, upper triangle.
-        sums[6, i] += x1 * m02 - x2 * m01
-        sums[7, i] += x2 * m00 - x0 * m02
-        sums[8, i] += x0 * m01 - x1 * m00
-        sums[9, i] += x2 * m10 - x0 * m12
-        sums[10, i] += x0 * m11 - x1 * m10
-        sums[11, i] += x0 * m21 - x1 * m20
-        sums[12, i] += m00
-        sums[13, i] += m01
-        sums[14, i] += m02
-        sums[15, i] += m10
-        sums[16, i] += m11
-        sums[17, i] += m12
-        sums[18, i] += m20
-        sums[19, i] += m21
-        sums[20, i] += m22
-        sums[21, i] += k00
-        sums[22, i] += k01
-        sums[23, i] += k02
-        sums[24, i] += k11
-        sums[25, i] += k12
-        sums[26, i] += k22
+        sums[6 * LANES + i] += x1 * m02 - x2 * m01
+        sums[7 * LANES + i] += x2 * m00 - x0 * m02
+        sums[8 * LANES + i] += x0 * m01 - x1 * m00
+        sums[9 * LANES + i] += x2 * m10 - x0 * m12
+        sums[10 * LANES + i] += x0 * m11 - x1 * m10
+        sums[11 * LANES + i] += x0 * m21 - x1 * m20
+        sums[12 * LANES + i] += m00
+        sums[13 * LANES + i] += m01
+        sums[14 * LANES + i] += m02
+        sums[15 * LANES + i] += m10
+        sums[16 * LANES + i] += m11
+        sums[17 * LANES + i] += m12
+        sums[18 * LANES + i] += m20
+        sums[19 * LANES + i] += m21
+        sums[20 * LANES + i] += m22
+        sums[21 * LANES + i] += k00
+        sums[22 * LANES + i] += k01
+        sums[23 * LANES + i] += k02
+        sums[24 * LANES + i] += k11
+        sums[25 * LANES + i] += k12
+        sums[26 * LANES + i] += k22
 
 
 @kernel
 def evaluate_patch(problem, patch, V, dt, sums, impulse, hessian):
     """Wrench impulse on B (6,) and Hessian (6, 6) of a patch at relative twist ``V``."""
-    for k in range(NUM_SUMS):
-        for i in range(LANES):
-            sums[k, i] = 0.0
+    for k in range(NUM_SUMS * LANES):
+        sums[k] = 0.0
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
         accumulate_block(problem.blocks[b], V, problem.dissipation[patch], dt, sums)
     # Fixed order of summation: the result does not depend on the vector width.
     for k in range(NUM_SUMS):
-        for i in range(1, LANES):
-            sums[k, 0] += sums[k, i]
+        total = 0.0
+        for i in range(LANES):
+            total += sums[k * LANES + i]
+        sums[k] = total
     for k in range(6):
-        impulse[k] = sums[k, 0]
+        impulse[k] = sums[k]
     k = 6
     for row in range(3):
         for column in range(row, 3):
-            hessian[row, column] = hessian[column, row] = sums[k, 0]
-            hessian[row + 3, column + 3] = hessian[column + 3, row + 3] = sums[k + 15, 0]
+            hessian[row, column] = hessian[column, row] = sums[k]
+            hessian[row + 3, column + 3] = hessian[column + 3, row + 3] = sums[k + 15]
             k += 1
     k = 12
     for row in range(3):
         for column in range(3):
-            hessian[row, column + 3] = hessian[column + 3, row] = sums[k, 0]
+            hessian[row, column + 3] = hessian[column + 3, row] = sums[k]
             k += 1
 
 
@@ -158,12 +162,12 @@ def patch_slope(problem, patch, V, dV, dt, sums):
     p0, p1, p2, r0, r1, r2 = dV[0], dV[1], dV[2], dV[3], dV[4], dV[5]
     dissipation = problem.dissipation[patch]
     for i in range(LANES):
-        sums[0, i] = 0.0
+        sums[i] = 0.0
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
         block = problem.blocks[b]
         for i in range(LANES):
-            x0, x1, x2 = block[X, i], block[X + 1, i], block[X + 2, i]
-            n0, n1, n2 = block[N, i], block[N + 1, i], block[N + 2, i]
+            x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
+            n0, n1, n2 = block[N * LANES + i], block[(N + 1) * LANES + i], block[(N + 2) * LANES + i]
             v0 = u0 + w1 * x2 - w2 * x1
             v1 = u1 + w2 * x0 - w0 * x2
             v2 = u2 + w0 * x1 - w1 * x0
@@ -176,22 +180,33 @@ def patch_slope(problem, patch, V, dV, dt, sums):
             normal, _, drag, _ = face_law(
                 v_n,
                 t0 * t0 + t1 * t1 + t2 * t2,
-                block[ELASTIC, i],
-                block[STIFFNESS_DT, i],
+                block[ELASTIC * LANES + i],
+                block[STIFFNESS_DT * LANES + i],
                 dissipation,
-                block[FRICTION, i],
-                block[SLIP, i],
+                block[FRICTION * LANES + i],
+                block[SLIP * LANES + i],
                 dt,
             )
-            sums[0, i] += normal * d_n - drag * (t0 * d0 + t1 * d1 + t2 * d2)
+            sums[i] += normal * d_n - drag * (t0 * d0 + t1 * d1 + t2 * d2)
     total = 0.0
     for i in range(LANES):
-        total += sums[0, i]
+        total += sums[i]
     return total
 
 
+@kernel(forceinline=True)
+def _normal_velocity(block, i, V):
+    """Normal velocity of lane ``i`` at relative twist ``V``."""
+    x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
+    return (
+        (V[3] + V[1] * x2 - V[2] * x1) * block[N * LANES + i]
+        + (V[4] + V[2] * x0 - V[0] * x2) * block[(N + 1) * LANES + i]
+        + (V[5] + V[0] * x1 - V[1] * x0) * block[(N + 2) * LANES + i]
+    )
+
+
 @kernel
-def lag_friction(problem, patch, V, stiction_speed, dt):
+def lag_friction(problem, patch, V, stiction_speed, dt, sums):
     """Set each face's friction from its normal impulse at twist ``V``.
 
     Returns:
@@ -199,24 +214,32 @@ def lag_friction(problem, patch, V, stiction_speed, dt):
     """
     mu = problem.friction[patch]
     softness = FRICTION_SOFTNESS * problem.delassus[patch]
-    change = 0.0
-    total = 0.0
+    dissipation = problem.dissipation[patch]
+    for i in range(2 * LANES):
+        sums[i] = 0.0
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
         block = problem.blocks[b]
         for i in range(LANES):
-            x0, x1, x2 = block[X, i], block[X + 1, i], block[X + 2, i]
-            v0 = V[3] + V[1] * x2 - V[2] * x1
-            v1 = V[4] + V[2] * x0 - V[0] * x2
-            v2 = V[5] + V[0] * x1 - V[1] * x0
-            v_n = v0 * block[N, i] + v1 * block[N + 1, i] + v2 * block[N + 2, i]
             normal, _, _, _ = face_law(
-                v_n, 0.0, block[ELASTIC, i], block[STIFFNESS_DT, i], problem.dissipation[patch], 0.0, 1.0, dt
+                _normal_velocity(block, i, V),
+                0.0,
+                block[ELASTIC * LANES + i],
+                block[STIFFNESS_DT * LANES + i],
+                dissipation,
+                0.0,
+                1.0,
+                dt,
             )
             friction = mu * normal
-            change += abs(friction - block[FRICTION, i])
-            total += friction
-            block[FRICTION, i] = friction
-            block[SLIP, i] = max(stiction_speed, softness * friction)
+            sums[i] += abs(friction - block[FRICTION * LANES + i])
+            sums[LANES + i] += friction
+            block[FRICTION * LANES + i] = friction
+            block[SLIP * LANES + i] = max(stiction_speed, softness * friction)
+    change = 0.0
+    total = 0.0
+    for i in range(LANES):
+        change += sums[i]
+        total += sums[LANES + i]
     return change, total
 
 
@@ -228,13 +251,15 @@ def normal_impulse(problem, patch, V, dt, impulse):
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
         block = problem.blocks[b]
         for i in range(LANES):
-            x0, x1, x2 = block[X, i], block[X + 1, i], block[X + 2, i]
-            v0 = V[3] + V[1] * x2 - V[2] * x1
-            v1 = V[4] + V[2] * x0 - V[0] * x2
-            v2 = V[5] + V[0] * x1 - V[1] * x0
-            v_n = v0 * block[N, i] + v1 * block[N + 1, i] + v2 * block[N + 2, i]
             normal, _, _, _ = face_law(
-                v_n, 0.0, block[ELASTIC, i], block[STIFFNESS_DT, i], problem.dissipation[patch], 0.0, 1.0, dt
+                _normal_velocity(block, i, V),
+                0.0,
+                block[ELASTIC * LANES + i],
+                block[STIFFNESS_DT * LANES + i],
+                problem.dissipation[patch],
+                0.0,
+                1.0,
+                dt,
             )
             for axis in range(3):
-                impulse[axis] += normal * block[N + axis, i]
+                impulse[axis] += normal * block[(N + axis) * LANES + i]

@@ -30,7 +30,7 @@ class ContactProblem(NamedTuple):
         A: (nv, nv) mass matrix plus implicit damping.
         momentum: (nv,) A v0 plus the impulse of all explicit forces.
         v0: (nv,) velocity at the beginning of the step.
-        blocks: (blocks, NUM_FACE_ROWS, LANES) faces, in the axes of each patch's geometry B.
+        blocks: (blocks, NUM_FACE_ROWS * LANES) faces, row after row, in the axes of each patch's geometry B.
         first_block: (patches + 1,) first block of each patch.
         num_patches: (1,) patches in use.
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
@@ -76,7 +76,7 @@ def make_problem(nv: int, max_patches: int, max_faces: int) -> ContactProblem:
         A=np.zeros((nv, nv)),
         momentum=np.zeros(nv),
         v0=np.zeros(nv),
-        blocks=np.zeros((num_blocks_needed(max_faces, max_patches), NUM_FACE_ROWS, LANES)),
+        blocks=np.zeros((num_blocks_needed(max_faces, max_patches), NUM_FACE_ROWS * LANES)),
         first_block=np.zeros(max_patches + 1, dtype=np.int64),
         num_patches=np.zeros(1, dtype=np.int64),
         dissipation=np.zeros(max_patches),

@@ -68,12 +68,12 @@ def make_workspace() -> Workspace:
     )
 
 
-@kernel
+@kernel(forceinline=True)
 def _evaluate(field, x, y, z):
     return field[0] * x + field[1] * y + field[2] * z + field[3]
 
 
-@kernel
+@kernel(forceinline=True)
 def _orient_by_gradients(field_a, field_b, work):
     """Normal of the equal-pressure plane, slopes on both sides; False where a field falls off the wrong way."""
     dx, dy, dz = field_b[0] - field_a[0], field_b[1] - field_a[1], field_b[2] - field_a[2]
@@ -96,7 +96,7 @@ def _orient_by_gradients(field_a, field_b, work):
     return True
 
 
-@kernel
+@kernel(forceinline=True)
 def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_b, work):
     """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B); ``work.f`` must hold p_A - p_B at A."""
     if not _orient_by_gradients(work.field_a, field_b, work):
@@ -117,7 +117,7 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_
     return clip_by_tetrahedron(work.polygon, n, barycentric_b, work.opposite, work.buffer, work.value)
 
 
-@kernel
+@kernel(forceinline=True)
 def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
     """Part of a rigid triangle inside a compliant tetrahedron; ``work.x`` holds the triangle in its first three rows."""
     ax, ay, az = work.x[0, 0], work.x[0, 1], work.x[0, 2]
@@ -147,7 +147,7 @@ def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
     return clip_by_tetrahedron(work.polygon, 3, barycentric_b, work.opposite, work.buffer, work.value)
 
 
-@kernel
+@kernel(forceinline=True)
 def tetrahedron_rigid_half_space(work):
     """Section of a compliant tetrahedron by the plane z = 0 of a rigid half space."""
     for i in range(4):
@@ -160,7 +160,7 @@ def tetrahedron_rigid_half_space(work):
     return n
 
 
-@kernel
+@kernel(forceinline=True)
 def _clip_by_slab(n, margin, work):
     """Clip ``work.polygon`` to z <= margin, the extent of a half space's field."""
     for i in range(n):
@@ -172,7 +172,7 @@ def _clip_by_slab(n, margin, work):
     return n
 
 
-@kernel
+@kernel(forceinline=True)
 def tetrahedron_compliant_half_space(field_b, margin_b, work):
     """Equal-pressure polygon of a tetrahedron and the field of a compliant half space."""
     if not _orient_by_gradients(work.field_a, field_b, work):
@@ -181,7 +181,7 @@ def tetrahedron_compliant_half_space(field_b, margin_b, work):
     return _clip_by_slab(n, margin_b, work) if n else 0
 
 
-@kernel
+@kernel(forceinline=True)
 def triangle_compliant_half_space(field_b, margin_b, work):
     """Part of a rigid triangle inside a compliant half space."""
     ux, uy, uz = work.x[1, 0] - work.x[0, 0], work.x[1, 1] - work.x[0, 1], work.x[1, 2] - work.x[0, 2]

@@ -22,13 +22,13 @@ _COMPLIANT_HALF_SPACE = int(GeometryKind.COMPLIANT_HALF_SPACE)
 _MAX_PIECES = 3**6
 
 
-@kernel
+@kernel(allocates=True)
 def _interpolated(corners, a, b, fa, fb):
     t = fa / (fa - fb)
     return corners[a] + t * (corners[b] - corners[a])
 
 
-@kernel
+@kernel(allocates=True)
 def _cut(corners, f, pieces, count):
     """Append to ``pieces`` tetrahedra that fill the part of a tetrahedron with f >= 0; returns the new count."""
     order = np.argsort(-f)
@@ -64,7 +64,7 @@ def _cut(corners, f, pieces, count):
     return count + 3
 
 
-@kernel
+@kernel(allocates=True)
 def _volume(corners):
     u, v, w = corners[1] - corners[0], corners[2] - corners[0], corners[3] - corners[0]
     return (
@@ -74,7 +74,7 @@ def _volume(corners):
     ) / 6.0
 
 
-@kernel
+@kernel(allocates=True)
 def _integrate_over_cuts(corners, planes, num_planes, field):
     """Integral of ``field`` over a tetrahedron cut by the half spaces ``planes . (x, 1) >= 0``."""
     pieces = np.empty((_MAX_PIECES, 4, 3))
@@ -99,7 +99,7 @@ def _integrate_over_cuts(corners, planes, num_planes, field):
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def _field_in_b(field, R_BA, p_BA):
     moved = np.empty(4)
     moved[:3] = R_BA @ field[:3]
@@ -107,7 +107,7 @@ def _field_in_b(field, R_BA, p_BA):
     return moved
 
 
-@kernel
+@kernel(allocates=True)
 def _smaller_pressure(corners, planes, num_planes, field_a, field_b):
     """Integral of min(p_A, p_B) over a cut tetrahedron; pressures below zero (the margin skirt) store nothing."""
     total = 0.0
@@ -119,7 +119,7 @@ def _smaller_pressure(corners, planes, num_planes, field_a, field_b):
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def _barycentric_planes(corners, planes):
     """Write the four inward half spaces of a tetrahedron."""
     for k in range(4):
@@ -131,7 +131,7 @@ def _barycentric_planes(corners, planes):
         planes[k, 3] = -(normal @ a)
 
 
-@kernel
+@kernel(allocates=True)
 def _bounds_apart(x, y):
     for axis in range(3):
         if np.max(x[:, axis]) < np.min(y[:, axis]) or np.min(x[:, axis]) > np.max(y[:, axis]):
@@ -139,7 +139,7 @@ def _bounds_apart(x, y):
     return False
 
 
-@kernel
+@kernel(allocates=True)
 def _energy_meshes(geometries, a, b, R_BA, p_BA):
     planes = np.empty((6, 4))
     corners_a = np.empty((4, 3))
@@ -169,7 +169,7 @@ def _energy_meshes(geometries, a, b, R_BA, p_BA):
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def _energy_half_space(geometries, a, b, R_BA, p_BA):
     planes = np.zeros((3, 4))
     corners = np.empty((4, 3))

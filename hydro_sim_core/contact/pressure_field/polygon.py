@@ -18,7 +18,7 @@ MAX_VERTICES = 10
 COPLANAR = 1e-12
 
 
-@kernel
+@kernel(forceinline=True)
 def _interpolate(polygon, row, a, b, fa, fb):
     """Write the zero of a linear function on segment a-b, whose end values have opposite signs, into ``row``."""
     t = fa / (fa - fb)
@@ -26,7 +26,7 @@ def _interpolate(polygon, row, a, b, fa, fb):
         polygon[row, axis] = a[axis] + t * (b[axis] - a[axis])
 
 
-@kernel
+@kernel(forceinline=True)
 def slice_tetrahedron(x, f, polygon):
     """Intersect a tetrahedron with the plane on which a linear function vanishes.
 
@@ -81,7 +81,7 @@ def slice_tetrahedron(x, f, polygon):
     return 4
 
 
-@kernel
+@kernel(forceinline=True)
 def clip_polygon(polygon, n, value, clipped):
     """Keep the part of a convex polygon on which a linear function is not negative.
 
@@ -108,7 +108,7 @@ def clip_polygon(polygon, n, value, clipped):
     return m if m >= 3 else 0
 
 
-@kernel
+@kernel(forceinline=True)
 def clip_by_tetrahedron(polygon, n, barycentric, opposite, buffer, value):
     """Clip a convex polygon by a tetrahedron.
 
@@ -154,7 +154,7 @@ def clip_by_tetrahedron(polygon, n, barycentric, opposite, buffer, value):
     return n
 
 
-@kernel
+@kernel(forceinline=True)
 def polygon_area_centroid(polygon, n, centroid):
     """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
     x0, y0, z0 = polygon[0, 0], polygon[0, 1], polygon[0, 2]

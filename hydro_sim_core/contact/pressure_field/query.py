@@ -81,7 +81,7 @@ def canonical_order(kind_a: GeometryKind, kind_b: GeometryKind) -> bool | None:
     return not (a == _COMPLIANT_MESH and b == _RIGID_MESH)
 
 
-@kernel
+@kernel(forceinline=True)
 def _boxes_apart(box_a, R_BA, p_BA, box_b):
     """True if box A, turned into B's frame and bounded again, misses box B."""
     for i in range(3):
@@ -95,7 +95,7 @@ def _boxes_apart(box_a, R_BA, p_BA, box_b):
     return False
 
 
-@kernel
+@kernel(forceinline=True)
 def _box_above_plane(box_a, R_BA, p_BA, height):
     """True if box A lies wholly above z = height in B's frame."""
     center = p_BA[2]
@@ -106,7 +106,7 @@ def _box_above_plane(box_a, R_BA, p_BA, height):
     return center - half > height
 
 
-@kernel
+@kernel(forceinline=True)
 def _load_element(geometries, element, R_BA, p_BA, scratch):
     """Bring A's element into B's frame; vertices are transformed once a query."""
     generation = scratch.generation[0]
@@ -128,7 +128,7 @@ def _load_element(geometries, element, R_BA, p_BA, scratch):
             x[k, i] = scratch.vertices_B[v, i]
 
 
-@kernel
+@kernel(forceinline=True)
 def _load_field(geometries, element, R_BA, p_BA, field_a):
     """Pressure field of A's tetrahedron as a function of positions in B's frame."""
     field = geometries.fields[element]
@@ -139,7 +139,7 @@ def _load_field(geometries, element, R_BA, p_BA, field_a):
     field_a[3] = offset
 
 
-@kernel
+@kernel(forceinline=True)
 def _pressure_difference(geometries, element, field_b, work):
     """Fill ``work.f`` with p_A - p_B at A's vertices; True if it changes sign.
 
@@ -156,7 +156,7 @@ def _pressure_difference(geometries, element, field_b, work):
     return num_positive != 0 and num_positive != 4
 
 
-@kernel
+@kernel(forceinline=True)
 def _emit(scratch, faces, count, n):
     work = scratch.work
     return emit_face(
@@ -164,7 +164,7 @@ def _emit(scratch, faces, count, n):
     )
 
 
-@kernel
+@kernel(forceinline=True)
 def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA, scratch, faces, count):
     """Face of one element of A and one tetrahedron of B."""
     work = scratch.work
@@ -184,7 +184,7 @@ def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA,
     return _emit(scratch, faces, count, n) if n else count
 
 
-@kernel
+@kernel(forceinline=True)
 def _half_space_element(geometries, a_is_rigid, element_a, b, R_BA, p_BA, scratch, faces, count):
     """Face of one element of A and half space B."""
     work = scratch.work
@@ -204,7 +204,7 @@ def _half_space_element(geometries, a_is_rigid, element_a, b, R_BA, p_BA, scratc
     return _emit(scratch, faces, count, n) if n else count
 
 
-@kernel
+@kernel(forceinline=True)
 def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend the trees of two meshes together, the larger box first."""
     a_is_rigid = geometries.kind[a] == _RIGID_MESH
@@ -230,12 +230,12 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     return count
 
 
-@kernel
+@kernel(forceinline=True)
 def _extent(box):
     return (box[3] - box[0]) + (box[4] - box[1]) + (box[5] - box[2])
 
 
-@kernel
+@kernel(forceinline=True)
 def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend A's tree against a half space."""
     a_is_rigid = geometries.kind[a] == _RIGID_MESH
