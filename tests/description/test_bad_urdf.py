@@ -16,6 +16,11 @@ def weld(name: str, parent: str, child: str) -> str:
     return f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>'
 
 
+def rotor(joint: str, inertia: str) -> str:
+    actuator = f'<actuator><drake:rotor_inertia value="{inertia}"/></actuator>'
+    return f'<transmission><joint name="{joint}"/>{actuator}</transmission>'
+
+
 def hinge(inner: str = "", joint_type: str = "revolute", name: str = "hinge") -> str:
     return f'<joint name="{name}" type="{joint_type}"><parent link="a"/><child link="b"/>{inner}</joint>'
 
@@ -89,13 +94,17 @@ BAD = {
         [A, B, weld("j", "a", "bb")], "joint 'j', line 4", "unknown child link 'bb'", "did you mean 'b'?",
     ),
     "unknown parent link": (
-        [A, B, weld("j", "zzz", "b")], "joint 'j', line 4", "unknown parent link 'zzz'", "use one of 'a', 'b'",
+        [A, B, weld("j", "zzz", "b")],
+        "joint 'j', line 4", "unknown parent link 'zzz'", "use one of 'a', 'b'",
     ),
     "joint without a parent": (
         [A, B, '<joint name="j" type="fixed"><child link="b"/></joint>'],
         "joint 'j', line 4", "has no <parent>", "add <parent>",
     ),
-    "unknown joint type": ([A, B, hinge("", "ball")], "joint 'hinge', line 4", "type 'ball'", "use one of revolute"),
+    "unknown joint type": (
+        [A, B, hinge("", "ball")],
+        "joint 'hinge', line 4", "type 'ball'", "use one of revolute",
+    ),
     "revolute without limits": ([A, B, hinge()], "joint 'hinge', line 4", "without <limit>", "add <limit"),
     "prismatic without limits": (
         [A, B, hinge('<limit effort="1" velocity="1"/>', "prismatic")],
@@ -142,18 +151,21 @@ BAD = {
         "joint 'hinge', <origin>, line 4", "xyz: 'nan'", "finite number",
     ),
     "two origins": (
-        [A, B, hinge(f"<origin/><origin/>{LIMIT}")], "joint 'hinge', <origin>, line 4", "second <origin>", "keep one",
+        [A, B, hinge(f"<origin/><origin/>{LIMIT}")],
+        "joint 'hinge', <origin>, line 4", "second <origin>", "keep one",
     ),
     "mimic of an unknown joint": (
         [A, B, hinge(f'<mimic joint="hing"/>{LIMIT}')],
         "joint 'hinge', line 4", "unknown joint 'hing'", "did you mean 'hinge'?",
     ),
     "mimic of itself": (
-        [A, B, hinge(f'<mimic joint="hinge"/>{LIMIT}')], "joint 'hinge', line 4", "mimics itself", "remove one <mimic>",
+        [A, B, hinge(f'<mimic joint="hinge"/>{LIMIT}')],
+        "joint 'hinge', line 4", "mimics itself", "remove one <mimic>",
     ),
     "mimic cycle": (
         [A, B, C, hinge(f'<mimic joint="other"/>{LIMIT}'),
-         '<joint name="other" type="continuous"><parent link="b"/><child link="c"/><mimic joint="hinge"/></joint>'],
+         '<joint name="other" type="continuous"><parent link="b"/><child link="c"/>'
+         '<mimic joint="hinge"/></joint>'],
         "joint 'hinge', line 5", "hinge -> other -> hinge", "remove one <mimic>",
     ),
     "mimic of a weld": (
@@ -169,22 +181,23 @@ BAD = {
         "joint 'hinge', <mimic>, line 4", "couples nothing", "another multiplier",
     ),
     "rotor of an unknown joint": (
-        [A, '<transmission><joint name="nope"/><actuator><drake:rotor_inertia value="1"/></actuator></transmission>'],
+        [A, rotor("nope", "1")],
         "<transmission>, line 3", "unknown joint 'nope'", "correct its name",
     ),
     "negative rotor inertia": (
-        [A, B, HINGE,
-         '<transmission><joint name="hinge"/><actuator><drake:rotor_inertia value="-1"/></actuator></transmission>'],
+        [A, B, HINGE, rotor("hinge", "-1")],
         "<drake:rotor_inertia>, line 5", "value=-1 is negative", "at least 0",
     ),
     "collision without geometry": (
-        ['<link name="a"><collision/></link>'], "link 'a', <collision>, line 2", "no <geometry>", "add <geometry>",
+        ['<link name="a"><collision/></link>'],
+        "link 'a', <collision>, line 2", "no <geometry>", "add <geometry>",
     ),
     "unknown shape": (
         [collision("<torus/>")], "link 'a', <geometry>, line 2", "has no <box> or <mesh>", "add <box>",
     ),
     "negative radius": (
-        [collision('<sphere radius="-1"/>')], "link 'a', <sphere>, line 2", "radius=-1 is not above 0", "positive",
+        [collision('<sphere radius="-1"/>')],
+        "link 'a', <sphere>, line 2", "radius=-1 is not above 0", "positive",
     ),
     "cylinder of no length": (
         [collision('<cylinder radius="1" length="0"/>')],
@@ -195,7 +208,8 @@ BAD = {
         "link 'a', <drake:ellipsoid>, line 2", "'c' of <drake:ellipsoid> is missing", 'write c="…"',
     ),
     "negative box": (
-        [collision('<box size="1 -1 1"/>')], "link 'a', <box>, line 2", "is not above 0", "three positive lengths",
+        [collision('<box size="1 -1 1"/>')],
+        "link 'a', <box>, line 2", "is not above 0", "three positive lengths",
     ),
     "rigid and compliant": (
         [collision(BOX, "<drake:rigid_hydroelastic/><drake:compliant_hydroelastic/>")],
@@ -214,21 +228,25 @@ BAD = {
         "<drake:hydroelastic_margin>, line 2", "value=-0.0001 is negative", "at least 0",
     ),
     "negative friction coefficient": (
-        [collision(BOX, '<drake:mu_dynamic value="-0.5"/>')], "<drake:mu_dynamic>, line 2", "is negative", "at least 0",
+        [collision(BOX, '<drake:mu_dynamic value="-0.5"/>')],
+        "<drake:mu_dynamic>, line 2", "is negative", "at least 0",
     ),
     "static below dynamic friction": (
         [collision(BOX, '<drake:mu_dynamic value="0.5"/><drake:mu_static value="0.4"/>')],
-        "<drake:proximity_properties>, line 2", "0.4 is below dynamic friction 0.5", "at least drake:mu_dynamic",
+        "<drake:proximity_properties>, line 2", "0.4 is below dynamic friction 0.5",
+        "at least drake:mu_dynamic",
     ),
     "missing mesh": (
-        [collision('<mesh filename="gone.stl"/>')], "link 'a', <mesh>, line 2", "names no file", "correct the path",
+        [collision('<mesh filename="gone.stl"/>')],
+        "link 'a', <mesh>, line 2", "names no file", "correct the path",
     ),
     "unknown mesh format": (
         [collision('<mesh filename="part.step"/>')],
         "link 'a', <mesh>, line 2", "unknown mesh format '.step'", "convert the mesh to one of .stl",
     ),
     "mesh without extension": (
-        [collision('<mesh filename="part"/>')], "link 'a', <mesh>, line 2", "no file extension", "convert the mesh",
+        [collision('<mesh filename="part"/>')],
+        "link 'a', <mesh>, line 2", "no file extension", "convert the mesh",
     ),
     "colour out of range": (
         ['<material name="m"><color rgba="2 0 0 1"/></material>', A],
@@ -316,12 +334,14 @@ def test_arguments_for_a_plain_urdf(tmp_path):
 
 BILLION_LAUGHS = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9))
 HOSTILE = {
-    "billion laughs": f'<!DOCTYPE robot [<!ENTITY e0 "ha">{BILLION_LAUGHS}]><robot name="&e9;"><link name="a"/></robot>',
+    "billion laughs": f'<!DOCTYPE robot [<!ENTITY e0 "ha">{BILLION_LAUGHS}]>'
+    '<robot name="&e9;"><link name="a"/></robot>',
     "file through an entity": '<!DOCTYPE robot [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
     '<robot name="r"><link name="a">&x;</link></robot>',
     "network through an entity": '<!DOCTYPE robot [<!ENTITY x SYSTEM "http://127.0.0.1:9/x">]>'
     '<robot name="r"><link name="a">&x;</link></robot>',
-    "external DTD": '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd"><robot name="r"><link name="a"/></robot>',
+    "external DTD": '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/robot.dtd">'
+    '<robot name="r"><link name="a"/></robot>',
 }
 
 
@@ -340,7 +360,8 @@ def test_entities_are_refused_in_included_files(tmp_path):
     )
     path = tmp_path / "test.xacro"
     path.write_text(
-        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="inner.xacro"/></robot>'
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="inner.xacro"/></robot>'
     )
     with pytest.raises(InputError, match=r"inner\.xacro: DOCTYPE: entity definitions are not allowed"):
         load_robot(path)

@@ -1,4 +1,4 @@
-"""The models in urdf/ against the figures they are written from, and against Drake's reading of the same files."""
+"""The models in urdf/ against the figures they are written from, and against Drake's reading of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ KNOWN_POSES = {
         (0.456665, 0.001350, 0.433724), ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
     ),
     "gen3 7, retracted": (
-        "kinova_gen3_7dof", numbered(0, -0.34906585, pi, -2.54818071, 0, -0.87266463, pi / 2), "end_effector_link",
+        "kinova_gen3_7dof",
+        numbered(0, -0.34906585, pi, -2.54818071, 0, -0.87266463, pi / 2), "end_effector_link",
         (0.122095, 0.001350, 0.328372), ((0, 0.997564, 0.069756), (1, 0, 0), (0, 0.069756, -0.997564)),
     ),
     "gen3 6, zero": (

@@ -16,7 +16,8 @@ A, B, C, D = (f'<link name="{name}"/>' for name in "abcd")
 
 
 def joint_text(name: str, joint_type: str, parent: str, child: str, inner: str = "") -> str:
-    return f'<joint name="{name}" type="{joint_type}"><parent link="{parent}"/><child link="{child}"/>{inner}</joint>'
+    links = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{joint_type}">{links}{inner}</joint>'
 
 
 @pytest.mark.parametrize(
