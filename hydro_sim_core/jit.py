@@ -45,9 +45,7 @@ def _kernel_cache_dir(room: str) -> Path:
     return cache_root() / "kernels" / f"{room}-{digest.hexdigest()[:16]}"
 
 
-def kernel(
-    function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any
-) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
     """Compile ``function`` in nopython mode, without the GIL, cached on disk.
 
     Kernels own no memory, so they are compiled without Numba's reference counting (its private option ``_nrt``):
@@ -65,12 +63,15 @@ def kernel(
     if function is None:
         return lambda f: kernel(f, allocates=allocates, **options)
     room = Path(function.__code__.co_filename).resolve().relative_to(_PACKAGE).parts[0]
-    previous: str = getattr(numba.config, "CACHE_DIR")  # noqa: B009 - set at import, unknown to type checkers
+    # Typed loosely: neither the cache folder nor the private option is part of Numba's declared interface.
+    config: Any = numba.config
+    compile_function: Any = numba.njit
+    previous = config.CACHE_DIR
     try:
         # The cache locator reads this global when the dispatcher is made, not when it compiles.
-        numba.config.CACHE_DIR = str(_kernel_cache_dir(room))
-        return numba.njit(
-            nogil=True, error_model="numpy", cache=True, _nrt=allocates, **options
-        )(function)
+        config.CACHE_DIR = str(_kernel_cache_dir(room))
+        return compile_function(nogil=True, error_model="numpy", cache=True, _nrt=allocates, **options)(
+            function
+        )
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous

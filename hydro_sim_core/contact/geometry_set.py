@@ -71,7 +71,9 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         first = field_start[i]
         count = len(geometry.elements)
         if count:
-            elements[first : first + count, : geometry.elements.shape[1]] = geometry.elements + vertex_start[i]
+            elements[first : first + count, : geometry.elements.shape[1]] = (
+                geometry.elements + vertex_start[i]
+            )
             barycentric[first : first + count] = _barycentric(geometry)
         fields[first : first + len(geometry.fields)] = geometry.fields
         is_leaf = geometry.tree_links[:, :1] == -1

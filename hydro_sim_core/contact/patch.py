@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
+from hydro_sim_core.contact.poses import as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
@@ -22,7 +23,6 @@ from hydro_sim_core.contact.pressure_field.faces import (
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
-from hydro_sim_core.contact.poses import as_pose, relative_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 
@@ -248,7 +248,9 @@ def compute_patch(
             both half spaces.
     """
     if representation not in ("polygon", "triangle"):
-        raise InputError("compute_patch", "representation", f"{representation!r} is unknown", "use polygon or triangle")
+        raise InputError(
+            "compute_patch", "representation", f"{representation!r} is unknown", "use polygon or triangle"
+        )
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     canonical = canonical_order(a.kind, b.kind)
     if canonical is None:

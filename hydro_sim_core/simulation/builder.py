@@ -148,8 +148,8 @@ def _make_colliders(
                 colliders.append(
                     _make_collider(link.name, collision, body, X_BL @ collision.X_LG, group, defaults)
                 )
-    for item in environment:
-        colliders.append(_make_collider(item.name, item, -1, item.X_LG, _WORLD_GROUP, defaults))
+    for static in environment:
+        colliders.append(_make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, defaults))
     return colliders
 
 

@@ -105,7 +105,9 @@ def load_patches(model, scratch):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
         problem.dissipation[p] = model.pair_dissipation[pair]
-        _set_reference_point(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p])
+        _set_reference_point(
+            scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
+        )
         # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
         horizon = model.options.dt + model.pair_relaxation[pair]
         problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon)

@@ -46,7 +46,7 @@ class DriveBank:
         self._kd = dict.fromkeys(own, 0.0)
         self._mode: dict[str, CommandMode] = dict.fromkeys(own, "effort")
         self._grippers = {gripper.name: gripper for gripper in grippers}
-        for name, i in own.items():
+        for i in own.values():
             self.arrays.limit[i] = tree.effort_limit[i]
         for actuator in actuators:
             for name in actuator.joints:

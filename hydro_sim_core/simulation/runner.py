@@ -134,7 +134,9 @@ class FixedRateRunner:
         start_paused: bool = False,
     ) -> None:
         if not real_time_factor > 0.0:
-            raise InputError("runner", "real_time_factor", f"{real_time_factor} is not positive", "give a factor above 0")
+            raise InputError(
+                "runner", "real_time_factor", f"{real_time_factor} is not positive", "give a factor above 0"
+            )
         if overrun not in ("skip", "catch_up"):
             raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
         self.world = world
@@ -328,7 +330,9 @@ class FixedRateRunner:
         self._stop_clock()
         with self._condition:
             self._condition.wait_for(
-                lambda: self._stopping or not self._paused or self._single_steps > 0 or not self._inbox.empty()
+                lambda: (
+                    self._stopping or not self._paused or self._single_steps > 0 or not self._inbox.empty()
+                )
             )
             steps = self._single_steps if self._paused else 0
         for _ in range(steps):

@@ -40,7 +40,9 @@ class Script:
 
     def steps_until_change(self, time: float, time_step: float) -> int:
         """Steps of ``time_step`` (s) that may be taken from ``time`` before a value can change; at least 1."""
-        until = min((command.signal.constant_until(time) for command in self._commands.values()), default=math.inf)
+        until = min(
+            (command.signal.constant_until(time) for command in self._commands.values()), default=math.inf
+        )
         if until == math.inf:
             return _FOREVER
         # A change inside a step takes effect at the next one.

@@ -137,10 +137,10 @@ def _store_efforts(model, scratch):
 
 @kernel
 def _is_finite(values):
+    finite = True
     for i in range(values.shape[0]):
-        if not math.isfinite(values[i]):
-            return False
-    return True
+        finite = finite and math.isfinite(values[i])
+    return finite
 
 
 @kernel

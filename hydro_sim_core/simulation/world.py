@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -146,7 +147,9 @@ class World:
         for first in self._quaternion_starts:
             norm = np.linalg.norm(q[first : first + 4])
             if norm < 1e-6:
-                raise InputError("set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one")
+                raise InputError(
+                    "set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one"
+                )
             q[first : first + 4] /= norm
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
         self._state.extrapolate[0] = 0
@@ -215,7 +218,9 @@ class World:
             InputError: There is no such link.
         """
         if name not in self._frame_index:
-            raise InputError("frame_pose", f"link '{name}'", "is not in the scene", did_you_mean(name, self.frame_names))
+            raise InputError(
+                "frame_pose", f"link '{name}'", "is not in the scene", did_you_mean(name, self.frame_names)
+            )
         return self.frame_poses()[self._frame_index[name]]
 
     def frame_poses(self, q: Array | None = None) -> Array:
@@ -276,7 +281,9 @@ class World:
         for name in self._drives.set_command(values, mode, joints):
             self._script.release(name)
 
-    def check_command(self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None) -> None:
+    def check_command(
+        self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
+    ) -> None:
         """Raise what ``set_command`` would raise, without commanding anything."""
         self._drives.check_command(values, mode, joints)
 
@@ -309,7 +316,8 @@ class World:
         bodies = {joint: self._built.assembly.joint_names.index(joint) for joint in fingers}
         # What is held pushes a finger open, against its closing direction.
         forces = [
-            -sign * contact_effort(record, self._built.model, bodies[joint]) for joint, sign in fingers.items()
+            -sign * contact_effort(record, self._built.model, bodies[joint])
+            for joint, sign in fingers.items()
         ]
         return float(np.mean(forces))
 
@@ -370,7 +378,7 @@ def load_urdf(
     robot = load_robot(path, package_dirs)
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
-    return World(LoadedScene(spec, (robot,), ({},), (), source=path))
+    return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
 
 
 def _place_robots(scene: LoadedScene) -> list[PlacedRobot]:
@@ -397,7 +405,7 @@ def _start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:
 
 def _reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
     """Pairs of links to report, each in the order in which its patches come."""
-    pairs = {}
+    pairs: dict[tuple[str, str], None] = {}
     for a, b in built.model.pairs:
         first, second = sorted((int(a), int(b)))
         pairs[(built.colliders[first].link, built.colliders[second].link)] = None
@@ -411,7 +419,9 @@ def _checked(name: str, values: ArrayLike, length: int) -> Array:
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise InputError("world", name, "is not an array of numbers", f"give {length} finite numbers") from None
+        raise InputError(
+            "world", name, "is not an array of numbers", f"give {length} finite numbers"
+        ) from None
     if array.shape != (length,):
         raise InputError("world", name, f"has shape {array.shape}", f"give {length} numbers")
     if not np.all(np.isfinite(array)):

@@ -162,7 +162,9 @@ def _linearise(problem, v, dt, scratch):
             scratch.hessian[i, j] = problem.A[i, j]
         scratch.hessian[i, i] += fall
     for p in range(problem.num_patches[0]):
-        evaluate_patch(problem, p, scratch.twists[p], dt, scratch.sums, scratch.patch_impulse[p], scratch.patch_hessian)
+        evaluate_patch(
+            problem, p, scratch.twists[p], dt, scratch.sums, scratch.patch_impulse[p], scratch.patch_hessian
+        )
         for i in range(nv):
             s = 0.0
             for k in range(6):

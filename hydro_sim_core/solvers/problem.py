@@ -13,7 +13,9 @@ LANES = 16
 #: Rows of a face block.
 X = 0  # centroid relative to the patch's reference point, m (3)
 N = 3  # unit normal from A into B (3)
-ELASTIC = 6  # elastic force at the beginning of the step: area times pressure, N; negative in the margin skirt
+ELASTIC = (
+    6  # elastic force at the beginning of the step: area times pressure, N; negative in the margin skirt
+)
 STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): force lost a unit of v_n, N s/m
 FRICTION = 8  # mu times the lagged normal impulse, N s
 SLIP = 9  # speed at which friction is half regularised, m/s

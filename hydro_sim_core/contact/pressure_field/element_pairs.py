@@ -104,7 +104,9 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_
     num_positive = 0
     for k in range(4):
         v = tet_b[k]
-        difference = _evaluate(work.field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
+        difference = (
+            _evaluate(work.field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
+        )
         # Same convention as in the slice: the face belongs where the difference is positive.
         work.opposite[k] = difference
         if difference > 0.0:
