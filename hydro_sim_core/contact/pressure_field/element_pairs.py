@@ -121,7 +121,7 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_
 
 @kernel(forceinline=True)
 def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
-    """Part of a rigid triangle inside a compliant tetrahedron; ``work.x`` holds the triangle in its first three rows."""
+    """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
     ax, ay, az = work.x[0, 0], work.x[0, 1], work.x[0, 2]
     ux, uy, uz = work.x[1, 0] - ax, work.x[1, 1] - ay, work.x[1, 2] - az
     wx, wy, wz = work.x[2, 0] - ax, work.x[2, 1] - ay, work.x[2, 2] - az

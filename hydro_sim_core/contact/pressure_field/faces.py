@@ -52,7 +52,7 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
 
 @kernel(forceinline=True)
 def emit_face(faces, count, polygon, n, normal, field, slope_a, slope_b, centroid):
-    """Append a face if the slopes allow it; counts on when the buffer is full, so the caller learns the size to grow to.
+    """Append a face; counts on when the buffer is full, so the caller learns the size to grow to.
 
     Args:
         faces: ``FaceBuffer``.

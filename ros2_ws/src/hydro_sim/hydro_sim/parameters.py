@@ -52,8 +52,8 @@ class Parameters:
         1.0, "Simulated over wall time to hold; 0 steps as fast as possible.", low=0.0, high=1000.0
     )
     overrun: Literal["skip", "catch_up"] = _parameter(
-        "skip",
-        "After a late step: 'skip' gives up the lost time, 'catch_up' steps faster until it is regained.",
+        "catch_up",
+        "After a late step: 'catch_up' steps faster until the time is regained, 'skip' gives it up.",
         choices=("skip", "catch_up"),
     )
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
