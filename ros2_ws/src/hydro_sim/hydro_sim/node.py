@@ -106,14 +106,7 @@ def _load(scene: str) -> hs.World:
 def _connect_inputs(
     node: Node, world: hs.World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
 ) -> None:
-    joints = tuple(name for name in parameters.command_joints if name) or world.actuated_joint_names
-    unknown = sorted(set(joints) - set(world.actuated_joint_names))
-    if unknown:
-        mend = (
-            f"use some of {', '.join(world.actuated_joint_names) or 'none: the scene has no actuated joint'}"
-        )
-        raise InputError("parameters", "command_joints", f"'{unknown[0]}' cannot be commanded", mend)
-    commands = JointCommands(node, world, runner, joints, rejections)
+    commands = JointCommands(node, world, runner, _command_joints(world, parameters), rejections)
     for name in world.gripper_names:
         prefix = "gripper" if len(world.gripper_names) == 1 else name
         GripperCommands(node, world, runner, name, prefix, rejections)

@@ -1,0 +1,182 @@
+"""A program that uses the node as any other would: topics, services and parameters through plain rclpy."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rclpy
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
+
+TIMEOUT = 30.0  # s; discovery alone may take 4
+LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+BEST_EFFORT = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+RELIABLE = QoSProfile(depth=1000)
+TOPICS = {
+    "/joint_states": (JointState, RELIABLE),
+    "/clock": (Clock, BEST_EFFORT),
+    "/robot_description": (String, LATCHED),
+    "/diagnostics": (DiagnosticArray, RELIABLE),
+    "/hydro_sim/contact_markers": (MarkerArray, RELIABLE),
+    "/hydro_sim/wrench/left_finger_on_spatula": (WrenchStamped, RELIABLE),
+    "/hydro_sim/wrench/right_finger_on_spatula": (WrenchStamped, RELIABLE),
+}
+
+
+class Client:
+    """Keeps what arrives on every topic of the node and sends what a test asks for."""
+
+    def __init__(self, domain: int) -> None:
+        self._context = rclpy.Context()
+        self._context.init(domain_id=domain)
+        self._node = rclpy.create_node("test_client", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self.received: dict[str, list[Any]] = defaultdict(list)
+        self._publishers: dict[str, Any] = {}
+        self._services = {
+            "pause": self._node.create_client(SetBool, "/hydro_sim/pause"),
+            "step": self._node.create_client(Trigger, "/hydro_sim/step"),
+            "reset": self._node.create_client(Trigger, "/hydro_sim/reset"),
+            "set_parameters": self._node.create_client(SetParameters, "/hydro_sim/set_parameters"),
+        }
+        for topic, (message_type, qos) in TOPICS.items():
+            self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.shutdown()
+
+    # --- waiting
+
+    def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = TIMEOUT) -> None:
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {timeout} s for {what}"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def wait_for_node(self) -> None:
+        for name, service in self._services.items():
+            self.wait_until(service.service_is_ready, f"service {name}")
+        self.wait_until(lambda: self.received["/clock"], "/clock")
+
+    def next(self, topic: str) -> Any:
+        """The next message on ``topic`` that arrives from now on."""
+        count = len(self.received[topic])
+        self.wait_until(lambda: len(self.received[topic]) > count, topic)
+        return self.received[topic][-1]
+
+    def wait_for_time(self, simulated: float) -> None:
+        self.wait_until(lambda: self.time >= simulated, f"simulated time {simulated}")
+
+    # --- reading
+
+    @property
+    def time(self) -> float:
+        """Simulated time of the newest joint state, s."""
+        return stamp_of(self.received["/joint_states"][-1]) if self.received["/joint_states"] else 0.0
+
+    def joint(self, name: str) -> float:
+        """Position of a joint in the newest joint state."""
+        state = self.received["/joint_states"][-1]
+        return state.position[list(state.name).index(name)]
+
+    def force(self, finger: str) -> np.ndarray:
+        """Newest force of a finger on the spatula, in the spatula's frame, N."""
+        force = self.received[f"/hydro_sim/wrench/{finger}_on_spatula"][-1].wrench.force
+        return np.array([force.x, force.y, force.z])
+
+    def refused(self) -> int:
+        """Refused messages so far, by the next /diagnostics."""
+        return int(self.diagnostics("commands")["refused since start"])
+
+    def diagnostics(self, part: str) -> dict[str, str]:
+        """Values of the next status of that part."""
+        for status in self.next("/diagnostics").status:
+            if status.name == f"hydro_sim: {part}":
+                return {pair.key: pair.value for pair in status.values}
+        raise AssertionError(f"no status for {part}")
+
+    # --- sending
+
+    def send(self, topic: str, message: Any) -> None:
+        if topic not in self._publishers:
+            self._publishers[topic] = self._node.create_publisher(type(message), topic, 10)
+        publisher = self._publishers[topic]
+        self.wait_until(publisher.get_subscription_count, f"a subscriber of {topic}")
+        publisher.publish(message)
+
+    def send_array(self, topic: str, values: list[float]) -> None:
+        self.send(topic, Float64MultiArray(data=values))
+
+    def send_number(self, topic: str, value: float) -> None:
+        self.send(topic, Float64(data=value))
+
+    def send_trajectory(
+        self, joints: list[str], points: list[tuple[float, list[float]]], stamp: float = 0.0
+    ) -> None:
+        message = JointTrajectory(joint_names=joints)
+        message.header.stamp = Time(sec=int(stamp), nanosec=int(stamp % 1.0 * 1e9))
+        for at, positions in points:
+            duration = Duration(sec=int(at), nanosec=round(at % 1.0 * 1e9))
+            message.points.append(JointTrajectoryPoint(positions=positions, time_from_start=duration))
+        self.send("/joint_trajectory_controller/joint_trajectory", message)
+
+    def _call(self, name: str, request: Any) -> Any:
+        future = self._services[name].call_async(request)
+        self.wait_until(future.done, f"an answer of {name}")
+        return future.result()
+
+    def pause(self, paused: bool) -> Any:
+        return self._call("pause", SetBool.Request(data=paused))
+
+    def step(self) -> Any:
+        return self._call("step", Trigger.Request())
+
+    def reset(self) -> None:
+        """Go back to the start and forget what came before."""
+        self.next("/joint_states")
+        states = self.received["/joint_states"]
+        del states[:-1]
+        answer = self._call("reset", Trigger.Request())
+        assert answer.success, answer.message
+
+        def beginning() -> int:
+            """Index of the first state after time went back; 0 until it has."""
+            times = [stamp_of(state) for state in states]
+            return next((i for i in range(1, len(times)) if times[i] < times[i - 1]), 0)
+
+        # States of the time before may still be under way.
+        self.wait_until(beginning, "a state after the reset")
+        del states[: beginning()]
+        for topic in TOPICS:
+            if "wrench" in topic:
+                self.received[topic].clear()
+                self.next(topic)
+
+    def set_parameter(self, name: str, value: Any) -> SetParametersResult:
+        message = Parameter(name, value=value).to_parameter_msg()
+        return self._call("set_parameters", SetParameters.Request(parameters=[message])).results[0]
+
+
+def stamp_of(message: Any) -> float:
+    """Time in a message's header (or of a clock), s."""
+    stamp = message.clock if isinstance(message, Clock) else message.header.stamp
+    return stamp.sec + 1e-9 * stamp.nanosec
