@@ -33,6 +33,7 @@ class Collider:
         body: Body that carries it, -1 for the world.
         X_BG: (4, 4) pose in that body.
         group: What moves with it rigidly; links of one group never touch.
+        robot: Index of its robot, -1 for static shapes.
     """
 
     link: str
@@ -42,6 +43,7 @@ class Collider:
     body: int
     X_BG: NDArray[np.float64]
     group: tuple[str, int]
+    robot: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,8 @@ class BuiltModel:
         model: The model.
         assembly: Names of links, joints, velocities.
         colliders: Collision geometry behind each geometry index.
-        unsupported_pairs: Pairs of links that could meet but have no pressure field between them, both being rigid.
+        unsupported_pairs: Pairs of links of different robots that could meet but do not feel each other, both being
+            rigid.
     """
 
     model: Model
@@ -137,7 +140,7 @@ def _make_colliders(
     groups = _link_groups(placed, assembly)
     index = {name: i for i, name in enumerate(assembly.link_names)}
     colliders = []
-    for item in placed:
+    for robot, item in enumerate(placed):
         for link in item.robot.links:
             # Links named "world" are the world itself, not one of the assembly's.
             i = index.get(link.name)
@@ -146,10 +149,10 @@ def _make_colliders(
             group = groups.get(link.name, _WORLD_GROUP)
             for collision in link.collisions:
                 colliders.append(
-                    _make_collider(link.name, collision, body, X_BL @ collision.X_LG, group, defaults)
+                    _make_collider(link.name, collision, body, X_BL @ collision.X_LG, group, robot, defaults)
                 )
     for static in environment:
-        colliders.append(_make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, defaults))
+        colliders.append(_make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, -1, defaults))
     return colliders
 
 
@@ -159,11 +162,12 @@ def _make_collider(
     body: int,
     X_BG: NDArray[np.float64],
     group: tuple[str, int],
+    robot: int,
     defaults: ContactDefaults,
 ) -> Collider:
     proximity = defaults.complete(collision.proximity)
     geometry = make_geometry(collision.shape, proximity)
-    return Collider(link, collision.name, geometry, proximity, body, X_BG, group)
+    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot)
 
 
 def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str, tuple[str, int]]:
@@ -205,7 +209,9 @@ def _find_pairs(
                 continue
             canonical = canonical_order(a.geometry.kind, b.geometry.kind)
             if canonical is None:
-                unsupported.append((a.link, b.link))
+                # The links of one robot are usually all rigid; that they do not collide is a stated limit.
+                if a.robot != b.robot:
+                    unsupported.append((a.link, b.link))
             else:
                 pairs.append((i, j) if canonical else (j, i))
     return pairs, unsupported

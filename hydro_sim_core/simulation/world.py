@@ -78,7 +78,7 @@ class World:
         )
         if self._built.unsupported_pairs:
             pairs = self._built.unsupported_pairs
-            logger.info(
+            logger.warning(
                 "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
                 spec.name,
                 len(pairs),
