@@ -114,6 +114,11 @@ class World:
     # --- time and state
 
     @property
+    def built(self) -> BuiltModel:
+        """The frozen model and the names behind its indices: bodies, colliders, pairs."""
+        return self._built
+
+    @property
     def time(self) -> float:
         """Simulated time, s."""
         return float(self._state.step[0]) * self.time_step
