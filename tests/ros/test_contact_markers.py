@@ -1,0 +1,92 @@
+"""What is drawn is the contact surface: its area, its pressure, its edges, on one fixed scale."""
+
+import numpy as np
+import pytest
+from rclpy.serialization import deserialize_message
+from visualization_msgs.msg import Marker, MarkerArray
+
+from hydro_sim.contact_markers import ContactMarkers, patch_surface
+from hydro_sim.pressure_scale import PressureScale
+from hydro_sim_core import contact, geometry
+
+STAMP = (1, 500)
+
+
+def _pose(z):
+    X = np.eye(4)
+    X[2, 3] = z
+    return X
+
+
+def _patch(depth):
+    """A compliant sphere pressed ``depth`` (m) into the ground."""
+    sphere = geometry.sphere(0.05, resolution=0.02, modulus=1e5)
+    ground = geometry.half_space()
+    return contact.compute_patch(sphere, _pose(0.05 - depth), ground, _pose(0.0))
+
+
+@pytest.fixture
+def encode():
+    markers = ContactMarkers(PressureScale(20e3), "world", (0.0, 0.0, 0.5))
+    return lambda *patches: deserialize_message(markers.encode(patches, STAMP), MarkerArray).markers
+
+
+def _of_type(markers, kind):
+    return [marker for marker in markers if marker.type == kind and marker.ns != "legend"]
+
+
+def test_triangles_cover_the_patch_and_carry_its_force():
+    """Their areas add up to the patch's, and their mean pressures times areas to its normal force."""
+    patch = _patch(0.004)
+    surface = patch_surface(patch.faces)
+    a, b, c = np.swapaxes(surface.triangles, 0, 1)
+    areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    assert areas.sum() == pytest.approx(patch.area, rel=1e-9)
+    force = (areas * surface.pressures.mean(axis=1)).sum()
+    assert force == pytest.approx(np.linalg.norm(patch.force_on_b), rel=1e-6)
+
+
+def test_edges_are_those_of_the_faces():
+    """Every polygon is outlined once: as many edges as vertices, each as long as the polygon's side."""
+    patch = _patch(0.004)
+    surface = patch_surface(patch.faces)
+    kept = [patch.polygons[i] for i in np.flatnonzero(patch.pressures > 0.0)]
+    sides = np.concatenate([np.linalg.norm(np.roll(p, -1, axis=0) - p, axis=1) for p in kept])
+    lengths = np.linalg.norm(surface.edges[:, 1] - surface.edges[:, 0], axis=1)
+    assert np.sort(lengths) == pytest.approx(np.sort(sides), abs=1e-15)
+
+
+def test_point_count_stays_while_the_patch_changes(encode):
+    """A growing patch reallocates by doubling; a shrinking one keeps its count."""
+    counts = [
+        len(_of_type(encode(_patch(depth)), Marker.TRIANGLE_LIST)[0].points) for depth in (8e-3, 4e-3, 1e-3)
+    ]
+    assert len(set(counts)) == 1
+
+
+def test_ended_contact_is_deleted_once(encode):
+    """The array after the end deletes faces and edges; the next one is silent about them."""
+    encode(_patch(0.004))
+    after = encode(_patch(-0.01))
+    assert sorted((m.type, m.action) for m in after if m.ns != "legend") == [
+        (Marker.LINE_LIST, Marker.DELETE),
+        (Marker.TRIANGLE_LIST, Marker.DELETE),
+    ]
+    assert [m for m in encode() if m.ns != "legend"] == []
+
+
+def test_scale_is_fixed_and_saturates():
+    """The same pressure has the same colour whatever else there is; the ends hold beyond the scale."""
+    scale = PressureScale(20e3)
+    alone, among = scale.colours(np.array([5e3])), scale.colours(np.array([0.0, 5e3, 1e6]))
+    assert np.array_equal(alone[0], among[1])
+    assert np.array_equal(among[2], scale.colours(np.array([20e3]))[0])
+    assert np.array_equal(scale.colours(np.array([-1.0])), scale.colours(np.array([0.0])))
+    brightness = scale.colours(np.linspace(0.0, 20e3, 50))[:, :3] @ [0.2126, 0.7152, 0.0722]
+    assert np.all(np.diff(brightness) > 0.0), "dark to bright, so that it reads in grey"
+
+
+def test_legend_names_unit_and_full_scale(encode):
+    """Title and end values, whether or not anything touches."""
+    labels = {marker.text for marker in encode() if marker.type == Marker.TEXT_VIEW_FACING}
+    assert labels == {"contact pressure, 20 kPa full scale", "0", "10", "20"}

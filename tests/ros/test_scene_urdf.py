@@ -1,0 +1,49 @@
+"""The scene that viewers and controllers are told of is the one that is simulated."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydro_sim.scene_urdf import fixed_links, scene_urdf
+from hydro_sim_core.description import load_robot, load_scene
+
+SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
+def test_joints_and_links_survive_the_round_trip(path, tmp_path):
+    """Read back by the loader: the same joints between the same links, at the same places, with the same mass."""
+    scene = load_scene(path)
+    written = tmp_path / "scene.urdf"
+    written.write_text(scene_urdf(scene, "map"))
+    read = load_robot(written)
+    assert read.root == "map"
+
+    links = {link.name: link for link in read.links}
+    joints = {joint.name: joint for joint in read.joints}
+    for model, robot in zip(scene.spec.models, scene.robots, strict=True):
+        base = next(joint for joint in read.joints if joint.child == robot.root)
+        assert base.type == model.base
+        assert base.parent == (model.attach_to or "map")
+        assert pytest.approx(model.pose.X, abs=1e-12) == base.X_PJ
+        for link in robot.links:
+            assert len(links[link.name].visuals) >= len(link.visuals)
+            if link.inertial is not None:
+                assert links[link.name].inertial.mass == link.inertial.mass
+                assert np.array_equal(links[link.name].inertial.I_LCo, link.inertial.I_LCo)
+        for joint in robot.joints:
+            same = joints[joint.name]
+            assert (same.type, same.parent, same.child) == (joint.type, joint.parent, joint.child)
+            assert pytest.approx(joint.X_PJ, abs=1e-12) == same.X_PJ
+            assert same.axis == pytest.approx(joint.axis, abs=1e-12)
+            assert same.mimic == joint.mimic
+            if joint.type in ("revolute", "prismatic"):
+                assert (same.limits.lower, same.limits.upper) == (joint.limits.lower, joint.limits.upper)
+
+
+def test_fixed_links_are_those_that_never_move():
+    """Stand, base and fixed mounts are; the arm's moving links and the free spatula are not."""
+    fixed = fixed_links(load_scene(SCENES[0].with_name("spatula_slip.yaml")))
+    assert {"stand", "base_link", "gripper", "grasp_frame"} <= fixed
+    assert not fixed & {"shoulder_link", "left_finger", "spatula"}
