@@ -1,0 +1,40 @@
+"""Figures of experiments, written without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hydro_sim_core.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@contextmanager
+def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """Hand out an empty figure and write it when done.
+
+    Args:
+        path: PNG file to write.
+        width: Inches.
+        height: Inches.
+
+    Raises:
+        InputError: matplotlib is not installed or the file cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        mend = "install it: pip install 'hydro-sim-core[plot]'"
+        raise InputError("plot", "matplotlib", "is not installed", mend) from None
+    canvas = Figure(figsize=(width, height), layout="constrained")
+    yield canvas
+    try:
+        canvas.savefig(path, dpi=130, format="png")
+    except OSError as error:
+        raise InputError(
+            path, "", error.strerror or "cannot be written", "give a file that can be written"
+        ) from None

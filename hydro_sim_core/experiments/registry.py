@@ -1,0 +1,57 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import incline, spatula_slip
+from hydro_sim_core.experiments.report import ExperimentReport
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A program that measures and compares.
+
+    Attributes:
+        summary: One line on what it shows.
+        run: Runs it.
+        plot: Draws a report into a PNG file.
+    """
+
+    summary: str
+    run: Callable[[], ExperimentReport]
+    plot: Callable[[ExperimentReport, Path], None]
+
+
+EXPERIMENTS = {
+    "spatula_slip": Experiment(
+        "Grip, pressure and roll of a spatula slipping in a welded gripper, against Drake.",
+        lambda: spatula_slip.run("spatula_slip_welded"),
+        spatula_slip.plot,
+    ),
+    "spatula_slip_arm": Experiment(
+        "The same with the gripper on a Kinova arm that holds still.",
+        lambda: spatula_slip.run("spatula_slip"),
+        spatula_slip.plot,
+    ),
+    "incline": Experiment(
+        "Creep below and acceleration above the friction angle of a block on a slope, against Coulomb's law.",
+        incline.run,
+        incline.plot,
+    ),
+}
+
+
+def find_experiment(name: str) -> Experiment:
+    """An experiment by name.
+
+    Raises:
+        InputError: There is none of this name.
+    """
+    if name not in EXPERIMENTS:
+        raise InputError("validate", f"experiment '{name}'", "is unknown", did_you_mean(name, EXPERIMENTS))
+    return EXPERIMENTS[name]

@@ -1,0 +1,66 @@
+"""What an experiment found: measured values beside reference values, each with a bound and a source."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measured value beside what it should be.
+
+    Attributes:
+        quantity: What is compared.
+        unit: Unit of both values; empty for numbers.
+        reference: What it should be.
+        measured: What it is.
+        bound: Largest deviation that agrees.
+        kind: Whether ``bound`` is in ``unit`` or relative to the reference.
+    """
+
+    quantity: str
+    unit: str
+    reference: float
+    measured: float
+    bound: float
+    kind: Literal["absolute", "relative"]
+
+    @property
+    def deviation(self) -> float:
+        """Measured minus reference, in ``unit`` or relative to the reference, as the bound is."""
+        difference = self.measured - self.reference
+        return difference if self.kind == "absolute" else difference / abs(self.reference)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the deviation is within the bound; never for NaN."""
+        return math.isfinite(self.measured) and abs(self.deviation) <= self.bound
+
+
+@dataclass(frozen=True)
+class ExperimentReport:
+    """Outcome of an experiment.
+
+    Attributes:
+        title: What was run.
+        source: Where the reference values come from.
+        comparisons: What was compared.
+        series: Named columns of equal length, for plots and further study.
+    """
+
+    title: str
+    source: str
+    comparisons: tuple[Comparison, ...]
+    series: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every comparison agrees."""
+        return all(comparison.agrees for comparison in self.comparisons)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        comparisons = [{**asdict(c), "deviation": c.deviation, "agrees": c.agrees} for c in self.comparisons]
+        return {**asdict(self), "comparisons": comparisons, "agrees": self.agrees}
