@@ -1,10 +1,11 @@
-# make demo    set up what is missing and run the node on the shipped scene until Ctrl-C
-# make test    set up what is missing and run every test
-# make lint    style, types, the one-way flow of the rooms, the Dockerfile
-# make setup   only set up
-# make clean   remove everything that was set up or built
+# make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
+# make test       set up what is missing and run every test
+# make workspace  build the ROS packages with colcon against the wheels, and test what only they have
+# make lint       style, types, the one-way flow of the rooms, the Dockerfile
+# make setup      only set up
+# make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test lint setup clean
+.PHONY: demo test workspace lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -30,6 +31,16 @@ test: export OMP_NUM_THREADS ?= 1
 test: $(VENV)/.test-ready
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# The environment's prefix is to colcon what /opt/ros/jazzy is on a machine with ROS.
+workspace: export PATH := $(abspath $(BIN)):$(PATH)
+workspace: export AMENT_PREFIX_PATH := $(abspath $(VENV))
+workspace: export CMAKE_PREFIX_PATH := $(abspath $(VENV))
+workspace: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+workspace: $(VENV)/.workspace-ready
+	colcon --log-base log build --base-paths ros2_ws/src tests/workspace \
+		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
+	source install/setup.bash && python -m pytest tests/workspace/check_workspace.py
+
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -40,7 +51,7 @@ lint: $(VENV)/.test-ready
 setup: $(VENV)/.test-ready
 
 clean:
-	rm -rf $(VENV) build install log ros2_ws/build ros2_ws/install ros2_ws/log
+	rm -rf $(VENV) build install log
 
 $(BIN)/python:
 	@for candidate in python3.12 python3.11 python3; do \
@@ -61,4 +72,9 @@ $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,test]'
+	@touch $@
+
+$(VENV)/.workspace-ready: $(PACKAGING) tests/workspace/adapt_wheels.py $(VENV)/.test-ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,workspace]'
+	$(BIN)/python tests/workspace/adapt_wheels.py
 	@touch $@

@@ -1,0 +1,122 @@
+"""In the built workspace: the executable, the installed files, and the interfaces that the wheels alone lack."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from hydro_sim_msgs.msg import ContactPatchArray
+from hydro_sim_msgs.srv import StepMany
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from std_srvs.srv import SetBool
+from tf2_msgs.msg import TFMessage
+
+DOMAIN = 1 + os.getpid() % 90
+SHARE = Path(get_package_share_directory("hydro_sim_bringup"))
+LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+@pytest.fixture(scope="module")
+def node():
+    """The installed executable on the installed scene."""
+    executable = Path(get_package_prefix("hydro_sim"), "lib", "hydro_sim", "hydro_sim")
+    arguments = ["--params-file", SHARE / "config" / "node.yaml"]
+    arguments += ["-p", f"scene:={SHARE / 'config' / 'scenes' / 'spatula_slip.yaml'}"]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_PYTHON_CHECK_FIELDS": "1"}
+    process = subprocess.Popen([executable, "--ros-args", *arguments], env=environment)
+    yield process
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+
+
+@pytest.fixture(scope="module")
+def client(node):
+    context = rclpy.Context()
+    context.init(domain_id=DOMAIN)
+    client = rclpy.create_node("workspace_test", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(client)
+
+    def wait_until(condition, timeout=300.0):  # the first start compiles
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert node.poll() is None
+            assert time.monotonic() < deadline
+            executor.spin_once(timeout_sec=0.1)
+
+    client.wait_until = wait_until
+    yield client
+    executor.shutdown()
+    client.destroy_node()
+    context.shutdown()
+
+
+def _subscribe(client, message_type, topic, qos=10):
+    received = []
+    client.create_subscription(message_type, topic, received.append, qos)
+    return received
+
+
+def test_transforms_form_one_tree_from_the_world(client):
+    """Fixed links come once and latched, moving ones again and again; together every link has one parent."""
+    static = _subscribe(client, TFMessage, "/tf_static", LATCHED)
+    moving = _subscribe(client, TFMessage, "/tf")
+    client.wait_until(lambda: static and len(moving) > 3)
+    parents = {}
+    for transform in [*static[-1].transforms, *moving[-1].transforms]:
+        assert transform.child_frame_id not in parents
+        parents[transform.child_frame_id] = transform.header.frame_id
+        rotation = transform.transform.rotation
+        norm = np.linalg.norm([rotation.x, rotation.y, rotation.z, rotation.w])
+        assert norm == pytest.approx(1.0)
+    for frame in parents:
+        while frame != "world":
+            frame = parents[frame]
+    assert parents["spatula"] == "world"
+    assert "spatula" in {transform.child_frame_id for transform in moving[-1].transforms}
+
+
+def test_contact_patches_carry_the_weight(client):
+    """The pressures times areas of all faces give the normal force; the wrenches on the spatula carry its weight."""
+    received = _subscribe(client, ContactPatchArray, "/hydro_sim/contact_patches")
+    client.wait_until(lambda: received and received[-1].header.stamp.sec >= 1)
+    patches = received[-1].patches
+    assert {patch.body_a for patch in patches} == {"left_finger", "right_finger"}
+    lift = 0.0
+    for patch in patches:
+        assert patch.body_b == "spatula"
+        assert len(patch.pressures) == len(patch.areas) == len(patch.normals) == len(patch.vertex_counts) > 0
+        assert sum(patch.vertex_counts) == len(patch.vertices)
+        pressures, areas = np.array(patch.pressures), np.array(patch.areas)
+        assert patch.area == pytest.approx(areas[pressures >= 0.0].sum())
+        assert pressures.max() <= patch.peak_pressure < 2.0 * pressures.max()
+        lift += patch.wrench_on_b.force.z
+    assert lift == pytest.approx(0.068 * 9.81, rel=0.05)
+
+
+def test_step_many_takes_as_many_steps_as_asked_for(client):
+    """Only while paused; refuses none and too many."""
+    step = client.create_client(StepMany, "/hydro_sim/step_many")
+    pause = client.create_client(SetBool, "/hydro_sim/pause")
+    client.wait_until(lambda: step.service_is_ready() and pause.service_is_ready())
+
+    def call(service, request):
+        future = service.call_async(request)
+        client.wait_until(future.done, timeout=30.0)
+        return future.result()
+
+    assert not call(step, StepMany.Request(steps=10)).success
+    assert call(pause, SetBool.Request(data=True)).success
+    try:
+        first = float(call(step, StepMany.Request(steps=1)).message.split()[1])
+        later = float(call(step, StepMany.Request(steps=250)).message.split()[1])
+        assert later - first == pytest.approx(0.25)
+        assert not call(step, StepMany.Request(steps=0)).success
+    finally:
+        call(pause, SetBool.Request(data=False))
