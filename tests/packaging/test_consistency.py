@@ -1,0 +1,121 @@
+"""What is written twice agrees: documentation, packaging, defaults, and the commands that CI runs."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from hydro_sim.parameters import Parameters
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = sorted(ROOT.glob("ros2_ws/src/*/package.xml"))
+README = (ROOT / "README.md").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
+NODE = ROOT / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim"
+#: Python packages that do not come from ROS.
+NOT_ROS = {"hydro_sim", "hydro_sim_core", "numpy", "scipy", "rich"}
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
+def test_versions_and_licences_agree(path):
+    """One version and one licence for the engine and every ROS package."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    package = ElementTree.parse(path).getroot()
+    assert package.findtext("version") == project["version"]
+    assert package.findtext("license") == project["license"]["text"]
+    assert package.findtext("name") == path.parent.name
+
+
+def test_every_imported_ros_package_is_a_dependency():
+    """package.xml lists what the node's modules import, and nothing else."""
+    source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
+    imported = set(re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE))
+    imported |= {name.partition(".")[0] for name in re.findall(r'_import\("([\w.]+)"\)', source)}
+
+    imported -= sys.stdlib_module_names | NOT_ROS
+    package = ElementTree.parse(NODE.parent / "package.xml").getroot()
+    assert {element.text for element in package.findall("exec_depend")} == imported
+
+
+def test_parameter_file_holds_the_defaults():
+    """config/node.yaml names declared parameters only, at the values that they have anyway."""
+    given = yaml.safe_load((ROOT / "config" / "node.yaml").read_text())["/**"]["ros__parameters"]
+    defaults = {f.name: f.default for f in dataclasses.fields(Parameters)}
+    for name, value in given.items():
+        assert name in defaults
+        assert (tuple(value) if isinstance(value, list) else value) == defaults[name]
+
+
+def test_readme_lists_every_parameter_as_declared():
+    """Name, default and meaning in the table are those of the declaration."""
+    rows = dict(re.findall(r"^\| `(\w+)`(?: \*)? \| (.*? \| .*?) \|$", README, re.MULTILINE))
+    for spec in dataclasses.fields(Parameters):
+        default = list(spec.default) if isinstance(spec.default, tuple) else spec.default
+        shown = str(default).lower() if isinstance(default, bool) else str(default)
+        cell = f"`{shown}`" if shown else ""
+        assert rows[spec.name] == f"{cell} | {spec.metadata['description']}"
+        assert (f"`{spec.name}` *" in README) == spec.metadata["live"]
+
+
+def test_readme_names_every_topic_and_service():
+    """Whatever the node creates stands in a table."""
+    source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
+    names = set(re.findall(r'"((?:~/|/)[a-z_]+)"', source))
+    assert {"~/contact_markers", "/clock", "/joint_states", "~/pause", "~/joint_trajectory"} <= names
+    missing = {name for name in names if f"`{name}`" not in README}
+    assert not missing
+
+
+def test_commands_agree_between_readme_makefile_and_dockerfile():
+    """The image is built and started by the commands that the README tells, and its make targets exist."""
+    for command in (
+        "rosdep install",
+        "--from-paths ros2_ws/src --ignore-src --default-yes",
+        "python3 -m pip install --break-system-packages",
+        "colcon build",
+        "source install/setup.bash",
+        "ros2 launch hydro_sim_bringup spatula_slip.launch.py",
+    ):
+        assert command in README
+        assert command in DOCKERFILE
+    targets = set(re.findall(r"^(\w+):", MAKEFILE, re.MULTILINE))
+    told = set(re.findall(r"make (\w+)", README)) | set(re.findall(r"^make (\w+)", _ci(), re.MULTILINE))
+    assert {"demo", "test", "lint"} <= told <= targets
+
+
+def test_launch_arguments_agree_with_the_readme():
+    """The README's list is the launch file's."""
+    launch = (ROOT / "launch" / "spatula_slip.launch.py").read_text()
+    declared = set(re.findall(r'^    "(\w+)": \(', launch, re.MULTILINE))
+    told = re.search(r"Launch arguments: (.*?)\.", README, re.DOTALL)
+    assert declared == set(re.findall(r"`(\w+)`", told.group(1)))
+
+
+def test_makefile_refuses_a_machine_without_a_fitting_python(tmp_path):
+    """One line that says what to install, and no half-made environment."""
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "ros2_ws/src/hydro_sim").mkdir(parents=True)
+    (tmp_path / "ros2_ws/src/hydro_sim/setup.py").touch()
+    path = tmp_path / "bin"
+    path.mkdir()
+    for name in ("python3.12", "python3.11", "python3"):
+        (path / name).write_text("#!/bin/sh\nexit 1\n")
+        (path / name).chmod(0o755)
+    result = subprocess.run(
+        ["make", "demo"], cwd=tmp_path, env={"PATH": f"{path}:/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert result.returncode != 0
+    assert "no Python 3.11 or 3.12 found" in result.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def _ci() -> str:
+    return (ROOT / ".ci" / "run").read_text()
