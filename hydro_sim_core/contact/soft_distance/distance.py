@@ -1,0 +1,129 @@
+"""Signed distances softened by a weighted average over all planes of a cloud.
+
+Equation numbers are those of Beker et al. 2025. Everything here takes arrays of any array-API library and returns
+arrays of the same, and is differentiable wherever that library is.
+"""
+
+from __future__ import annotations
+
+import math
+
+import array_api_compat
+import numpy as np
+
+from hydro_sim_core.contact.soft_distance.cloud import (
+    AnyArray,
+    OrientedCloud,
+    blocks,
+    checked_pose,
+    inverse_times,
+    placed,
+)
+from hydro_sim_core.errors import InputError
+
+
+def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> AnyArray:
+    """Soft signed distance (M,) of points to a cloud, m, eq. 9; negative inside.
+
+    Args:
+        cloud: The surface.
+        points: (M, 3) in the cloud's frame, m, of the cloud's array library.
+        epsilon1: Temperature of the average over planes, m^2. As it goes to 0 only the nearest plane counts;
+            the error of a dense cloud is about ``-epsilon1`` times the mean curvature over 2.
+
+    Raises:
+        InputError: ``points`` is not (M, 3) or not finite, or ``epsilon1`` not a positive number.
+    """
+    xp = array_api_compat.array_namespace(cloud.points, points)
+    _check(points, epsilon1, "soft_distance")
+    rows = [
+        weights_and_heights(cloud.points, cloud.normals, points[block, :], epsilon1)
+        for block in blocks(points.shape[0], cloud.points.shape[0])
+    ]
+    return xp.concat([xp.sum(weights * heights, axis=1) for weights, heights in rows])
+
+
+def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> AnyArray:
+    """Gradient (M, 3) of ``soft_distance`` by the points, in closed form; a smooth field of normals.
+
+    Arguments and errors are those of ``soft_distance``.
+    """
+    xp = array_api_compat.array_namespace(cloud.points, points)
+    _check(points, epsilon1, "soft_distance_gradient")
+    centres = cloud.points - xp.mean(cloud.points, axis=0)
+    gradients = []
+    for block in blocks(points.shape[0], cloud.points.shape[0]):
+        weights, heights = weights_and_heights(cloud.points, cloud.normals, points[block, :], epsilon1)
+        distance = xp.sum(weights * heights, axis=1)[:, None]
+        # A weight w_i changes by 2 w_i (p_i - mean of p) / epsilon1 as the point moves.
+        spread = (weights * (heights - distance)) @ centres
+        gradients.append(weights @ cloud.normals + (2.0 / epsilon1) * spread)
+    return xp.concat(gradients)
+
+
+def separation(
+    a: OrientedCloud, X_WA: AnyArray, b: OrientedCloud, X_WB: AnyArray, epsilon1: float, epsilon2: float
+) -> AnyArray:
+    """Soft separation of two bodies, m; minus the penetration when they overlap.
+
+    The smooth counterpart of eq. 11: the average of the separation field with its own soft minimum.
+
+    Args:
+        a: Surface A in its frame.
+        X_WA: (4, 4) pose of A in the world.
+        b: Surface B in its frame.
+        X_WB: (4, 4) pose of B in the world.
+        epsilon1: Temperature of the average over planes, m^2.
+        epsilon2: Temperature of the average over points, m.
+
+    Returns:
+        A 0-dimensional array.
+
+    Raises:
+        InputError: A pose is no rigid transform or a temperature not a positive number.
+    """
+    xp = array_api_compat.array_namespace(a.points, b.points)
+    X_WA, X_WB = checked_pose(X_WA, "separation", "X_WA"), checked_pose(X_WB, "separation", "X_WB")
+    check_positive(epsilon2, "separation", "epsilon2")
+    b_in_A, _ = placed(b, inverse_times(X_WA, X_WB))
+    a_in_B, _ = placed(a, inverse_times(X_WB, X_WA))
+    field = xp.concat([soft_distance(a, b_in_A, epsilon1), soft_distance(b, a_in_B, epsilon1)])
+    return xp.sum(softmax(-field / epsilon2) * field)
+
+
+def weights_and_heights(
+    plane_points: AnyArray, plane_normals: AnyArray, points: AnyArray, epsilon1: float
+) -> tuple[AnyArray, AnyArray]:
+    """Weight and height of every point (row) over every plane (column), (M, N) each, eqs. 7 to 9.
+
+    Written as matrix products: no (M, N, 3) array of differences is needed.
+    """
+    xp = array_api_compat.array_namespace(plane_points, points)
+    # Subtracting a common origin keeps the digits that the products would lose far from it.
+    origin = xp.mean(plane_points, axis=0)
+    p, centres = points - origin, plane_points - origin
+    # -|p - p_i|^2 but for |p|^2, which is the same in all columns and drops out of the softmax.
+    closeness = 2.0 * (p @ centres.T) - xp.sum(centres * centres, axis=1)
+    heights = p @ plane_normals.T - xp.sum(centres * plane_normals, axis=1)
+    return softmax(closeness / epsilon1), heights
+
+
+def softmax(x: AnyArray) -> AnyArray:
+    """``exp(x)`` along the last axis divided by its sum, without overflow."""
+    xp = array_api_compat.array_namespace(x)
+    exponentials = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    return exponentials / xp.sum(exponentials, axis=-1, keepdims=True)
+
+
+def check_positive(value: float, source: str, element: str) -> None:
+    """Raise unless ``value`` is a finite number above zero."""
+    if not (math.isfinite(value) and value > 0.0):
+        raise InputError(source, element, f"is {value}", "give a positive finite number")
+
+
+def _check(points: AnyArray, epsilon1: float, source: str) -> None:
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise InputError(source, "points", f"has shape {points.shape}", "give shape (M, 3)")
+    if array_api_compat.is_numpy_array(points) and not np.all(np.isfinite(points)):
+        raise InputError(source, "points", "hold NaN or infinity", "give finite numbers")
+    check_positive(epsilon1, source, "epsilon1")

@@ -1,0 +1,176 @@
+"""The soft-minimum contact model: one smooth wrench for a pair of bodies.
+
+Equation numbers are those of Beker et al. 2025. Each point of one cloud meets every plane of the other with a
+spring, a damper and regularised friction (eqs. 14 to 20); the planes are averaged by the softmax of their distances
+(eq. 22), the points of both clouds by the softmax of their separations (eq. 23).
+
+Eq. 21 lets the reaction act at the plane's centre, which leaves a couple and makes two bodies that turn as one rub
+against each other. Here action and reaction meet at the point, and the velocity is that of both bodies there: the
+third law then holds for moments too, and a common rigid motion gives no force. The two agree as the cloud gets dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import array_api_compat
+import numpy as np
+
+from hydro_sim_core.contact.soft_distance.cloud import (
+    AnyArray,
+    OrientedCloud,
+    blocks,
+    checked_pose,
+    inverse_times,
+    placed,
+)
+from hydro_sim_core.contact.soft_distance.distance import check_positive, softmax, weights_and_heights
+from hydro_sim_core.errors import InputError
+
+
+@dataclass(frozen=True)
+class SoftContactModel:
+    """Parameters of the model.
+
+    Attributes:
+        stiffness: k, N/m of penetration, for the pair as a whole.
+        mu: Coefficient of friction; may be 0.
+        dissipation_velocity: v_d, m/s; the force is damped to nothing when separating at twice this speed.
+        stiction_velocity: v_s, m/s; well below it friction is viscous.
+        epsilon1: Temperature of the average over planes, m^2.
+        epsilon2: Temperature of the average over points, m.
+        epsilon3: Temperature of the spring's softplus, m: how far the force reaches before contact.
+
+    Raises:
+        InputError: A parameter is not positive and finite (``mu``: not zero or more).
+    """
+
+    stiffness: float
+    mu: float
+    dissipation_velocity: float
+    stiction_velocity: float
+    epsilon1: float
+    epsilon2: float
+    epsilon3: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "mu" or value != 0.0:
+                check_positive(value, "SoftContactModel", field.name)
+
+
+def contact_wrench(
+    a: OrientedCloud,
+    X_WA: AnyArray,
+    V_WA: AnyArray,
+    b: OrientedCloud,
+    X_WB: AnyArray,
+    V_WB: AnyArray,
+    model: SoftContactModel,
+) -> AnyArray:
+    """Contact wrench on B, about the origin of B, in world axes; eqs. 14 to 23.
+
+    Args:
+        a: Surface A in its frame.
+        X_WA: (4, 4) pose of A in the world.
+        V_WA: (6,) twist of A's origin in world axes, angular then linear, rad/s and m/s.
+        b: Surface B in its frame.
+        X_WB: (4, 4) pose of B in the world.
+        V_WB: (6,) twist of B.
+        model: The parameters.
+
+    Returns:
+        (6,) moment, N m, then force, N. That on A is the opposite, moved to A's origin.
+
+    Raises:
+        InputError: A pose is no rigid transform or a twist not six finite numbers. Arrays of other libraries
+            than NumPy are checked by their shape only.
+    """
+    xp = array_api_compat.array_namespace(a.points, b.points)
+    X_WA, X_WB = checked_pose(X_WA, "contact_wrench", "X_WA"), checked_pose(X_WB, "contact_wrench", "X_WB")
+    V_WA, V_WB = _checked_twist(V_WA, "V_WA"), _checked_twist(V_WB, "V_WB")
+
+    # All in B's frame, so that the result does not depend on where the world's origin is.
+    X_BA, R_WB = inverse_times(X_WB, X_WA), X_WB[:3, :3]
+    p_BA = X_BA[:3, 3]
+    w_WA, v_WA = R_WB.T @ V_WA[:3], R_WB.T @ V_WA[3:]
+    w_WB, v_WB = R_WB.T @ V_WB[:3], R_WB.T @ V_WB[3:]
+    points_a, normals_a = placed(a, X_BA)
+
+    # Velocity of B relative to A as a field: a linear velocity at B's origin and an angular velocity.
+    w_AB = w_WB - w_WA
+    v_AB = v_WB - v_WA + _cross(w_WA[None, :], p_BA[None, :])[0, :]
+
+    def relative_velocity(points: AnyArray) -> AnyArray:
+        return v_AB + _cross(w_AB[None, :], points)
+
+    height_b, force_b = _point_forces(b.points, relative_velocity(b.points), points_a, normals_a, model)
+    height_a, force_a = _point_forces(points_a, -relative_velocity(points_a), b.points, b.normals, model)
+    weights = softmax(-xp.concat([height_b, height_a]) / model.epsilon2)
+    forces = weights[:, None] * xp.concat([force_b, -force_a])
+    moments = _cross(xp.concat([b.points, points_a]), forces)
+    return xp.concat([R_WB @ xp.sum(moments, axis=0), R_WB @ xp.sum(forces, axis=0)])
+
+
+def damping_factor(x: AnyArray) -> AnyArray:
+    """Factor d of the normal force at separation speed ``x v_d``, eqs. 16 and 17."""
+    xp = array_api_compat.array_namespace(x)
+    zero = xp.zeros_like(x)
+    return xp.where(x <= 0.0, 1.0 - x, xp.where(x <= 2.0, 0.25 * (x - 2.0) ** 2, zero))
+
+
+def _point_forces(
+    points: AnyArray,
+    velocities: AnyArray,
+    plane_points: AnyArray,
+    plane_normals: AnyArray,
+    model: SoftContactModel,
+) -> tuple[AnyArray, AnyArray]:
+    """Soft distance (M,) of points to a cloud and the force (M, 3) on each, given velocities relative to it.
+
+    A plane's force ``l_n n - mu l_n v_t / s`` with ``v_t = v - v_n n`` is ``l_n (1 + mu v_n / s) n - (mu l_n / s) v``:
+    its weighted sum over planes takes two matrix products and no (M, N, 3) array.
+    """
+    xp = array_api_compat.array_namespace(points, plane_points)
+    distances, forces = [], []
+    for block in blocks(points.shape[0], plane_points.shape[0]):
+        p, v = points[block, :], velocities[block, :]
+        weights, heights = weights_and_heights(plane_points, plane_normals, p, model.epsilon1)
+        v_n = v @ plane_normals.T
+        normal_force = (
+            model.stiffness
+            * softplus(-heights, model.epsilon3)
+            * damping_factor(v_n / model.dissipation_velocity)
+        )
+        slip_squared = xp.sum(v * v, axis=1)[:, None] - v_n * v_n
+        slip_squared = xp.where(slip_squared > 0.0, slip_squared, xp.zeros_like(slip_squared))  # round-off
+        friction = model.mu * normal_force / xp.sqrt(model.stiction_velocity**2 + slip_squared)
+        along_normals = weights * (normal_force + friction * v_n)
+        distances.append(xp.sum(weights * heights, axis=1))
+        forces.append(along_normals @ plane_normals - xp.sum(weights * friction, axis=1)[:, None] * v)
+    return xp.concat(distances), xp.concat(forces)
+
+
+def softplus(x: AnyArray, epsilon: float) -> AnyArray:
+    """``epsilon log(1 + exp(x / epsilon))`` without overflow, eq. 3."""
+    xp = array_api_compat.array_namespace(x)
+    return epsilon * xp.logaddexp(x / epsilon, xp.zeros_like(x))
+
+
+def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
+    """Cross product of rows; the standard's own ``linalg.cross`` is an optional extension."""
+    xp = array_api_compat.array_namespace(a, b)
+    a0, a1, a2 = a[:, 0], a[:, 1], a[:, 2]
+    b0, b1, b2 = b[:, 0], b[:, 1], b[:, 2]
+    return xp.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=1)
+
+
+def _checked_twist(V: AnyArray, element: str) -> AnyArray:
+    if not array_api_compat.is_array_api_obj(V):
+        V = np.asarray(V, dtype=float)
+    if V.shape != (6,):
+        raise InputError("contact_wrench", element, f"has shape {V.shape}", "give six numbers, angular first")
+    if array_api_compat.is_numpy_array(V) and not np.all(np.isfinite(V)):
+        raise InputError("contact_wrench", element, "holds NaN or infinity", "give finite numbers")
+    return V

@@ -1,0 +1,177 @@
+"""Soft signed distances against closed forms, finite differences and another array library."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from clouds import plane_cloud, sphere_cloud
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rigid_poses import pose, poses
+
+from hydro_sim_core import InputError, geometry
+from hydro_sim_core.contact.soft_distance import (
+    OrientedCloud,
+    separation,
+    soft_distance,
+    soft_distance_gradient,
+)
+from hydro_sim_core.contact.soft_distance import cloud as cloud_module
+
+RADIUS = 0.1
+DIRECTION = np.array([0.48, -0.6, 0.64])
+
+
+def test_cloud_of_a_mesh_has_the_centroids_and_outward_normals_of_its_triangles():
+    cloud = OrientedCloud.from_geometry(geometry.sphere(RADIUS, resolution=0.02))
+    cosine = np.einsum("ij,ij->i", cloud.points, cloud.normals) / np.linalg.norm(cloud.points, axis=1)
+    assert cosine.min() > np.cos(0.02 / (3.0 * RADIUS))  # centroid and circumcentre are a third of an edge apart
+    compliant = OrientedCloud.from_geometry(geometry.sphere(RADIUS, resolution=0.02, modulus=1e5))
+    np.testing.assert_array_equal(cloud.points, compliant.points)
+
+
+@pytest.mark.parametrize("resolution", [0.05, 0.013])
+def test_splitting_covers_a_box_evenly(resolution):
+    cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), resolution)
+    on_face = np.abs(cloud.points) / (0.1, 0.05, 0.03)
+    np.testing.assert_allclose(on_face.max(axis=1), 1.0, rtol=1e-12)
+    outward = cloud.points[np.arange(len(on_face)), on_face.argmax(axis=1)]
+    np.testing.assert_allclose(np.sum(cloud.normals * cloud.points, axis=1), np.abs(outward), rtol=1e-12)
+    grid = geometry.box(0.2, 0.1, 0.06).vertices * 0.9
+    nearest = np.linalg.norm(cloud.points[:, None] - grid * (1 / 0.9), axis=2).min(axis=0)
+    assert nearest[np.abs(grid).max(axis=1) > 0].max() < resolution
+
+
+@pytest.mark.parametrize("epsilon1", [1e-1, 1e-4, 1e-8])
+def test_plane_is_exact_at_any_temperature(epsilon1):
+    points = np.array([[0.0, 0.0, 0.3], [0.02, -0.7, -1e-3], [5.0, 5.0, 2.0]])
+    np.testing.assert_allclose(soft_distance(plane_cloud(1.0, 21), points, epsilon1), points[:, 2], atol=1e-14)
+
+
+@pytest.mark.parametrize("distance", [0.07, 0.1, 0.15])
+@pytest.mark.parametrize("epsilon1", [1e-2, 1e-3, 1e-4])
+def test_dense_sphere_is_the_mean_of_a_von_mises_fisher_distribution(distance, epsilon1):
+    """On a sphere the weights are exp(kappa cos) with kappa = 2 R r / epsilon1, whose mean cosine is known."""
+    kappa = 2.0 * RADIUS * distance / epsilon1
+    expected = distance * (1.0 / np.tanh(kappa) - 1.0 / kappa) - RADIUS
+    soft = soft_distance(sphere_cloud(RADIUS, 20_000), distance * DIRECTION[None], epsilon1)
+    np.testing.assert_allclose(soft, [expected], atol=2e-6)
+
+
+def test_error_falls_linearly_with_the_temperature():
+    cloud = sphere_cloud(RADIUS, 40_000)
+    epsilons = np.array([8e-4, 4e-4, 2e-4, 1e-4])
+    errors = [soft_distance(cloud, 0.12 * DIRECTION[None], e)[0] - 0.02 for e in epsilons]
+    np.testing.assert_allclose(errors, -epsilons / (2.0 * RADIUS), rtol=2e-2)
+
+
+def test_error_falls_with_the_square_of_the_mesh_size():
+    """With epsilon1 = h^2, halving the edge length h divides the error by four."""
+    errors = []
+    for h in (0.04, 0.02, 0.01):
+        cloud = OrientedCloud.from_geometry(geometry.sphere(RADIUS, resolution=h))
+        points = sphere_cloud(0.11, 200).points
+        errors.append(np.abs(soft_distance(cloud, points, h * h) - 0.01).max())
+    assert errors[-1] < 1e-3
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.2)
+
+
+@settings(max_examples=50, deadline=None)
+@given(X=poses(), epsilon1=st.sampled_from([1e-2, 1e-3]))
+def test_gradient_is_that_of_finite_differences(X, epsilon1):
+    cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.03)
+    points = 0.15 * X[:3, :3]
+    step = 1e-5
+    differences = [
+        (soft_distance(cloud, points + step * e, epsilon1) - soft_distance(cloud, points - step * e, epsilon1))
+        / (2 * step)
+        for e in np.eye(3)
+    ]
+    gradient = soft_distance_gradient(cloud, points, epsilon1)
+    np.testing.assert_allclose(gradient, np.transpose(differences), atol=1e-6)
+
+
+def test_gradient_of_a_dense_sphere_is_the_normal():
+    gradient = soft_distance_gradient(sphere_cloud(RADIUS, 20_000), 0.12 * DIRECTION[None], 1e-3)
+    np.testing.assert_allclose(gradient[0], DIRECTION, atol=1e-4)
+
+
+@pytest.mark.parametrize("gap", [-0.004, 0.0, 0.02])
+def test_separation_of_spheres_tends_to_their_gap(gap):
+    a, b = sphere_cloud(0.1, 4000), sphere_cloud(0.06, 2000)
+    X_WB = pose((0.16 + gap) * DIRECTION)
+    errors = [float(separation(a, pose(), b, X_WB, eps * 1e-2, eps)) - gap for eps in (4e-3, 2e-3, 1e-3)]
+    assert abs(errors[-1]) < 1.5e-3
+    np.testing.assert_array_less(np.abs(errors[1:]), np.abs(errors[:-1]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(X=poses(3.0), X_AB=poses(0.2))
+def test_separation_depends_on_the_relative_pose_only_and_is_symmetric(X, X_AB):
+    a = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.06)
+    b = sphere_cloud(0.05, 100)
+    expected = separation(a, np.eye(4), b, X_AB, 1e-3, 1e-2)
+    np.testing.assert_allclose(separation(a, X, b, X @ X_AB, 1e-3, 1e-2), expected, atol=1e-12)
+    np.testing.assert_allclose(separation(b, X @ X_AB, a, X, 1e-3, 1e-2), expected, atol=1e-12)
+
+
+def test_neither_far_away_origins_nor_tiny_temperatures_overflow():
+    cloud = sphere_cloud(RADIUS, 500)
+    shift = np.array([1e3, -2e3, 5e2])
+    far = OrientedCloud(cloud.points + shift, cloud.normals)
+    for epsilon1 in (1e-12, 1e-3):
+        near = soft_distance(cloud, 0.12 * DIRECTION[None], epsilon1)
+        assert np.all(np.isfinite(soft_distance(cloud, 1e4 * DIRECTION[None], epsilon1)))
+        np.testing.assert_allclose(
+            soft_distance(far, 0.12 * DIRECTION[None] + shift, epsilon1), near, atol=1e-9
+        )
+
+
+def test_blocks_change_nothing(monkeypatch):
+    cloud, points = sphere_cloud(RADIUS, 300), sphere_cloud(0.13, 71).points
+    whole = soft_distance(cloud, points, 1e-3)
+    gradient = soft_distance_gradient(cloud, points, 1e-3)
+    monkeypatch.setattr(cloud_module, "_PAIRS_A_BLOCK", 1000)
+    np.testing.assert_allclose(soft_distance(cloud, points, 1e-3), whole, rtol=1e-13)
+    np.testing.assert_allclose(soft_distance_gradient(cloud, points, 1e-3), gradient, rtol=1e-12)
+    assert soft_distance(cloud, np.empty((0, 3)), 1e-3).shape == (0,)
+
+
+def test_any_array_library_will_do():
+    """array_api_strict refuses whatever the standard does not promise."""
+    xp = array_api_strict
+    a, b = sphere_cloud(0.1, 80), sphere_cloud(0.06, 50)
+    strict_a, strict_b = (OrientedCloud(xp.asarray(c.points), xp.asarray(c.normals)) for c in (a, b))
+    X_WA, X_WB = pose((0.1, 0.2, 0.3), (0.3, 0.1, -2.0)), pose((0.2, 0.2, 0.3), (1.0, 0.1, 0.0))
+    soft = separation(strict_a, xp.asarray(X_WA), strict_b, xp.asarray(X_WB), 1e-3, 1e-2)
+    assert soft.__array_namespace__() is xp
+    np.testing.assert_allclose(float(soft), float(separation(a, X_WA, b, X_WB, 1e-3, 1e-2)), rtol=1e-13)
+    gradient = soft_distance_gradient(strict_a, strict_b.points, 1e-3)
+    np.testing.assert_allclose(
+        np.asarray(gradient), soft_distance_gradient(a, b.points, 1e-3), rtol=1e-12, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "element"),
+    [
+        (lambda c: OrientedCloud(c.points[:, :2], c.normals), "points"),
+        (lambda c: OrientedCloud(c.points[:0], c.normals[:0]), "points"),
+        (lambda c: OrientedCloud(c.points * np.nan, c.normals), "points"),
+        (lambda c: OrientedCloud(c.points, c.normals[:-1]), "normals"),
+        (lambda c: OrientedCloud(c.points, 2.0 * c.normals), "normals"),
+        (lambda c: OrientedCloud.from_geometry(geometry.half_space()), "geometry"),
+        (lambda c: OrientedCloud.from_geometry(geometry.sphere(0.1, modulus=1e5, margin=1e-3)), "geometry"),
+        (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 0.0), "resolution"),
+        (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 1e-5), "resolution"),
+        (lambda c: soft_distance(c, np.zeros(3), 1e-3), "points"),
+        (lambda c: soft_distance(c, np.full((1, 3), np.nan), 1e-3), "points"),
+        (lambda c: soft_distance(c, np.zeros((1, 3)), -1.0), "epsilon1"),
+        (lambda c: separation(c, np.eye(3), c, np.eye(4), 1e-3, 1e-2), "X_WA"),
+        (lambda c: separation(c, np.eye(4), c, 2 * np.eye(4), 1e-3, 1e-2), "X_WB"),
+        (lambda c: separation(c, np.eye(4), c, np.eye(4), 1e-3, np.nan), "epsilon2"),
+    ],
+)
+def test_bad_input_is_named(call, element):
+    with pytest.raises(InputError) as error:
+        call(sphere_cloud(RADIUS, 10))
+    assert error.value.element == element
