@@ -1,0 +1,166 @@
+"""Commands and their options; what they do is in the other files of this package."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from typer.core import TyperGroup
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.check import print_world
+from hydro_sim_core.cli.run import run_world
+from hydro_sim_core.cli.scenes import open_world
+from hydro_sim_core.cli.status import compile_progress
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
+from hydro_sim_core.experiments.scenes import shipped_scenes
+
+
+class _Group(TyperGroup):
+    """Turns errors that a user can mend, and a diverging run, into one red line and exit status 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (InputError, FloatingPointError) as error:
+            line = " ".join(str(error).split())
+            Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Simulate robots with pressure-field contact.",
+    epilog="Exit status: 0 done, 1 bad input or a failed comparison, 2 wrong usage.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SceneArgument = Annotated[
+    str,
+    typer.Argument(metavar="SCENE", help="Scene YAML, URDF or xacro file, or the name of a shipped scene."),
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", dir_okay=False)
+]
+
+
+def main() -> None:
+    """Entry point of ``hydro-sim``."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    app()
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not value > 0.0:
+        raise typer.BadParameter(f"{value} is not above 0")
+    return value
+
+
+def _positive_and_finite(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not finite")
+    return _positive(value)
+
+
+@app.command()
+def run(
+    scene: SceneArgument,
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Simulated seconds to run; without it, until Ctrl-C.",
+            callback=_positive_and_finite,
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Simulated seconds a wall-clock second; inf for as fast as possible "
+            "(default: 1; inf with --headless)",
+            callback=_positive,
+            show_default=False,
+        ),
+    ] = None,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
+    ] = False,
+    json: JsonOption = None,
+) -> None:
+    """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
+    if json is not None:
+        output.check_writable(json)
+    console = Console()
+    world = open_world(scene)
+    if rate is None:
+        rate = math.inf if headless else 1.0
+    result = run_world(world, duration, rate, console, live=not headless)
+    console.print(result.table())
+    if json is not None:
+        output.write_json(json, result.as_dict())
+    if result.error is not None:
+        raise FloatingPointError(result.error)
+
+
+@app.command()
+def check(scene: SceneArgument) -> None:
+    """Load a scene and print what was found in it, without running it."""
+    print_world(open_world(scene), Console())
+
+
+@app.command()
+def scenes() -> None:
+    """List the shipped scenes."""
+    found = shipped_scenes()
+    if not found:
+        raise InputError(
+            "scenes", "config/scenes", "is not there", "run from a source checkout, or name a file"
+        )
+    for name, path in found.items():
+        print(f"{name:24s} {path}")
+
+
+@app.command()
+def validate(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
+    ] = None,
+    json: JsonOption = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
+    console = Console()
+    if name is None:
+        table = Table("experiment", "what it shows", box=None)
+        for known, experiment in EXPERIMENTS.items():
+            table.add_row(known, experiment.summary)
+        console.print(table)
+        return
+    experiment = find_experiment(name)
+    for path in (json, plot):
+        if path is not None:
+            output.check_writable(path)
+    with compile_progress(console):
+        report = experiment.run()
+    console.print(output.comparison_table(report))
+    if json is not None:
+        output.write_json(json, {**output.versions(), **report.as_dict()})
+    if plot is not None:
+        experiment.plot(report, plot)
+    if not report.agrees:
+        raise typer.Exit(1)

@@ -1,0 +1,81 @@
+"""Reports as tables and files."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy
+from rich import box
+from rich.table import Table
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import ExperimentReport
+
+
+def versions() -> dict[str, str]:
+    """Versions that a result depends on."""
+    return {
+        "hydro_sim_core": version("hydro-sim-core"),
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+    }
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before anything is run for it.
+
+    Raises:
+        InputError: Its folder is missing, or one of both may not be written.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(path, "", f"there is no folder {folder}", "make it first")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(path, "", "may not be written", "give another file")
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """Write plain data.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        raise InputError(path, "", error.strerror or "cannot be written", "give another file") from None
+
+
+def comparison_table(report: ExperimentReport) -> Table:
+    """Reference, measured and deviation of every comparison."""
+    verdict = "[green]agrees[/green]" if report.agrees else "[red]does not agree[/red]"
+    table = Table(
+        title=report.title,
+        title_justify="left",
+        caption_justify="left",
+        caption=f"{verdict} with {report.source}",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("quantity")
+    for heading in ("reference", "measured", "unit", "deviation", "bound"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right")
+    for c in report.comparisons:
+        deviation = f"{c.deviation:+.3%}" if c.kind == "relative" else f"{c.deviation:+.4f}"
+        bound = f"{c.bound:.2%}" if c.kind == "relative" else f"{c.bound:g}"
+        colour = "green" if c.agrees else "red"
+        table.add_row(
+            c.quantity,
+            f"{c.reference:.5g}",
+            f"{c.measured:.5g}",
+            c.unit,
+            f"[{colour}]{deviation}[/{colour}]",
+            bound,
+        )
+    return table

@@ -1,0 +1,148 @@
+"""Runs a world, at a rate or as fast as possible, and watches it."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+
+import numpy as np
+from rich.console import Console
+
+from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
+from hydro_sim_core.cli.status import StatusLine, compile_progress
+from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation.runner import STEP_TIME_WINDOW
+
+#: How often the main thread looks at a runner, s.
+_POLL = 0.02
+
+
+def run_world(
+    world: World, duration: float | None, real_time_factor: float, console: Console, live: bool
+) -> RunReport:
+    """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
+
+    Args:
+        world: The world; it is reset first.
+        duration: Simulated time, s; None for no end.
+        real_time_factor: Simulated seconds a wall-clock second; infinite for as fast as possible.
+        console: Where progress goes.
+        live: Show a live line.
+    """
+    with compile_progress(console):
+        _compile(world)
+    steps = math.inf if duration is None else max(1, round(duration / world.time_step))
+    recorder = RunRecorder(world)
+    line = StatusLine(console) if live else None
+    with _interruptible() as interrupted:
+        if math.isinf(real_time_factor):
+            pace = _run_freely(world, steps, recorder, line, interrupted)
+        else:
+            pace = _run_at_rate(world, steps, real_time_factor, recorder, line, interrupted)
+    if line is not None:
+        line.close()
+    return recorder.report(world, pace, interrupted.is_set())
+
+
+def _compile(world: World) -> None:
+    """Call every kernel that the run needs, so that none compiles against the clock."""
+    world.step()
+    for name in world.gripper_names:
+        world.grip_force(name)
+    world.reset()
+
+
+@contextmanager
+def _interruptible() -> Iterator[Event]:
+    """Turn the first Ctrl-C into an event, so that the run ends between two steps; the second one kills."""
+    event = Event()
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run_freely(
+    world: World, steps: float, recorder: RunRecorder, line: StatusLine | None, interrupted: Event
+) -> Pace:
+    # One call a step, not one a batch: the report covers every step's time, residual and convergence.
+    times: deque[float] = deque(maxlen=STEP_TIME_WINDOW)
+    error = None
+    began = time.perf_counter()
+    while recorder.steps < steps and not interrupted.is_set():
+        step_began = time.perf_counter()
+        try:
+            world.step()
+        except FloatingPointError as failure:
+            error = str(failure)
+            break
+        times.append(time.perf_counter() - step_began)
+        recorder.observe(world)
+        if line is not None and line.due:
+            forces = {name: world.grip_force(name) for name in world.gripper_names}
+            line.update(world.time, int(world.diagnostics()["faces"]), forces)
+    wall = time.perf_counter() - began
+    step_times = np.array(times) if times else np.zeros(1)
+    p50, p99 = np.percentile(step_times, (50.0, 99.0))
+    return Pace(
+        wall_time=wall,
+        step_time_mean=float(step_times.mean()),
+        step_time_p50=float(p50),
+        step_time_p99=float(p99),
+        step_time_max=float(step_times.max()),
+        error=error,
+    )
+
+
+def _run_at_rate(
+    world: World,
+    steps: float,
+    real_time_factor: float,
+    recorder: RunRecorder,
+    line: StatusLine | None,
+    interrupted: Event,
+) -> Pace:
+    # A viewer wants the pace kept on the whole, so late steps are made up for.
+    runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
+
+    def before_step(world: World) -> None:
+        if world.step_count > 0:
+            recorder.observe(world)
+        if world.step_count + 1 >= steps:
+            runner.pause()
+
+    runner.add_command_source(before_step)
+    runner.start()
+    while not (interrupted.wait(_POLL) or runner.paused or not runner.running):
+        if line is not None and line.due:
+            snapshot = runner.snapshot()
+            line.update(snapshot.time, int(snapshot.diagnostics["faces"]), snapshot.grip_forces)
+    runner.stop()
+    if runner.error is not None and not isinstance(runner.error, FloatingPointError):
+        raise runner.error
+    if world.step_count > recorder.steps:
+        recorder.observe(world)
+    report = runner.report()
+    return Pace(
+        wall_time=report.wall_time,
+        step_time_mean=report.step_time_mean,
+        step_time_p50=report.step_time_p50,
+        step_time_p99=report.step_time_p99,
+        step_time_max=report.step_time_max,
+        late_steps=report.overruns,
+        skipped_steps=report.skipped_steps,
+        late_max=report.late_max,
+        error=None if runner.error is None else str(runner.error),
+    )

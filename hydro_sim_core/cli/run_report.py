@@ -1,0 +1,213 @@
+"""What a run did: watched step by step, told at the end."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from hydro_sim_core.cli.output import versions
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation import World
+
+#: Simulated time between two rows of the time series, s.
+_SAMPLE_PERIOD = 0.01
+#: A longer series drops every second row and goes on at half the rate.
+_MAX_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a run went; times in s.
+
+    Attributes:
+        wall_time: Wall-clock time spent stepping.
+        step_time_mean: Wall-clock time a step; like the next three over at most the last 60 000 steps.
+        step_time_p50: Median.
+        step_time_p99: 99th percentile.
+        step_time_max: Longest.
+        late_steps: Steps that ended after their deadline; None without deadlines.
+        skipped_steps: Periods given up; None without deadlines.
+        late_max: Largest lateness; None without deadlines.
+        error: Why the run ended early; None if it did not.
+    """
+
+    wall_time: float
+    step_time_mean: float
+    step_time_p50: float
+    step_time_p99: float
+    step_time_max: float
+    late_steps: int | None = None
+    skipped_steps: int | None = None
+    late_max: float | None = None
+    error: str | None = None
+
+
+class RunRecorder:
+    """Watches a world; ``observe`` after every step.
+
+    Attributes:
+        steps: Steps observed.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.steps = 0
+        self._max_faces = 0
+        self._max_residual = 0.0
+        self._max_iterations = 0
+        self._unconverged = 0
+        self._every = max(1, round(_SAMPLE_PERIOD / world.time_step))
+        self._times: list[float] = []
+        self._faces: list[int] = []
+        self._grip_forces: dict[str, list[float]] = {name: [] for name in world.gripper_names}
+
+    def observe(self, world: World) -> None:
+        """Take in the step that the world has just done."""
+        self.steps += 1
+        done = world.diagnostics()
+        self._max_faces = max(self._max_faces, int(done["faces"]))
+        self._max_residual = max(self._max_residual, float(done["residual"]))
+        self._max_iterations = max(self._max_iterations, int(done["iterations"]))
+        self._unconverged += not done["converged"]
+        if self.steps % self._every == 0:
+            self._sample(world, int(done["faces"]))
+
+    def _sample(self, world: World, faces: int) -> None:
+        self._times.append(world.time)
+        self._faces.append(faces)
+        for name, forces in self._grip_forces.items():
+            forces.append(world.grip_force(name))
+        if len(self._times) > _MAX_ROWS:
+            self._every *= 2
+            # Keep the rows that the lower rate would have given.
+            self._times, self._faces = self._times[1::2], self._faces[1::2]
+            self._grip_forces = {name: forces[1::2] for name, forces in self._grip_forces.items()}
+
+    def report(self, world: World, pace: Pace, interrupted: bool) -> RunReport:
+        """Close the watch."""
+        simulated = self.steps * world.time_step
+        return RunReport(
+            scene=world.name,
+            source=str(world.scene.source),
+            time_step=world.time_step,
+            steps=self.steps,
+            simulated_time=simulated,
+            real_time_factor=simulated / pace.wall_time if pace.wall_time > 0.0 else 0.0,
+            pace=pace,
+            interrupted=interrupted,
+            max_faces=self._max_faces,
+            max_iterations=self._max_iterations,
+            max_residual=self._max_residual,
+            unconverged_steps=self._unconverged,
+            grip_forces={name: world.grip_force(name) for name in world.gripper_names},
+            contacts=[_contact(patch) for patch in world.contacts],
+            series={"time": self._times, "faces": self._faces, "grip_force": self._grip_forces},
+        )
+
+
+def _contact(patch: ContactPatch) -> dict[str, Any]:
+    return {
+        "body_a": patch.name_a,
+        "body_b": patch.name_b,
+        "faces": patch.num_faces,
+        "area": patch.area,
+        "peak_pressure": patch.peak_pressure,
+        "centroid": patch.centroid.tolist(),
+        "force_on_b": patch.force_on_b.tolist(),
+        "normal_force": float(sum(patch.normal_force_on_b**2) ** 0.5),
+    }
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Outcome of a run; SI units.
+
+    Attributes:
+        scene: Name of the scene.
+        source: Its file.
+        time_step: s.
+        steps: Steps done.
+        simulated_time: s.
+        real_time_factor: Simulated over wall-clock time.
+        pace: Wall-clock times.
+        interrupted: Whether Ctrl-C ended the run.
+        max_faces: Most contact faces in a step.
+        max_iterations: Most solver iterations in a step.
+        max_residual: Largest relative momentum residual of a step.
+        unconverged_steps: Steps whose residual stayed above the tolerance.
+        grip_forces: Of every gripper at the end, N.
+        contacts: Contact patches at the end.
+        series: Samples over simulated time.
+    """
+
+    scene: str
+    source: str
+    time_step: float
+    steps: int
+    simulated_time: float
+    real_time_factor: float
+    pace: Pace
+    interrupted: bool
+    max_faces: int
+    max_iterations: int
+    max_residual: float
+    unconverged_steps: int
+    grip_forces: dict[str, float]
+    contacts: list[dict[str, Any]]
+    series: dict[str, Any]
+
+    @property
+    def error(self) -> str | None:
+        """Why the run broke off; None if it did not."""
+        return self.pace.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"versions": versions(), **asdict(self)}
+
+    def table(self) -> Table:
+        """The report for people."""
+        ended = " (interrupted)" if self.interrupted else ""
+        table = Table(
+            title=f"{escape(self.scene)}{ended}", title_justify="left", box=box.SIMPLE_HEAD, show_header=False
+        )
+        table.add_column(justify="right")
+        table.add_column()
+        for name, value in self._rows():
+            table.add_row(name, value)
+        return table
+
+    def _rows(self) -> list[tuple[str, str]]:
+        pace = self.pace
+        step_times = (pace.step_time_mean, pace.step_time_p50, pace.step_time_p99, pace.step_time_max)
+        mean, p50, p99, longest = (f"{1e3 * value:.3f}" for value in step_times)
+        rows = [
+            ("simulated time", f"{self.simulated_time:.3f} s in {self.steps} steps"),
+            ("wall-clock time", f"{pace.wall_time:.3f} s"),
+            ("real-time factor", f"{self.real_time_factor:.2f}"),
+            ("step time", f"mean {mean}, median {p50}, 99 % {p99}, max {longest} ms"),
+        ]
+        if pace.late_steps is not None and pace.late_max is not None:
+            late = f"{pace.late_steps}, at most by {1e3 * pace.late_max:.1f} ms; {pace.skipped_steps} skipped"
+            rows.append(("late steps", late))
+        rows += [
+            ("solver", f"at most {self.max_iterations} iterations, residual {self.max_residual:.1e}"),
+            ("unconverged steps", f"{self.unconverged_steps}"),
+            (
+                "contact faces",
+                f"{sum(c['faces'] for c in self.contacts)} at the end, at most {self.max_faces}",
+            ),
+        ]
+        rows += [
+            (escape(f"grip force of {name}"), f"{force:.3f} N") for name, force in self.grip_forces.items()
+        ]
+        for c in self.contacts:
+            name = escape(f"{c['body_a']} on {c['body_b']}")
+            force = f"{c['normal_force']:.3f} N normal"
+            rows.append(
+                (name, f"{force}, {1e4 * c['area']:.2f} cm², {1e-3 * c['peak_pressure']:.2f} kPa peak")
+            )
+        return rows

@@ -1,0 +1,35 @@
+"""From what a user typed to a world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import shipped_scenes
+from hydro_sim_core.simulation import World, load_scene, load_urdf
+
+_ROBOT_SUFFIXES = (".urdf", ".xacro")
+_SCENE_SUFFIXES = (".yaml", ".yml")
+
+
+def open_world(scene: str) -> World:
+    """Load a scene file, a robot file or a shipped scene.
+
+    Args:
+        scene: Path, or name of a shipped scene.
+
+    Raises:
+        InputError: There is no such file or scene, or it is wrong.
+    """
+    path = Path(scene)
+    if path.suffix in _ROBOT_SUFFIXES:
+        return load_urdf(path)
+    if path.suffix in _SCENE_SUFFIXES or path.is_file():
+        return load_scene(path)
+    shipped = shipped_scenes()
+    if scene not in shipped:
+        raise InputError(
+            scene, "scene", "is neither a file nor a shipped scene", did_you_mean(scene, shipped)
+        )
+    return load_scene(shipped[scene])
