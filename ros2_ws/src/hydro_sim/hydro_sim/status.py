@@ -55,13 +55,13 @@ class StatusLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._period = _LIVE_PERIOD if console.is_terminal else _LINE_PERIOD
-        self._shown = (float("-inf"), 0.0)
+        self._shown: tuple[float, float] | None = None  # wall and simulated time
         self._width = 0
 
     def update(self, snapshot: Snapshot, paused: bool) -> None:
         """Show ``snapshot`` if the line is due."""
         now = time.monotonic()
-        then, simulated = self._shown
+        then, simulated = self._shown = self._shown or (now, snapshot.time)
         if now - then < self._period:
             return
         factor = (snapshot.time - simulated) / (now - then)
