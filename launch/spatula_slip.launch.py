@@ -61,7 +61,6 @@ def generate_launch_description():
         ],
         arguments=["--ros-args", "--log-level", LaunchConfiguration("log_level")],
         output="screen",
-        emulate_tty=True,
         on_exit=Shutdown(),
     )
     rviz = OpaqueFunction(function=start_rviz, condition=IfCondition(LaunchConfiguration("rviz")))
