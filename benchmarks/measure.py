@@ -1,0 +1,48 @@
+"""What every benchmark shares: the machine it ran on and the file it leaves."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+_PACKAGES = ("hydro-sim-core", "numba", "numpy", "drake")
+
+
+def environment() -> dict[str, Any]:
+    """Processor, load and versions that a measurement depends on."""
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load_average_1_min": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+    }
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor()
+
+
+def output_argument(description: str, name: str) -> Path:
+    """Read the command line: where to write the results."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--output", type=Path, default=RESULTS / f"{name}.json", help="JSON file to write")
+    return parser.parse_args().output
+
+
+def write(path: Path, data: dict[str, Any]) -> None:
+    """Write the results with the environment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"environment": environment(), **data}, indent=2) + "\n")
+    print(f"written to {path}")
