@@ -40,6 +40,8 @@ def run_world(
     steps = math.inf if duration is None else max(1, round(duration / world.time_step))
     recorder = RunRecorder(world)
     line = StatusLine(console) if live else None
+    end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
+    console.print(f"running {world.name} {end}", markup=False, highlight=False)
     with _interruptible() as interrupted:
         if math.isinf(real_time_factor):
             pace = _run_freely(world, steps, recorder, line, interrupted)

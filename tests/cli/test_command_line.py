@@ -1,0 +1,249 @@
+"""The command line in this process: what it prints, writes and returns, for good and for bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hydro_sim_core import World, load_scene
+from hydro_sim_core.cli import app, run_report
+from hydro_sim_core.cli.run_report import RunRecorder
+from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
+from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+
+WELDED = shipped_scenes()["spatula_slip_welded"]
+URDF = Path(__file__).parents[2] / "urdf"
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+
+
+def refused(result):
+    """The one red line of a refusal."""
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+@pytest.fixture
+def report(tmp_path):
+    """Run a scene and read the report it wrote."""
+
+    def run(*arguments):
+        path = tmp_path / "report.json"
+        result = call("run", *arguments, "--json", path)
+        assert result.exit_code == 0, result.stderr
+        return json.loads(path.read_text()), result.stdout
+
+    return run
+
+
+def test_help_names_every_command_and_the_exit_statuses():
+    result = call("--help")
+    assert result.exit_code == 0
+    for word in ("run", "check", "scenes", "validate", "Exit status"):
+        assert word in result.stdout
+
+
+def test_help_of_run_names_every_option():
+    result = call("run", "--help")
+    for option in ("SCENE", "--headless", "--duration", "--rate", "--json"):
+        assert option in result.stdout
+
+
+def test_a_headless_run_reports_what_the_world_does(report):
+    data, printed = report("spatula_slip_welded", "--headless", "--duration", "0.2")
+    world = load_scene(WELDED)
+    world.step(200)
+    assert data["steps"] == 200
+    assert data["simulated_time"] == pytest.approx(0.2)
+    assert data["grip_forces"] == {"gripper": pytest.approx(world.grip_force(), rel=1e-12)}
+    assert [c["faces"] for c in data["contacts"]] == [patch.num_faces for patch in world.contacts]
+    for contact, patch in zip(data["contacts"], world.contacts, strict=True):
+        assert contact["force_on_b"] == pytest.approx(patch.force_on_b.tolist(), rel=1e-12)
+    assert data["unconverged_steps"] == 0
+    assert 0.0 < data["max_residual"] <= 1e-8
+    assert data["pace"]["late_steps"] is None
+    assert "hydro_sim_core" in data["versions"]
+    assert "real-time factor" in printed
+    assert "grip force of gripper" in printed
+
+
+def test_the_time_series_samples_the_run(report):
+    data, _ = report("spatula_slip_welded", "--headless", "--duration", "0.1")
+    series = data["series"]
+    assert series["time"] == pytest.approx([0.01 * i for i in range(1, 11)])
+    world = load_scene(WELDED)
+    for faces, force in zip(series["faces"], series["grip_force"]["gripper"], strict=True):
+        world.step(10)
+        assert faces == world.diagnostics()["faces"]
+        assert force == pytest.approx(world.grip_force(), rel=1e-12)
+
+
+def test_a_long_time_series_keeps_every_other_row(monkeypatch):
+    monkeypatch.setattr(run_report, "_MAX_ROWS", 8)
+    world = load_scene(SCENES_DIR / "drop_box.yaml")
+    recorder = RunRecorder(world)
+    for _ in range(200):
+        world.step()
+        recorder.observe(world)
+    pace = run_report.Pace(1.0, 0.0, 0.0, 0.0, 0.0)
+    times = recorder.report(world, pace, interrupted=False).series["time"]
+    assert times == pytest.approx([0.04 * i for i in range(1, len(times) + 1)])
+    assert times[-1] == pytest.approx(0.2)
+
+
+def test_a_run_at_a_rate_takes_its_time_and_the_same_steps(report):
+    data, _ = report("spatula_slip_welded", "--duration", "0.2", "--rate", "0.5")
+    free, _ = report("spatula_slip_welded", "--duration", "0.2", "--headless")
+    assert data["steps"] == free["steps"] == 200
+    assert data["pace"]["wall_time"] >= 0.99 * 0.4
+    assert data["pace"]["late_steps"] is not None
+    assert data["contacts"] == free["contacts"]
+    assert data["series"] == free["series"]
+
+
+def test_a_robot_file_runs_too(report):
+    data, _ = report(URDF / "kinova_gen3_7dof.urdf.xacro", "--headless", "--duration", "0.05")
+    assert data["steps"] == 50
+    assert data["contacts"] == []
+
+
+@pytest.mark.parametrize(
+    ("scene", "says"),
+    [
+        ("spatula_slipp", "did you mean 'spatula_slip'?"),
+        ("missing.yaml", "missing.yaml: no such file"),
+        ("missing.urdf", "missing.urdf"),
+        (".", "neither a file nor a shipped scene"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_scene_that_is_not_there_is_one_line(command, scene, says):
+    assert says in refused(call(command, scene))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: [", "line 1"),
+        ("name: a\nmodles: []\n", "modles"),
+        ("name: a\ntime_step: -1\n", "time_step"),
+        ("name: a\nmodels: [{name: b, urdf: none.urdf}]\n", "none.urdf"),
+    ],
+)
+def test_a_malformed_scene_is_one_line_that_names_the_place(tmp_path, text, says):
+    path = tmp_path / "scene.yaml"
+    path.write_text(text)
+    line = refused(call("run", path, "--headless", "--duration", "0.01"))
+    assert says in line
+    assert "scene.yaml" in line
+
+
+def test_markup_in_a_name_is_printed_as_it_is():
+    assert "[red]x[/red]" in refused(call("check", "[red]x[/red]"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("fly",),
+        ("run",),
+        ("run", "drop_box", "--duration", "nan"),
+        ("run", "drop_box", "--duration", "inf"),
+        ("run", "drop_box", "--duration", "0"),
+        ("run", "drop_box", "--duration", "soon"),
+        ("run", "drop_box", "--rate", "0"),
+        ("run", "drop_box", "--rate", "nan"),
+        ("run", "drop_box", "--wings"),
+    ],
+)
+def test_wrong_usage_is_exit_status_2(arguments):
+    assert call(*arguments).exit_code == 2
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(World, "step", lambda *_: pytest.fail("stepped"))
+    assert "no folder" in refused(
+        call("run", "drop_box", "--headless", "--json", tmp_path / "no" / "report.json")
+    )
+
+
+@pytest.mark.parametrize("pace", [("--headless",), ("--rate", "1")])
+def test_a_diverging_run_reports_and_fails_with_one_line(monkeypatch, tmp_path, pace):
+    path = tmp_path / "report.json"
+    step = World.step
+
+    def diverge_at_step_20(world, n=1):
+        if world.step_count == 20:
+            raise FloatingPointError("step 20 is not finite")
+        step(world, n)
+
+    monkeypatch.setattr(World, "step", diverge_at_step_20)
+    result = call("run", "drop_box", "--duration", "1", *pace, "--json", path)
+    assert "step 20 is not finite" in refused(result)
+    data = json.loads(path.read_text())
+    assert data["steps"] == 20
+    assert data["pace"]["error"] == "step 20 is not finite"
+
+
+def test_check_shows_bodies_colliders_and_pairs():
+    result = call("check", "spatula_slip_welded")
+    assert result.exit_code == 0
+    world = load_scene(WELDED)
+    for collider in world.built.colliders:
+        (row,) = [line for line in result.stdout.splitlines() if f" {collider.name} " in line]
+        assert str(len(collider.geometry.elements)) in row.split()
+    for text in ("left_finger_joint", "spatula_base", "8 degrees of freedom", "4 pairs that can touch"):
+        assert text in result.stdout
+
+
+def test_check_names_rigid_bodies_that_pass_through_each_other(tmp_path):
+    path = tmp_path / "scene.yaml"
+    gripper = URDF / "wsg50_soft_bubble.urdf.xacro"
+    path.write_text(
+        f"name: a\nmodels: [{{name: g, urdf: {gripper}, base: floating}}]\n"
+        "environment: [{name: ground, shape: {half_space: {}}, proximity: {compliance: rigid}}]\n"
+    )
+    assert "no contact: gripper and ground" in call("check", path).stdout
+
+
+def test_scenes_lists_every_shipped_scene():
+    listed = [line.split()[0] for line in call("scenes").stdout.splitlines()]
+    assert listed == sorted(path.stem for path in SCENES_DIR.glob("*.yaml"))
+
+
+def test_validate_without_a_name_lists_the_experiments():
+    printed = call("validate").stdout
+    assert all(name in printed for name in EXPERIMENTS)
+
+
+def test_validate_writes_report_and_figure(tmp_path):
+    numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
+    result = call("validate", "spatula_slip", "--json", numbers, "--plot", picture)
+    assert result.exit_code == 0
+    data = json.loads(numbers.read_text())
+    assert data["agrees"] is True
+    rolls = {c["quantity"]: c for c in data["comparisons"] if c["quantity"].startswith("roll")}
+    assert abs(rolls["roll at 6 s"]["deviation"]) <= 0.02
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "roll at 6 s" in result.stdout
+
+
+def test_validate_fails_where_the_numbers_disagree(monkeypatch):
+    wrong = ExperimentReport("t", "s", (Comparison("x", "m", 1.0, 2.0, 0.1, "relative"),))
+    monkeypatch.setitem(EXPERIMENTS, "wrong", Experiment("", lambda: wrong, lambda *_: None))
+    result = call("validate", "wrong")
+    assert result.exit_code == 1
+    assert "does not agree" in result.stdout
+
+
+def test_validate_refuses_an_unknown_experiment():
+    assert "did you mean 'incline'?" in refused(call("validate", "inclin"))

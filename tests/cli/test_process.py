@@ -1,0 +1,44 @@
+"""The installed program as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
+
+
+def test_a_bad_scene_ends_with_one_line_on_stderr_and_status_1(tmp_path):
+    done = subprocess.run(
+        [*PROGRAM, "run", str(tmp_path / "none.yaml")], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "none.yaml" in line
+
+
+def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
+    path = tmp_path / "report.json"
+    process = subprocess.Popen(
+        [*PROGRAM, "run", "drop_box", "--rate", "1", "--json", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running drop_box until Ctrl-C\n"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert errors == ""
+    assert "interrupted" in printed
+    data = json.loads(path.read_text())
+    assert data["interrupted"] is True
+    assert data["steps"] > 100
+    assert data["simulated_time"] < 30.0

@@ -1,0 +1,104 @@
+"""Experiments: they agree where physics does, disagree where it does not, and say so in tables, files and figures."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import (
+    EXPERIMENTS,
+    Comparison,
+    ExperimentReport,
+    find_experiment,
+    incline,
+    spatula_slip,
+)
+
+finite = st.floats(-1e6, 1e6)
+
+
+@given(reference=finite, measured=finite, bound=st.floats(0.0, 1e6))
+def test_an_absolute_comparison_agrees_within_its_bound(reference, measured, bound):
+    comparison = Comparison("x", "m", reference, measured, bound, "absolute")
+    assert comparison.agrees == (abs(measured - reference) <= bound)
+
+
+@given(reference=finite.filter(lambda x: abs(x) > 1e-3), share=st.floats(-0.5, 0.5))
+def test_a_relative_comparison_deviates_by_the_share_of_the_reference(reference, share):
+    comparison = Comparison("x", "m", reference, reference + share * abs(reference), 0.1, "relative")
+    assert comparison.deviation == pytest.approx(share, abs=1e-9)
+
+
+@pytest.mark.parametrize("measured", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("kind", ["absolute", "relative"])
+def test_what_is_not_finite_never_agrees(measured, kind):
+    assert not Comparison("x", "m", 1.0, measured, math.inf, kind).agrees
+
+
+def test_a_report_agrees_only_if_every_comparison_does():
+    good = Comparison("x", "m", 1.0, 1.0, 0.1, "absolute")
+    bad = Comparison("y", "m", 1.0, 2.0, 0.1, "absolute")
+    assert ExperimentReport("t", "s", (good, good)).agrees
+    assert not ExperimentReport("t", "s", (good, bad)).agrees
+
+
+@pytest.mark.parametrize("name", ["spatula_slip", "spatula_slip_arm"])
+def test_the_spatula_slips_as_in_drake(name):
+    report = EXPERIMENTS[name].run()
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    # Two fingers at two times, five quantities each, and four roll angles.
+    assert len(report.comparisons) == 24
+    assert report.series["time"][-1] == 6.0
+
+
+def test_a_spatula_of_physical_inertia_does_not_slip_as_in_drake():
+    report = spatula_slip.run("spatula_slip_physical")
+    rolls = [c for c in report.comparisons if c.quantity.startswith("roll")]
+    assert not all(c.agrees for c in rolls)
+
+
+def test_a_scene_that_is_not_shipped_is_refused():
+    with pytest.raises(InputError, match=r"no_such_scene\.yaml"):
+        spatula_slip.run("no_such_scene")
+
+
+def test_a_block_creeps_below_and_slides_above_the_friction_angle():
+    report = incline.run(creeping=(10.0, 25.0), sliding=(28.0, 40.0))
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    creep, faster_creep, slow, fast = report.series["speed"]
+    assert 0.0 < creep < faster_creep < 3e-4
+    assert 0.05 < slow < fast
+
+
+def test_a_slope_half_a_degree_off_is_noticed(monkeypatch):
+    worlds = incline.make_world
+    monkeypatch.setattr(incline, "make_world", lambda angle: worlds(angle + math.radians(0.5)))
+    assert not incline.run(creeping=(10.0,), sliding=()).agrees
+    assert not incline.run(creeping=(), sliding=(35.0,)).agrees
+
+
+def test_an_experiment_is_found_by_name_or_a_near_one_suggested():
+    assert find_experiment("incline") is EXPERIMENTS["incline"]
+    with pytest.raises(InputError, match="did you mean 'incline'"):
+        find_experiment("inclin")
+
+
+def test_a_report_becomes_json_and_a_figure(tmp_path):
+    report = incline.run(creeping=(10.0,), sliding=(35.0,))
+    data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
+    assert data["agrees"] is True
+    assert data["comparisons"][0]["reference"] == pytest.approx(1e6 * incline.creep_speed(math.radians(10.0)))
+    picture = tmp_path / "incline.png"
+    incline.plot(report, picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_that_cannot_be_written_is_bad_input(tmp_path):
+    report = incline.run(creeping=(10.0,), sliding=(35.0,))
+    with pytest.raises(InputError, match="No such file"):
+        incline.plot(report, tmp_path / "missing" / "incline.png")
