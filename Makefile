@@ -1,11 +1,12 @@
 # make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
 # make test       set up what is missing and run every test
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
+# make bench      measure speed beside Drake into benchmarks/results
 # make lint       style, types, the one-way flow of the rooms, the Dockerfile
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test workspace lint setup clean
+.PHONY: demo test workspace bench lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -40,6 +41,10 @@ workspace: $(VENV)/.workspace-ready
 	colcon --log-base log build --base-paths ros2_ws/src tests/workspace \
 		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
 	source install/setup.bash && python -m pytest tests/workspace/check_workspace.py
+
+bench: export OMP_NUM_THREADS ?= 1
+bench: $(VENV)/.test-ready
+	@for name in spatula_slip step_profile geometry startup; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

@@ -53,7 +53,7 @@ class StatusLine:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._last = (-float("inf"), 0.0)
+        self._last = (time.monotonic(), 0.0)
         self._width = 0
 
     @property
