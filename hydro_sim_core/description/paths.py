@@ -1,7 +1,7 @@
 """Where the files that a description names are: ``package://``, ``file://`` and relative paths.
 
-A description may name only files of a package: its own, one given in ``package_dirs``, or one that the ROS
-environment knows. Containment is judged on the path as written, links unresolved, because a ``colcon build
+A relative or ``package://`` path may name only files of a package: the description's own, one given in
+``package_dirs``, or one that the ROS environment knows. ``file://`` names any file, and says so. Containment is judged on the path as written, links unresolved, because a ``colcon build
 --symlink-install`` workspace is made of links that leave the package.
 """
 
@@ -48,8 +48,8 @@ class PackageResolver:
         """Absolute path of the file behind ``uri``.
 
         Args:
-            uri: ``package://name/path``, ``file:///path``, an absolute path or one relative to the
-            description. element: What to call the place of the URI in errors.
+            uri: ``package://name/path``, ``file:///path`` or a path relative to the description.
+            element: What to call the place of the URI in errors.
 
         Raises:
             InputError: Unknown scheme or package, a path outside the package, or no such file.
@@ -95,15 +95,23 @@ class PackageResolver:
             package = self.find_package(name, element)
             return self._contained(package / unquote(inner), [package], uri, element)
         if scheme == "file":
-            return self._contained(
-                Path(unquote(rest.removeprefix("localhost"))), self._own_roots(), uri, element
-            )
+            return self._absolute_file(unquote(rest.removeprefix("localhost")), uri, element)
         if scheme == "":
             return self._contained(self.description.parent / rest, self._own_roots(), uri, element)
         raise InputError(
             self.description, element, f"'{uri}' has the unknown scheme '{scheme}://'",
             "use package://, file:// or a relative path",
         )  # fmt: skip
+
+    def _absolute_file(self, path: str, uri: str, element: str) -> Path:
+        if not path.startswith("/"):
+            raise InputError(
+                self.description,
+                element,
+                f"'{uri}' is not absolute",
+                "write file:/// and a path from the root",
+            )
+        return absolute(Path(path))
 
     def _contained(self, path: Path, roots: Sequence[Path], uri: str, element: str) -> Path:
         normal = absolute(path)

@@ -94,7 +94,6 @@ def test_package_dirs_come_before_the_environment(tmp_path, monkeypatch):
         "package://arm_description/../outside.stl",
         "package://arm_description/%2e%2e/outside.stl",
         "package://arm_description//{outside}",
-        "file://{outside}",
         "{outside}",
     ],
 )
@@ -103,6 +102,14 @@ def test_paths_outside_the_package(package, tmp_path, uri):
     outside.touch()
     with pytest.raises(InputError, match=r"link 'a', <mesh>, line 2: .* path outside the package"):
         mesh_of(package / "urdf", uri.format(outside=outside))
+
+
+def test_file_uris_name_any_file(package, tmp_path):
+    outside = tmp_path / "outside.stl"
+    outside.touch()
+    assert mesh_of(package / "urdf", f"file://{outside}") == outside
+    with pytest.raises(InputError, match=r"<mesh>, line 2: 'file://part.stl' is not absolute"):
+        mesh_of(package / "urdf", "file://part.stl")
 
 
 def test_outside_is_allowed_where_package_dirs_say_so(package, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from hydro_sim.scene_urdf import fixed_links, scene_urdf
 from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.geometry import load_surface
 
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
 
@@ -47,3 +48,15 @@ def test_fixed_links_are_those_that_never_move():
     fixed = fixed_links(load_scene(SCENES[0].with_name("spatula_slip.yaml")))
     assert {"stand", "base_link", "gripper", "grasp_frame"} <= fixed
     assert not fixed & {"shoulder_link", "left_finger", "spatula"}
+
+
+def test_bubbles_are_drawn_as_ellipsoids(tmp_path):
+    """URDF has no ellipsoid: a scaled mesh of the unit sphere gives the bubble's own extents."""
+    scene = load_scene(SCENES[0].with_name("spatula_slip.yaml"))
+    written = tmp_path / "scene.urdf"
+    written.write_text(scene_urdf(scene, "world"))
+    finger = next(link for link in load_robot(written).links if link.name == "left_finger")
+    meshes = [visual.shape for visual in finger.visuals if visual.shape.kind == "mesh"]
+    assert len(meshes) == 1
+    vertices, _ = load_surface(meshes[0].path, meshes[0].scale, watertight=True)
+    assert np.abs(vertices).max(axis=0) == pytest.approx((0.04165, 0.04165, 0.0625), rel=1e-6)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
+import trimesh
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
@@ -20,6 +24,7 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
+from hydro_sim_core.jit import cache_root
 
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)
@@ -117,10 +122,21 @@ def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]
             (cap, _shifted(-0.5 * length)),
         ]
     if shape.kind == "ellipsoid":
-        # URDF has no ellipsoid; the box around it at least shows where it is and how it is turned.
         a, b, c = shape.size
-        return [(ShapeSpec("box", (2 * a, 2 * b, 2 * c)), at_origin)]
+        return [(ShapeSpec("mesh", path=_unit_sphere(), scale=(a, b, c)), at_origin)]
     return [(shape, at_origin)]
+
+
+@cache
+def _unit_sphere() -> Path:
+    """Mesh file of a sphere of radius 1 m: URDF has no ellipsoid, but it has scaled meshes."""
+    path = cache_root() / "meshes" / "unit_sphere.stl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written aside and renamed: another node may be reading it.
+    with NamedTemporaryFile(dir=path.parent, suffix=".stl", delete=False) as file:
+        trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")
+    Path(file.name).replace(path)
+    return path
 
 
 def _shifted(z: float) -> NDArray[np.float64]:
