@@ -1,0 +1,83 @@
+"""Solvers for mixed complementarity problems: damped semismooth Newton, and a trust region as second resort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+Array = NDArray[np.float64]
+#: Maps (n,) to (n,) and is written so that it also maps complex numbers (no ``abs``, ``max`` or ``conj``).
+Residual = Callable[[NDArray[Any]], NDArray[Any]]
+
+_MAX_ITERATIONS = 60
+_MAX_HALVINGS = 12
+_COMPLEX_STEP = 1e-30
+_MACHINE = 1e-15
+
+
+class Solution(NamedTuple):
+    """Where a solver stopped.
+
+    Attributes:
+        z: (n,) unknowns.
+        residual: Largest absolute residual there.
+        iterations: How many it took.
+    """
+
+    z: Array
+    residual: float
+    iterations: int
+
+
+def fischer_burmeister(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Zero exactly where ``0 <= a``, ``0 <= b`` and ``a b = 0``."""
+    return np.sqrt(a * a + b * b) - a - b
+
+
+def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Solution:
+    """Iterate from ``guess`` until the residual is within ``tolerance``, then once more down to round-off.
+
+    Steps are least-squares ones of least norm, since multipliers need not be unique, and are halved until the
+    residual's norm falls.
+    """
+    z = guess.copy()
+    value = residual(z)
+    for iteration in range(_MAX_ITERATIONS):
+        step = np.linalg.lstsq(_jacobian(residual, z), -value, rcond=1e-13)[0]
+        converged = np.abs(value).max() <= tolerance
+        for halvings in range(_MAX_HALVINGS):
+            scale = 0.5**halvings
+            trial = residual(z + scale * step)
+            if np.linalg.norm(trial) < (1.0 - 1e-4 * scale) * np.linalg.norm(value):
+                break
+        else:
+            return Solution(z, float(np.abs(value).max()), iteration)
+        z, value = z + scale * step, trial
+        if converged:
+            break
+    return Solution(z, float(np.abs(value).max()), iteration + 1)
+
+
+def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution:
+    """Minimise the residual's norm; slower, but gets past kinks where the Newton step is no descent."""
+    solution = least_squares(
+        lambda z: residual(z).real,
+        guess,
+        jac=lambda z: _jacobian(residual, z),
+        ftol=_MACHINE,
+        xtol=_MACHINE,
+        gtol=_MACHINE,
+        max_nfev=500,
+    )
+    polished = semismooth_newton(residual, solution.x, tolerance)
+    return polished._replace(iterations=solution.nfev + polished.iterations)
+
+
+def _jacobian(residual: Residual, z: Array) -> Array:
+    """Exact derivatives: along a complex step there is no difference to lose digits in."""
+    columns = [residual(z + direction).imag for direction in 1j * _COMPLEX_STEP * np.eye(len(z))]
+    return np.column_stack(columns) / _COMPLEX_STEP

@@ -1,0 +1,163 @@
+"""The mixed complementarity problem of one step; equation numbers are those of Xie and Chakraborty 2018."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.equivalent_point.body import FrictionEllipsoid, RigidBody
+from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints
+from hydro_sim_core.contact.equivalent_point.newton import fischer_burmeister
+
+Array = NDArray[np.float64]
+#: Real, or complex while derivatives are taken.
+Numbers = NDArray[Any]
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+class Unknowns(NamedTuple):
+    """What the problem is solved for.
+
+    Attributes:
+        w: (3,) angular velocity at the end of the step.
+        v: (3,) velocity of the centre of mass then.
+        a1: (3,) equivalent contact point on the hull then.
+        p_n: (1,) normal impulse.
+        s: (3,) friction impulses (t, o, r), each divided by ``mu p_n e``: eqs. 14 and 15 stay well scaled
+            however small the normal impulse is.
+        slip: (1,) sigma.
+        faces: (m,) multipliers of the hull's faces.
+    """
+
+    w: Numbers
+    v: Numbers
+    a1: Numbers
+    p_n: Numbers
+    s: Numbers
+    slip: Numbers
+    faces: Numbers
+
+    @classmethod
+    def unstacked(cls, z: Numbers) -> Unknowns:
+        """Undo ``numpy.concatenate``."""
+        return cls(*np.split(z, (3, 6, 9, 10, 13, 14)))
+
+
+@dataclass(frozen=True, eq=False)
+class StepProblem:
+    """What one step is to solve, in the plane's frame G.
+
+    Inside, all is in units of the body's mass, its ``length`` and a ``speed`` that it has or gains in the step.
+
+    Attributes:
+        body: The body.
+        friction: Friction between body and plane.
+        time_step: s.
+        X_GB: (4, 4) pose at the start.
+        w: (3,) angular velocity at the start, rad/s.
+        w_free: (3,) angular velocity that the end would have without contact, rad/s.
+        v_free: (3,) velocity that the end would have without contact, m/s.
+        angular_impulse: (3,) of gyroscopic and applied moments, N m s.
+    """
+
+    body: RigidBody
+    friction: FrictionEllipsoid
+    time_step: float
+    X_GB: Array
+    w: Array
+    w_free: Array
+    v_free: Array
+    angular_impulse: Array
+
+    @property
+    def length(self) -> float:
+        """Unit of length, m."""
+        return self.body.hull.radius
+
+    @property
+    def speed(self) -> float:
+        """Unit of speed, m/s."""
+        spin = np.linalg.norm(self.w) + np.linalg.norm(self.w_free)
+        return float(np.linalg.norm(self.v_free) + self.length * spin)
+
+    def residual(self, z: Numbers) -> Numbers:
+        """The equations at scaled, stacked unknowns (14 + m,); zero at the solution."""
+        length, speed, mass = self.length, self.speed, self.body.mass
+        h = self.time_step * speed / length
+        w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
+
+        R = cayley(h * w) @ self.X_GB[:3, :3]
+        arm = a1 - self.X_GB[:3, 3] / length - h * v
+        normals = self.body.hull.normals @ R.T
+        inertia = R @ (self.body.inertia / (mass * length**2)) @ R.T
+
+        ellipsoid = self.friction.scales / (1.0, 1.0, length)
+        p_t, p_o, p_r = self.friction.mu * p_n * ellipsoid * s
+        impulse = np.array([p_t, p_o, p_n[0]])
+        v_contact = v + np.cross(w, arm)
+        slip_rates = ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
+        friction = (
+            (slip_rates + slip * s, fischer_burmeister(slip, 1.0 - s @ s))
+            if self.friction.mu > 0.0
+            else (s, slip)
+        )
+        return np.concatenate(
+            [
+                # Newton and Euler, eqs. 16 and 18
+                v - self.v_free / speed - impulse,
+                inertia @ (w - self.w * length / speed)
+                - self.angular_impulse / (mass * length * speed)
+                - np.cross(arm, impulse)
+                - p_r * _UP,
+                # the contact point is lowest on the hull, eqs. 9 and 10; eqs. 8 and 11 then give a2
+                _UP + faces @ normals,
+                fischer_burmeister(faces, self.body.hull.offsets / length - normals @ arm),
+                # no penetration, eq. 12, as a mean speed over the step
+                fischer_burmeister(p_n, a1[2:] / h),
+                # eqs. 14 and 15
+                *friction,
+            ]
+        )
+
+    def guesses(self, *candidates: ClosestPoints) -> Iterator[Array]:
+        """Starting points for the solver: contact at each candidate, sliding or sticking."""
+        length, speed = self.length, self.speed
+        w, v = self.w_free * length / speed, self.v_free / speed
+        for contact in candidates:
+            a1 = contact.a1 * (1.0, 1.0, 0.0) / length
+            v_contact = v + np.cross(w, a1 - self.X_GB[:3, 3] / length)
+            ellipsoid = self.friction.scales / (1.0, 1.0, length)
+            slip_rates = ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
+            slip = np.linalg.norm(slip_rates)
+            p_n = [max(-v_contact[2], 1e-3)]
+            for sliding in (1.0, 0.0):
+                s = -sliding * slip_rates / max(slip, 1e-12)
+                landed = v * (1.0, 1.0, 0.0)
+                yield np.concatenate([w, landed, a1, p_n, s, [sliding * slip], contact.face_multipliers])
+
+    def in_si_units(self, z: Array) -> Unknowns:
+        """Scaled, stacked unknowns in rad/s, m/s, m and N s."""
+        length, speed = self.length, self.speed
+        w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
+        p_n = p_n * self.body.mass * speed
+        return Unknowns(w * speed / length, v * speed, a1 * length, p_n, s, slip * speed, faces)
+
+
+def moved(X_GB: Array, w: Array, v: Array, time_step: float) -> Array:
+    """Pose (4, 4) after a step with these velocities, eq. 17."""
+    X = X_GB.copy()
+    X[:3, :3] = cayley(time_step * w) @ X_GB[:3, :3]
+    X[:3, 3] += time_step * v
+    return X
+
+
+def cayley(rotation: Numbers) -> Numbers:
+    """Rotation (3, 3) of the quaternion ``1 + rotation / 2`` made a unit: the Euler step of a quaternion."""
+    r = 0.5 * rotation
+    cross = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    return np.eye(3) + 2.0 / (1.0 + r @ r) * (cross + cross @ cross)
