@@ -1,0 +1,143 @@
+"""Drake's contact surfaces, as an oracle for ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from pydrake.common.value import AbstractValue  # noqa: F401  (registers the value types that Eval returns)
+from pydrake.geometry import (
+    AddCompliantHydroelasticProperties,
+    AddCompliantHydroelasticPropertiesForHalfSpace,
+    AddRigidHydroelasticProperties,
+    FramePoseVector,
+    GeometryFrame,
+    GeometryInstance,
+    HalfSpace,
+    HydroelasticContactRepresentation,
+    ProximityProperties,
+    SceneGraph,
+    Shape,
+    VolumeMesh,
+)
+from pydrake.math import RigidTransform
+from scipy.spatial import cKDTree
+
+import hydro_sim_core as hs
+from hydro_sim_core.geometry import Geometry
+
+
+@dataclass(frozen=True)
+class Body:
+    """One shape in both programs; ``modulus`` is None when it is rigid."""
+
+    ours: Geometry
+    shape: Shape
+    modulus: float | None
+    resolution: float = 0.02
+    margin: float = 0.0
+    slab_thickness: float = 1.0
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """What Drake's faces transmit: faces with negative pressure at the centroid count as faces but carry nothing."""
+
+    force_on_b: np.ndarray
+    moment_on_b_about_origin: np.ndarray
+    area: float
+    num_faces: int
+
+
+class DrakePair:
+    """Two bodies in a Drake scene."""
+
+    def __init__(self, a: Body, b: Body) -> None:
+        self._scene = SceneGraph()
+        source = self._scene.RegisterSource("source")
+        self._frames = [self._scene.RegisterFrame(source, GeometryFrame(name)) for name in "ab"]
+        self._bodies = (a, b)
+        self._ids = []
+        for body, frame in zip(self._bodies, self._frames, strict=True):
+            instance = GeometryInstance(RigidTransform(), body.shape, "shape")
+            instance.set_proximity_properties(_properties(body))
+            self._ids.append(self._scene.RegisterGeometry(source, frame, instance))
+        self._context = self._scene.CreateDefaultContext()
+        self._poses = self._scene.get_source_pose_port(source)
+
+    def geometries(self) -> list[Geometry]:
+        """Our geometries on exactly Drake's vertices and elements, with our pressures."""
+        inspector = self._scene.model_inspector()
+        return [
+            _on_mesh(body, inspector.maybe_get_hydroelastic_mesh(geometry))
+            for body, geometry in zip(self._bodies, self._ids, strict=True)
+        ]
+
+    def wrench(self, X_WA: np.ndarray, X_WB: np.ndarray, representation: str = "polygon") -> Wrench:
+        """Sum of Drake's faces."""
+        poses = FramePoseVector()
+        for frame, X in zip(self._frames, (X_WA, X_WB), strict=True):
+            poses.set_value(frame, RigidTransform(X))
+        self._poses.FixValue(self._context, poses)
+        query = self._scene.get_query_output_port().Eval(self._context)
+        kind = HydroelasticContactRepresentation
+        surfaces = query.ComputeContactSurfaces(
+            kind.kPolygon if representation == "polygon" else kind.kTriangle
+        )
+        force, moment, area, count = np.zeros(3), np.zeros(3), 0.0, 0
+        for surface in surfaces:
+            # Drake's normals point out of N into M, so they push M.
+            sign = 1.0 if surface.id_M() == self._ids[1] else -1.0
+            for face_area, centroid, normal, pressure in _faces(surface, representation):
+                count += 1
+                if pressure < 0.0:
+                    continue
+                push = sign * face_area * pressure * normal
+                force, moment, area = force + push, moment + np.cross(centroid, push), area + face_area
+        return Wrench(force, moment, area, count)
+
+
+def _properties(body: Body) -> ProximityProperties:
+    properties = ProximityProperties()
+    half_space = isinstance(body.shape, HalfSpace)
+    if body.modulus is None:
+        resolution = () if half_space else (body.resolution,)
+        AddRigidHydroelasticProperties(*resolution, properties)
+    elif half_space:
+        AddCompliantHydroelasticPropertiesForHalfSpace(body.slab_thickness, body.modulus, properties)
+    else:
+        AddCompliantHydroelasticProperties(body.resolution, body.modulus, properties)
+    properties.AddProperty("hydroelastic", "margin", float(body.margin))
+    return properties
+
+
+def _on_mesh(body: Body, mesh: object) -> Geometry:
+    if mesh is None:
+        return body.ours
+    vertices = np.array(mesh.vertices())
+    if not isinstance(mesh, VolumeMesh):
+        return hs.geometry.rigid_mesh(vertices, [[t.vertex(i) for i in range(3)] for t in mesh.triangles()])
+    distance, match = cKDTree(body.ours.vertices).query(vertices)
+    assert distance.max() <= 1e-12
+    return hs.geometry.compliant_mesh(
+        vertices,
+        [[t.vertex(i) for i in range(4)] for t in mesh.tetrahedra()],
+        body.ours.pressure[match],
+        modulus=body.modulus,
+        margin=body.margin,
+    )
+
+
+def _faces(surface: object, representation: str) -> Iterator[tuple[float, np.ndarray, np.ndarray, float]]:
+    polygons = representation == "polygon"
+    mesh = surface.poly_mesh_W() if polygons else surface.tri_mesh_W()
+    field = surface.poly_e_MN() if polygons else surface.tri_e_MN()
+    for face in range(surface.num_faces()):
+        centroid = np.asarray(mesh.element_centroid(face))
+        if polygons:
+            pressure = field.EvaluateCartesian(face, centroid)
+        else:
+            corners = mesh.triangles()[face]
+            pressure = np.mean([field.EvaluateAtVertex(corners.vertex(i)) for i in range(3)])
+        yield surface.area(face), centroid, np.asarray(surface.face_normal(face)), pressure
