@@ -1,8 +1,9 @@
 """Where the files that a description names are: ``package://``, ``file://`` and relative paths.
 
 A relative or ``package://`` path may name only files of a package: the description's own, one given in
-``package_dirs``, or one that the ROS environment knows. ``file://`` names any file, and says so. Containment is judged on the path as written, links unresolved, because a ``colcon build
---symlink-install`` workspace is made of links that leave the package.
+``package_dirs``, or one that the ROS environment knows. ``file://`` names any file, and says so. Containment is judged
+on the path as written, links unresolved, because a ``colcon build --symlink-install`` workspace is made of links that
+leave the package.
 """
 
 from __future__ import annotations

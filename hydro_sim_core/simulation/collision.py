@@ -8,6 +8,7 @@ from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, 
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.linear import factorise, solve_lower
 from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
 
 #: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
@@ -101,6 +102,10 @@ def load_patches(model, scratch):
     patches, problem = scratch.patches, scratch.problem
     problem.num_patches[0] = patches.num[0]
     problem.first_block[0] = 0
+    if patches.num[0] == 0:
+        return
+    factor = scratch.solver.hessian
+    factorise(problem.A, factor, factor.shape[0])
     for p in range(patches.num[0]):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
@@ -112,7 +117,7 @@ def load_patches(model, scratch):
         horizon = model.options.dt + model.pair_relaxation[pair]
         problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon)
         _set_jacobian(model, scratch, p)
-        problem.delassus[p] = _delassus(problem, p)
+        problem.delassus[p] = _delassus(problem.jacobian[p], factor, scratch.solver.product)
 
 
 @kernel
@@ -178,14 +183,18 @@ def _set_jacobian(model, scratch, p):
 
 
 @kernel
-def _delassus(problem, p):
-    """Inverse mass felt at the reference point: |J diag(A)^-1 J^T| / 3 over the linear rows."""
-    J = problem.jacobian[p]
+def _delassus(J, factor, work):
+    """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor."""
+    nv = J.shape[1]
+    for i in range(3):
+        for k in range(nv):
+            work[i, k] = J[3 + i, k]
+        solve_lower(factor, nv, work[i])
     total = 0.0
-    for i in range(3, 6):
-        for j in range(3, 6):
+    for i in range(3):
+        for j in range(3):
             s = 0.0
-            for k in range(J.shape[1]):
-                s += J[i, k] * J[j, k] / problem.A[k, k]
+            for k in range(nv):
+                s += work[i, k] * work[j, k]
             total += s * s
     return math.sqrt(total) / 3.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,17 +97,25 @@ class DriveBank:
         """
         if mode not in ("position", "velocity", "effort"):
             raise InputError(_SOURCE, f"mode '{mode}'", "is unknown", "use position, velocity or effort")
-        if isinstance(values, Mapping):
-            named = {str(name): value for name, value in values.items()}
-        else:
-            names = self.joint_names if joints is None else tuple(joints)
-            if len(values) != len(names):
-                problem = f"has {len(values)} values for {len(names)} joints"
-                raise InputError(_SOURCE, mode, problem, f"give one value each for {', '.join(names)}")
-            if len(set(names)) != len(names):
-                raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
-            named = dict(zip(names, values, strict=True))
+        named = self._by_name(values, mode, joints)
         return {name: self._check_value(name, value, mode) for name, value in named.items()}
+
+    def _by_name(self, values: Values, mode: str, joints: Sequence[str] | None) -> dict[str, Any]:
+        if isinstance(values, Mapping):
+            if joints is not None:
+                raise InputError(_SOURCE, "joints", "are named by the values already", "leave joints out")
+            return {str(name): value for name, value in values.items()}
+        names = (
+            self.joint_names if joints is None else _listed(joints, "joints", "give a list of joint names")
+        )
+        listed = _listed(values, mode, f"give one value each for {', '.join(map(str, names))}")
+        if len(listed) != len(names):
+            problem = f"has {len(listed)} values for {len(names)} joints"
+            raise InputError(_SOURCE, mode, problem, f"give one value each for {', '.join(map(str, names))}")
+        named = {str(name): value for name, value in zip(names, listed, strict=True)}
+        if len(named) != len(names):
+            raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
+        return named
 
     def _check_value(self, name: str, value: float, mode: str) -> float:
         element = f"joint '{name}'"
@@ -124,11 +134,16 @@ class DriveBank:
     def set_command(
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
     ) -> tuple[str, ...]:
-        """Apply a joint command and return the joints it reached; arguments and errors as ``check_command``."""
+        """Apply a joint command; arguments and errors as ``check_command``.
+
+        Returns:
+            What it takes control of: the joints, and the grippers of which they are fingers.
+        """
         named = self.check_command(values, mode, joints)
         for name, value in named.items():
             self._write(name, mode, value)
-        return tuple(named)
+        held = {name for name, gripper in self._grippers.items() if gripper.joints.keys() & named.keys()}
+        return (*named, *held)
 
     def _write(self, name: str, mode: str, value: float) -> None:
         i, drives = self._velocity_of[name], self.arrays
@@ -161,9 +176,11 @@ class DriveBank:
         element = f"gripper '{gripper.name}'"
         if (force is None) == (position is None):
             raise InputError(_SOURCE, element, "needs one of force and position", "give exactly one")
-        if force is not None and not 0.0 <= _finite(force, element) <= gripper.max_force:
-            mend = f"stay within 0 to {gripper.max_force:g} N"
-            raise InputError(_SOURCE, element, f"force {force:g} N is out of range", mend)
+        if force is not None:
+            newtons = _finite(force, element)
+            if not 0.0 <= newtons <= gripper.max_force:
+                mend = f"stay within 0 to {gripper.max_force:g} N"
+                raise InputError(_SOURCE, element, f"force {newtons:g} N is out of range", mend)
         if position is not None:
             for joint, value in gripper.positions(_finite(position, element)).items():
                 self._check_value(joint, value, "position")
@@ -191,11 +208,40 @@ class DriveBank:
                 self._write(joint, "position", value)
 
 
+def whole_number(source: str, element: str, value: int, least: int) -> int:
+    """Check a count.
+
+    Raises:
+        InputError: It is not a whole number, or below ``least``.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(
+            source, element, f"{value!r} is not a whole number", f"give {least} or more"
+        ) from None
+    if number < least:
+        raise InputError(source, element, f"{number} is too small", f"give {least} or more")
+    return number
+
+
 def _finite(value: float, element: str) -> float:
+    # Text that reads as a number is a mistake of the caller's, not a command.
+    if not isinstance(value, Real):
+        raise InputError(_SOURCE, element, f"{value!r} is not a number", "give a finite number")
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(_SOURCE, element, f"{value!r} is not a number", "give a finite number") from None
+    except OverflowError:
+        number = np.inf
     if not np.isfinite(number):
         raise InputError(_SOURCE, element, f"{number} is not finite", "give a finite number")
     return number
+
+
+def _listed(values: Any, element: str, mend: str) -> tuple[Any, ...]:
+    try:
+        if not isinstance(values, str | bytes):
+            return tuple(values)
+    except TypeError:
+        pass
+    raise InputError(_SOURCE, element, f"{values!r} is not a list", mend)

@@ -120,6 +120,7 @@ class Scratch(NamedTuple):
         problem: The convex problem.
         solver: Scratch of the solver.
         v_next: (nv,) the solution.
+        q_next: (nq,) coordinates that it leads to.
         effort: (nv,) drive efforts of the last step, N m.
     """
 
@@ -139,6 +140,7 @@ class Scratch(NamedTuple):
     problem: ContactProblem
     solver: SolverScratch
     v_next: np.ndarray
+    q_next: np.ndarray
     effort: np.ndarray
 
 
@@ -158,8 +160,8 @@ def make_drives(nv: int) -> Drives:
     return Drives(*(np.zeros(nv) for _ in Drives._fields))
 
 
-def make_scratch_memory(model: Model, max_faces: int) -> Scratch:
-    """Allocate a step's memory for at most ``max_faces`` contact faces."""
+def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> Scratch:
+    """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
     num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
     problem = make_problem(nv, num_pairs, max_faces)
@@ -189,5 +191,6 @@ def make_scratch_memory(model: Model, max_faces: int) -> Scratch:
         problem=problem,
         solver=make_solver_scratch(problem),
         v_next=np.zeros(nv),
+        q_next=np.zeros(num_coordinates),
         effort=np.zeros(nv),
     )

@@ -5,11 +5,48 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hydro_sim_core.description.scene import CommandSpec
+from hydro_sim_core.description.scene import CommandSpec, SignalSpec
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.drives import DriveBank
 
 #: Steps to run at once when no scripted value will change.
 _FOREVER = 2**31
+
+
+def check_commands(commands: Sequence[CommandSpec], drives: DriveBank, source: object) -> None:
+    """Check that everything a scene's script will ever command is possible.
+
+    Raises:
+        InputError: A value is outside the limits of its target, or its mode impossible.
+    """
+    for i, command in enumerate(commands):
+        for value in _extremes(command.signal):
+            try:
+                _check(command, value, drives)
+            except InputError as error:
+                element = f"commands.{i}, {error.element}"
+                raise InputError(source, element, error.problem, error.mend) from None
+
+
+def _extremes(signal: SignalSpec) -> tuple[float, float]:
+    """Least and largest value of a signal."""
+    if signal.square is not None:
+        return signal.square.low, signal.square.high
+    if signal.sine is not None:
+        offset, amplitude = signal.sine.offset, abs(signal.sine.amplitude)
+        return offset - amplitude, offset + amplitude
+    return signal.at(0.0), signal.at(0.0)
+
+
+def _check(command: CommandSpec, value: float, drives: DriveBank) -> None:
+    if command.gripper is not None:
+        drives.check_gripper(command.gripper, **_gripper_command(command, value))
+    elif command.joint is not None:
+        drives.check_command({command.joint: value}, command.mode or drives.default_mode(command.joint))
+
+
+def _gripper_command(command: CommandSpec, value: float) -> dict[str, float]:
+    return {"position" if command.mode == "position" else "force": value}
 
 
 class Script:
@@ -33,10 +70,8 @@ class Script:
             self._applied[target] = value
             if command.gripper is None:
                 drives.set_command({target: value}, command.mode or drives.default_mode(target))
-            elif command.mode == "position":
-                drives.set_gripper(target, position=value)
             else:
-                drives.set_gripper(target, force=value)
+                drives.set_gripper(target, **_gripper_command(command, value))
 
     def steps_until_change(self, time: float, time_step: float) -> int:
         """Steps of ``time_step`` (s) that may be taken from ``time`` before a value can change; at least 1."""

@@ -174,7 +174,10 @@ def advance(model, state, drives, scratch, steps):
         _guess(state, scratch)
         if not solve(scratch.problem, model.options, scratch.v_next, scratch.solver):
             status = NOT_CONVERGED
-        if not _is_finite(scratch.v_next):
+        integrate_positions(model.tree, state.q, scratch.v_next, model.options.dt, scratch.q_next)
+        # A residual that is no number tells of an overflow that left the velocities at their guess.
+        residual = scratch.solver.report[1]
+        if not (math.isfinite(residual) and _is_finite(scratch.v_next) and _is_finite(scratch.q_next)):
             return NOT_FINITE
         _judge_guesses(state, scratch)
         _store_wrenches(model, scratch)
@@ -182,6 +185,7 @@ def advance(model, state, drives, scratch, steps):
         for i in range(state.v.shape[0]):
             state.v_previous[i] = state.v[i]
             state.v[i] = scratch.v_next[i]
-        integrate_positions(model.tree, state.q, state.v, model.options.dt, state.q)
+        for i in range(state.q.shape[0]):
+            state.q[i] = scratch.q_next[i]
         state.step[0] += 1
     return status

@@ -26,9 +26,9 @@ from hydro_sim_core.simulation.contacts import (
     contact_patches,
     record_contacts,
 )
-from hydro_sim_core.simulation.drives import DriveBank, Values
+from hydro_sim_core.simulation.drives import DriveBank, Values, whole_number
 from hydro_sim_core.simulation.model import make_scratch_memory, make_state
-from hydro_sim_core.simulation.scripts import Script
+from hydro_sim_core.simulation.scripts import Script, check_commands
 from hydro_sim_core.simulation.step import NOT_CONVERGED, NOT_FINITE, advance
 from hydro_sim_core.solvers.newton import SolverOptions
 
@@ -98,9 +98,10 @@ class World:
         self.contact_pairs = _reported_pairs(self._built, spec)
         self._drives = DriveBank(assembly, spec.actuators, spec.grippers)
         self.actuated_joint_names = self._drives.joint_names
+        check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = _start_coordinates(self._built, scene)
-        self._scratch = make_scratch_memory(self._built.model, INITIAL_FACES)
+        self._scratch = make_scratch_memory(self._built.model, len(self._q0), INITIAL_FACES)
         self._start()
 
     def _start(self) -> None:
@@ -172,12 +173,10 @@ class World:
         """Advance by ``n`` time steps.
 
         Raises:
-            InputError: ``n`` is negative.
+            InputError: ``n`` is negative or not a whole number.
             FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
         """
-        if n < 0:
-            raise InputError("step", "n", f"{n} is negative", "give 0 or more steps")
-        last = self.step_count + n
+        last = self.step_count + whole_number("step", "n", n, least=0)
         while self.step_count < last:
             self._script.apply(self.time, self._drives)
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
@@ -190,9 +189,14 @@ class World:
                 self._built.model, self._state, self._drives.arrays, self._scratch, last - self.step_count
             )
             if status > 0:
-                self._scratch = make_scratch_memory(self._built.model, int(GROWTH * status))
+                self._scratch = make_scratch_memory(self._built.model, len(self._q0), int(GROWTH * status))
             elif status == NOT_FINITE:
-                raise FloatingPointError(f"step {self.step_count} of {self.name} is not finite; state kept")
+                # Patches of the failed step would not fit the state.
+                self._scratch.patches.num[0] = 0
+                raise FloatingPointError(
+                    f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
+                    "lower commands, gains or velocities, or reset"
+                )
             elif status == NOT_CONVERGED:
                 self._unconverged += 1
 
@@ -222,11 +226,11 @@ class World:
         Raises:
             InputError: There is no such link.
         """
-        if name not in self._frame_index:
-            raise InputError(
-                "frame_pose", f"link '{name}'", "is not in the scene", did_you_mean(name, self.frame_names)
-            )
-        return self.frame_poses()[self._frame_index[name]]
+        index = self._frame_index.get(str(name))
+        if index is None:
+            mend = did_you_mean(str(name), self.frame_names)
+            raise InputError("frame_pose", f"link '{name}'", "is not in the scene", mend)
+        return self.frame_poses()[index]
 
     def frame_poses(self, q: Array | None = None) -> Array:
         """Poses (links, 4, 4) of all links at ``q`` (nq,) or the current coordinates, in the order of ``frame_names``.

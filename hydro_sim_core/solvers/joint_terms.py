@@ -26,20 +26,19 @@ def limit_impulse(problem, row, v):
 def drive_impulse(problem, i, v, dt):
     """Impulse of a saturating drive and its fall a unit of velocity.
 
-    The effort falls linearly with the velocity (implicit PD), more steeply beyond the speed limit, and saturates at
-    the effort limit: a drive brakes a joint that runs too fast, but only with the effort it has.
+    The effort falls linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
+    a drive does not push on; it brakes only as far as its gains and command ask for, so that a free joint stays free.
     """
-    speed_limit = problem.speed_limit[i]
-    excess = v - min(max(v, -speed_limit), speed_limit)
-    effort = problem.drive_bias[i] - problem.drive_gain[i] * v - problem.speed_gain[i] * excess
+    effort, fall = problem.drive_bias[i] - problem.drive_gain[i] * v, problem.drive_gain[i]
     limit = problem.drive_limit[i]
-    if effort >= limit:
-        return dt * limit, 0.0
-    if effort <= -limit:
-        return -dt * limit, 0.0
-    fall = problem.drive_gain[i]
-    if excess != 0.0:
-        fall += problem.speed_gain[i]
+    if abs(effort) >= limit:
+        effort, fall = math.copysign(limit, effort), 0.0
+    excess = abs(v) - problem.speed_limit[i]
+    if excess > 0.0 and effort * v > 0.0:
+        push = abs(effort) - problem.speed_gain[i] * excess
+        if push <= 0.0:
+            return 0.0, 0.0
+        effort, fall = math.copysign(push, effort), fall + problem.speed_gain[i]
     return dt * effort, dt * fall
 
 

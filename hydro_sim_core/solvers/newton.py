@@ -184,7 +184,8 @@ def _linearise(problem, v, dt, scratch):
         impulse2 += weight * scratch.impulse[i] * scratch.impulse[i]
         start2 += weight * problem.momentum[i] * problem.momentum[i]
     scale2 = max(momentum2, max(impulse2, start2))
-    return math.sqrt(residual2 / scale2) if scale2 > 0.0 else 0.0
+    # NaN must not pass for a perfect balance.
+    return 0.0 if scale2 == 0.0 else math.sqrt(residual2 / scale2)
 
 
 @kernel
@@ -270,7 +271,7 @@ def _minimise(problem, options, v, scratch):
             scratch.report[2] = 1.0
             return
         previous = residual
-        if iteration == options.max_iterations or not factorise(scratch.hessian, nv):
+        if iteration == options.max_iterations or not factorise(scratch.hessian, scratch.hessian, nv):
             break
         for i in range(nv):
             scratch.direction[i] = -scratch.residual[i]

@@ -37,14 +37,14 @@ class ContactProblem(NamedTuple):
         num_patches: (1,) patches in use.
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
-        delassus: (patches,) estimate of the inverse mass a patch feels, 1/kg.
+        delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first.
         limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
         drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
         drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
         drive_limit: (nv,) effort limit, N m.
-        speed_limit: (nv,) speed above which the drive brakes.
-        speed_gain: (nv,) braking effort a unit of excess speed, N m s.
+        speed_limit: (nv,) speed beyond which the drive does not push on.
+        speed_gain: (nv,) fall of a push a unit of excess speed, N m s.
         joint_friction: (nv,) Coulomb friction, N m.
     """
 

@@ -1,0 +1,183 @@
+"""Friction, stacking and gripping against Coulomb's and Newton's laws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from made_scenes import GROUND, G, box, free, make_world, robot, solid_link
+from scipy.spatial.transform import Rotation
+
+import hydro_sim_core as hs
+
+MU = 0.5
+STICTION_SPEED = 1e-4
+SLAB = (0.2, 0.15, 0.04)
+
+
+def incline(folder: Path, degrees: float, dt: float = 1e-3) -> tuple[hs.World, np.ndarray]:
+    """A flat slab lying on an inclined plane, at rest; and the unit vector down the slope."""
+    angle = np.radians(degrees)
+    R = Rotation.from_euler("y", angle).as_matrix()
+    slab = free(box("slab", SLAB, 2.0, modulus=1e6), R @ [0, 0, SLAB[2] / 2], (0, float(angle), 0))
+    plane = {**GROUND, "pose": {"rpy": [0.0, float(angle), 0.0]}}
+    solver = {"stiction_speed": STICTION_SPEED}
+    return make_world(folder, slab, environment=[plane], time_step=dt, solver=solver), R[:, 0]
+
+
+@pytest.mark.parametrize("degrees", [10.0, 25.0])
+def test_slab_creeps_below_the_friction_angle(tmp_path: Path, degrees: float) -> None:
+    """It sticks but for the creep of regularised friction: s r / sqrt(1 - r^2), r the share of friction used."""
+    world, down = incline(tmp_path, degrees)
+    world.step(300)
+    r = np.tan(np.radians(degrees)) / MU
+    creep = STICTION_SPEED * r / np.sqrt(1.0 - r**2)
+    assert world.v[3:] @ down == pytest.approx(creep, rel=1e-3)
+
+
+@pytest.mark.parametrize("degrees", [30.0, 40.0])
+@pytest.mark.parametrize("dt", [1e-3, 5e-3])
+def test_slab_slides_above_the_friction_angle(tmp_path: Path, degrees: float, dt: float) -> None:
+    """a = g (sin - mu cos) within 0.5 %."""
+    world, down = incline(tmp_path, degrees, dt)
+    world.step(round(0.2 / dt))
+    before = world.v[3:] @ down
+    world.step(round(0.3 / dt))
+    angle = np.radians(degrees)
+    a = G * (np.sin(angle) - MU * np.cos(angle))
+    assert (world.v[3:] @ down - before) / 0.3 == pytest.approx(a, rel=5e-3)
+
+
+def test_sliding_slab_slows_by_mu_g_and_does_not_lift(tmp_path: Path) -> None:
+    """From 2 m/s on flat ground, until it stops after v^2 / (2 mu g)."""
+    world = make_world(tmp_path, free(box("slab", SLAB, 2.0), (0, 0, SLAB[2] / 2)), environment=[GROUND])
+    world.step(200)
+    height, start = world.q[6], world.q[4]
+    world.set_state(world.q, [0, 0, 0, 2.0, 0, 0])
+    world.step(50)
+    v50, z50 = world.v[3], world.q[6]
+    world.step(100)
+    assert (v50 - world.v[3]) / 0.1 == pytest.approx(MU * G, rel=2e-3)
+    assert abs(z50 - height) < 2e-5
+    world.step(600)
+    assert abs(world.v[3]) < 1e-6
+    assert world.q[4] - start == pytest.approx(4.0 / (2.0 * MU * G), rel=5e-3)
+
+
+def test_friction_is_bounded_by_coulomb_on_every_patch(tmp_path: Path) -> None:
+    """A box thrown onto the ground, over impacts, sliding and rest.
+
+    Bounds come from a prediction of the normal impulse that is corrected at most twice, so single impacts may miss.
+    """
+    brick = free(box("brick", (0.2, 0.15, 0.08), 0.2, modulus=1e6), (0, 0, 0.145), (0.3, 0.4, 0))
+    world = make_world(tmp_path, brick, environment=[GROUND])
+    world.set_state(world.q, [0, 0, 0, 2.0, 1.0, 0])
+    forces = []
+    for _ in range(800):
+        world.step()
+        for patch in world.contacts:
+            normal = patch.normal_force_on_b
+            tangential = patch.force_on_b - normal
+            assert abs(tangential @ normal) <= 1e-9 * (normal @ normal)
+            forces.append((np.linalg.norm(tangential), np.linalg.norm(normal)))
+    tangential, normal = np.array(forces).T
+    assert len(forces) > 400
+    assert (tangential <= 1.1 * MU * normal).all()
+    assert tangential.sum() <= 1.01 * MU * normal.sum()
+
+
+def force_between(world: hs.World, a: str, b: str) -> np.ndarray:
+    """Sum of the contact forces of body a on body b, N."""
+    total = np.zeros(3)
+    for patch in world.contacts:
+        if (patch.name_a, patch.name_b) == (a, b):
+            total += patch.force_on_b
+        elif (patch.name_a, patch.name_b) == (b, a):
+            total -= patch.force_on_b
+    return total
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.013])
+def test_stacked_pair_stands(tmp_path: Path, offset: float) -> None:
+    """Each interface carries what is above it, and nothing moves, aligned or not."""
+    size, m = (0.2, 0.15, 0.08), (0.4, 0.2)
+    world = make_world(
+        tmp_path,
+        free(box("lower", size, m[0], modulus=1e6), (0, 0, 0.04)),
+        free(box("upper", size, m[1], modulus=1e6), (offset, 0.7 * offset, 0.12)),
+        environment=[GROUND],
+        contact={"defaults": {"margin": 1e-4}},
+    )
+    world.step(1000)
+    start = world.q
+    np.testing.assert_allclose(force_between(world, "lower", "upper"), [0, 0, m[1] * G], atol=1e-4)
+    np.testing.assert_allclose(force_between(world, "ground", "lower"), [0, 0, sum(m) * G], atol=1e-4)
+    world.step(500)
+    np.testing.assert_allclose(world.q, start, atol=1e-6)
+
+
+def test_moment_of_the_contact_balances_the_weight(tmp_path: Path) -> None:
+    """A slab at rest with its mass off its middle: the wrench passes through the centre of mass."""
+    shape = '<box size="0.2 0.15 0.04"/>'
+    link = solid_link("slab", shape, 1.0, (0.01, 0.01, 0.01)).replace(
+        "<mass", '<origin xyz="0.03 -0.02 0"/><mass'
+    )
+    world = make_world(tmp_path, free(robot("slab", link), (0, 0, 0.02)), environment=[GROUND])
+    world.step(1500)
+    (patch,) = world.contacts
+    p_WCo = world.frame_pose("slab") @ [0.03, -0.02, 0.0, 1.0]
+    np.testing.assert_allclose(patch.force_on_b * (1 if patch.name_b == "slab" else -1), [0, 0, G], atol=1e-4)
+    np.testing.assert_allclose(patch.moment_on_b(p_WCo[:3]), 0.0, atol=1e-5)
+
+
+def gripper() -> str:
+    """Two rigid pads on rails along y that close onto what is between them: every face has the pads' normal."""
+    rails = []
+    for side, sign in (("left", 1), ("right", -1)):
+        pad = solid_link(side, '<box size="0.04 0.02 0.09"/>', 0.1, (1e-4, 1e-4, 1e-4), modulus=None, mu=0.6)
+        rails += [
+            pad,
+            f'<joint name="{side}_joint" type="prismatic"><parent link="hand"/><child link="{side}"/>'
+            f'<origin xyz="0 {-sign * 0.035!r} 0"/><axis xyz="0 {sign} 0"/>'
+            '<limit lower="-0.02" upper="0.02" effort="100" velocity="10"/></joint>',
+        ]
+    return robot("gripper", '<link name="hand"/>', *rails)
+
+
+GRIPPER = {
+    "name": "hand",
+    "joints": {"left_joint": 1, "right_joint": 1},
+    "max_force": 100.0,
+    "kp": 2000.0,
+    "kd": 50.0,
+}
+
+
+def gripping_world(folder: Path, mass: float) -> hs.World:
+    """Pads around a block whose friction with them is 0.6."""
+    block = free(box("block", (0.03, 0.05, 0.03), mass, modulus=1e7, mu=0.6))
+    return make_world(folder, {"text": gripper()}, block, grippers=[GRIPPER])
+
+
+@given(mass=st.floats(0.05, 2.0), share=st.sampled_from([0.6, 0.9, 0.97, 1.03, 1.1, 2.0]))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_grip_holds_two_mu_f(tmp_path: Path, mass: float, share: float) -> None:
+    """A block of any weight is held by more than m g / (2 mu) a finger, and slips with the missing share of g below."""
+    mu = 0.6
+    world = gripping_world(tmp_path, mass)
+    force = share * mass * G / (2.0 * mu)
+    world.set_gripper(force=1.5 * mass * G / mu)
+    world.step(150)
+    world.set_gripper(force=force)
+    world.step(60)
+    before = world.v[-1]
+    world.step(30)
+    assert world.grip_force() == pytest.approx(force, rel=1e-3)
+    if share > 1.0:
+        r = 1.0 / share
+        assert world.v[-1] == pytest.approx(-STICTION_SPEED * r / np.sqrt(1.0 - r**2), rel=2e-2)
+    else:
+        assert (world.v[-1] - before) / 0.03 == pytest.approx(-G * (1.0 - share), rel=1e-2)

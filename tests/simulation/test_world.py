@@ -1,0 +1,295 @@
+"""The public interface of a world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from made_scenes import CONFIG, GROUND, G, box, free, make_world, slider, sphere
+from scipy.spatial.transform import Rotation
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation import world as world_module
+
+
+@pytest.fixture(scope="module")
+def arm_scene() -> hs.World:
+    """The shipped scene: an arm with a gripper that holds a spatula; stepped until the grip is closed."""
+    world = hs.load_scene(CONFIG / "spatula_slip.yaml")
+    world.step(300)
+    return world
+
+
+def test_names_fit_the_arrays(arm_scene: hs.World) -> None:
+    """Names, coordinates and velocities agree in number and order."""
+    world = arm_scene
+    assert world.name == "spatula_slip"
+    assert world.time_step == 1e-3
+    assert world.q.shape == (7 + 2 + 7,)
+    assert world.v.shape == (len(world.velocity_names),) == (7 + 2 + 6,)
+    assert world.velocity_names[:9] == world.joint_names == world.actuated_joint_names
+    assert world.velocity_names[9:] == tuple(f"spatula_base/{k}" for k in range(6))
+    assert world.gripper_names == ("gripper",)
+    for values in (world.joint_positions(), world.joint_velocities(), world.joint_efforts()):
+        assert values.shape == (len(world.joint_names),)
+    np.testing.assert_array_equal(world.joint_positions(), world.q[:9])
+    np.testing.assert_array_equal(world.joint_velocities(), world.v[:9])
+
+
+def test_link_tree_holds_every_frame_once(arm_scene: hs.World) -> None:
+    """Each link has one parent, a link or the world, and there is no cycle."""
+    parents = {child: parent for parent, child in arm_scene.link_tree}
+    assert len(parents) == len(arm_scene.link_tree)
+    assert set(parents) == set(arm_scene.frame_names)
+    for name in arm_scene.frame_names:
+        seen = []
+        while name != "world":
+            assert name not in seen
+            seen.append(name)
+            name = parents[name]
+    assert {frame for frame, _ in arm_scene.visuals} <= set(arm_scene.frame_names)
+
+
+def test_frame_poses_are_rigid_and_fixed_links_follow(arm_scene: hs.World) -> None:
+    """The grasp frame is 0.1725 m along -z of the gripper frame, wherever that is."""
+    for name in arm_scene.frame_names:
+        X = arm_scene.frame_pose(name)
+        np.testing.assert_allclose(X[:3, :3].T @ X[:3, :3], np.eye(3), atol=1e-12)
+        np.testing.assert_array_equal(X[3], [0, 0, 0, 1])
+    X_GF = np.linalg.inv(arm_scene.frame_pose("gripper")) @ arm_scene.frame_pose("grasp_frame")
+    np.testing.assert_allclose(X_GF[:3, 3], [0, 0, -0.1725], atol=1e-14)
+    np.testing.assert_allclose(X_GF[:3, :3], np.eye(3), atol=1e-14)
+
+
+def test_dynamics_are_consistent(arm_scene: hs.World) -> None:
+    """M a + b is the inverse dynamics, and M is symmetric and positive."""
+    M, b = arm_scene.mass_matrix(), arm_scene.bias_forces()
+    a = np.random.default_rng(0).normal(size=len(b))
+    np.testing.assert_allclose(M, M.T, atol=1e-15)
+    assert np.linalg.eigvalsh(M)[0] > 0.0
+    tau = arm_scene.inverse_dynamics(a)
+    np.testing.assert_allclose(M @ a + b, tau, rtol=1e-10, atol=1e-10)
+
+
+def test_what_a_world_hands_out_is_a_copy(arm_scene: hs.World) -> None:
+    """Writing to it changes nothing."""
+    before = arm_scene.q, arm_scene.v, arm_scene.frame_pose("gripper")
+    arm_scene.q[:] = 7.0
+    arm_scene.v[:] = 7.0
+    arm_scene.frame_pose("gripper")[:] = 7.0
+    arm_scene.joint_positions()[:] = 7.0
+    after = arm_scene.q, arm_scene.v, arm_scene.frame_pose("gripper")
+    for a, b in zip(before, after, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_contacts_have_names_and_wrenches(arm_scene: hs.World) -> None:
+    """Two bubbles hold the spatula: their forces carry its weight and squeeze with the commanded force."""
+    contacts = arm_scene.contacts
+    assert [(p.name_a, p.name_b) for p in contacts] == list(arm_scene.contact_pairs)
+    assert arm_scene.contact_pairs == (("left_finger", "spatula"), ("right_finger", "spatula"))
+    assert [p.geometry_a for p in contacts] == ["left_bubble_collision", "right_bubble_collision"]
+    assert {p.geometry_b for p in contacts} == {"handle_collision"}
+    np.testing.assert_allclose(sum(p.force_on_b for p in contacts), [0, 0, 0.068 * G], atol=2e-2)
+    assert arm_scene.grip_force() == pytest.approx(6.5, rel=1e-3)
+    assert arm_scene.grip_force("gripper") == arm_scene.grip_force()
+    for patch in contacts:
+        assert patch.num_faces == len(patch.areas) == len(patch.polygons) == len(patch.pressures) > 20
+        assert patch.centroids.shape == patch.normals.shape == (patch.num_faces, 3)
+        assert 0.0 < patch.peak_pressure < 1e5
+        # The fingers close along y; friction around the curved handle carries part of the squeeze.
+        assert abs(patch.force_on_b[1]) == pytest.approx(6.5, rel=1e-2)
+        assert 5.0 < np.linalg.norm(patch.normal_force_on_b) < 6.5
+        assert np.linalg.norm(patch.centroid - arm_scene.frame_pose("grasp_frame")[:3, 3]) < 0.05
+
+
+def test_diagnostics_tell_of_the_last_step(arm_scene: hs.World) -> None:
+    """Faces and patches are those of the contacts; the solve converged."""
+    report = arm_scene.diagnostics()
+    assert report["faces"] == sum(p.num_faces for p in arm_scene.contacts)
+    assert report["patches"] == 2
+    assert report["converged"] is True
+    assert report["residual"] <= 1e-8
+    assert report["iterations"] >= 1
+    assert report["unconverged_calls"] == 0
+
+
+def test_unconverged_steps_are_counted(tmp_path: Path) -> None:
+    """One Newton iteration is too little for an impact; the diagnostics say so."""
+    ball = free(sphere("ball", 0.1, 1.0, modulus=1e7), (0, 0, 0.11))
+    world = make_world(tmp_path, ball, environment=[GROUND], solver={"max_iterations": 1})
+    world.set_state(world.q, [0, 0, 0, 3.0, 0, -2.0])
+    flags = []
+    for _ in range(30):
+        world.step()
+        flags.append(world.diagnostics()["converged"])
+    assert not all(flags)
+    assert world.diagnostics()["unconverged_calls"] == flags.count(False)
+    assert np.isfinite(world.q).all()
+
+
+def test_load_urdf_fixed_and_floating(tmp_path: Path) -> None:
+    """A robot alone: welded at the origin, or falling."""
+    path = tmp_path / "brick.urdf"
+    path.write_text(box("brick", (0.1, 0.1, 0.1), 1.0))
+    fixed, floating = hs.load_urdf(path), hs.load_urdf(path, fixed_base=False)
+    assert len(fixed.v) == 0
+    fixed.step(3)
+    assert fixed.time == pytest.approx(3e-3)
+    np.testing.assert_array_equal(fixed.frame_pose("brick"), np.eye(4))
+    floating.step(10)
+    assert floating.v[5] == pytest.approx(-G * 0.01)
+    assert len(floating.velocity_names) == 6
+
+
+def test_empty_scene_runs(tmp_path: Path) -> None:
+    """Nothing to simulate is no error: time goes on."""
+    world = make_world(tmp_path, environment=[GROUND])
+    world.step(5)
+    assert world.time == pytest.approx(5e-3)
+    assert world.q.shape == world.v.shape == (0,)
+    assert world.contacts == []
+    assert world.frame_names == ()
+
+
+def test_start_positions_and_default_positions(tmp_path: Path) -> None:
+    """Given where the scene says so; otherwise as near to zero as the limits allow."""
+    text = slider().replace('lower="-1000" upper="1000"', 'lower="0.3" upper="1"')
+    assert make_world(tmp_path, {"text": text}).joint_positions()[0] == 0.3
+    assert make_world(tmp_path, {"text": text, "positions": {"rail_joint": 0.7}}).joint_positions()[0] == 0.7
+
+
+# --- repeatability
+
+
+def tumbling(folder: Path) -> hs.World:
+    """A box thrown onto the ground."""
+    brick = free(box("brick", (0.2, 0.15, 0.08), 0.2), (0, 0, 0.145), (0.3, 0.4, 0))
+    return make_world(folder, brick, environment=[GROUND])
+
+
+def test_same_input_gives_the_same_bits(tmp_path: Path) -> None:
+    """Two worlds, and any division of the steps into calls."""
+    worlds = [tumbling(tmp_path) for _ in range(3)]
+    worlds[0].step(400)
+    for _ in range(400):
+        worlds[1].step()
+    worlds[2].step(123)
+    worlds[2].step(0)
+    worlds[2].step(277)
+    for other in worlds[1:]:
+        np.testing.assert_array_equal(worlds[0].q, other.q)
+        np.testing.assert_array_equal(worlds[0].v, other.v)
+        assert worlds[0].time == other.time
+
+
+def test_scripted_commands_do_not_depend_on_the_division_into_calls() -> None:
+    """Edges of a square wave take effect at the same step."""
+    whole, single = (hs.load_scene(CONFIG / "spatula_slip_welded.yaml") for _ in range(2))
+    whole.step(1700)
+    for _ in range(1700):
+        single.step()
+    np.testing.assert_array_equal(whole.q, single.q)
+    assert whole.grip_force() == pytest.approx(1.5, rel=0.05)
+
+
+def test_reset_restores_everything() -> None:
+    """State, time, commands and script: the same bits as a new world."""
+    world = hs.load_scene(CONFIG / "spatula_slip_welded.yaml")
+    world.step(100)
+    expected = world.q, world.v
+    world.set_gripper(force=20.0)
+    world.step(50)
+    world.reset()
+    assert world.time == 0.0
+    assert world.step_count == 0
+    assert world.contacts == []
+    assert not world.joint_efforts().any()
+    world.step(100)
+    np.testing.assert_array_equal(world.q, expected[0])
+    np.testing.assert_array_equal(world.v, expected[1])
+
+
+def test_set_state_leaves_no_trace_of_the_past(tmp_path: Path) -> None:
+    """From the same state on, worlds with different histories take the same steps."""
+    old, new = tumbling(tmp_path), tumbling(tmp_path)
+    old.step(150)
+    q, v = old.q, old.v
+    old.step(333)
+    for world in (old, new):
+        world.set_state(q, v)
+        world.step(200)
+    np.testing.assert_array_equal(old.q, new.q)
+    np.testing.assert_array_equal(old.v, new.v)
+
+
+def test_set_state_normalises_quaternions(tmp_path: Path) -> None:
+    """A quaternion of any length stands for its direction."""
+    world = tumbling(tmp_path)
+    q = world.q
+    world.set_state(np.concatenate([7.0 * q[:4], q[4:]]), world.v)
+    np.testing.assert_allclose(world.q, q, atol=1e-15)
+
+
+def test_buffers_grow_with_the_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More faces than the buffers first hold change nothing but their size."""
+    ball = free(sphere("ball", 0.1, 3.0, modulus=1e5, hint=0.015), (0, 0, 0.099))
+    ample = make_world(tmp_path, ball, environment=[GROUND])
+    monkeypatch.setattr(world_module, "INITIAL_FACES", 4)
+    tight = make_world(tmp_path, ball, environment=[GROUND])
+    for world in (ample, tight):
+        world.step(200)
+    assert ample.diagnostics()["faces"] > 16
+    assert tight.diagnostics() == ample.diagnostics()
+    np.testing.assert_array_equal(tight.q, ample.q)
+    assert len(tight.contacts[0].areas) == len(ample.contacts[0].areas)
+
+
+def test_more_faces_than_the_initial_buffer(tmp_path: Path) -> None:
+    """A fine mesh pressed into another exceeds INITIAL_FACES."""
+    world = make_world(
+        tmp_path,
+        free(sphere("red", 0.1, 1.0, hint=0.008), (0, 0, 0.0)),
+        free(sphere("blue", 0.1, 1.0, hint=0.008), (0.01, 0.02, 0.12)),
+    )
+    world.step()
+    assert world.diagnostics()["faces"] > world_module.INITIAL_FACES
+    assert world.contacts[0].num_faces == world.diagnostics()["faces"]
+
+
+# --- symmetry
+
+
+@pytest.mark.parametrize("axis", [[1.0, 0.0, 0.0], [0.3, -0.5, 0.8]])
+def test_turning_the_whole_scene_turns_the_motion(tmp_path: Path, axis: list[float]) -> None:
+    """World axes mean nothing: ground, gravity, body and velocity turned together give the turned trajectory."""
+    turn = Rotation.from_rotvec(1.1 * np.array(axis) / np.linalg.norm(axis))
+    start = Rotation.from_euler("xyz", [0.3, 0.4, 0.0])
+    w, u = np.array([1.0, -2.0, 0.5]), np.array([0.4, 0.3, -0.5])
+    poses = []
+    for R in (Rotation.identity(), turn):
+        rpy = (R * start).as_euler("xyz")
+        ground = {**GROUND, "pose": {"rpy": R.as_euler("xyz").tolist()}}
+        gravity = R.apply([0, 0, -G]).tolist()
+        brick = free(box("brick", (0.2, 0.15, 0.08), 0.2), R.apply([0, 0, 0.13]), rpy)
+        world = make_world(
+            tmp_path, brick, environment=[ground], gravity=gravity, solver={"tolerance": 1e-12}
+        )
+        world.set_state(world.q, np.concatenate([R.apply(w), R.apply(u)]))
+        world.step(150)
+        assert world.contacts
+        X = np.eye(4)
+        X[:3, :3] = R.inv().as_matrix()
+        poses.append(X @ world.frame_pose("brick"))
+    np.testing.assert_allclose(poses[1], poses[0], atol=1e-8)
+
+
+def test_scene_files_of_the_project_load_and_step() -> None:
+    """Every shipped scene runs a few steps with finite results."""
+    for path in sorted(CONFIG.glob("*.yaml")):
+        world = hs.load_scene(path)
+        world.step(20)
+        assert np.isfinite(world.q).all(), path
+        assert world.name == yaml.safe_load(path.read_text())["name"]
