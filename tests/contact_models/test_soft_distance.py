@@ -24,7 +24,8 @@ DIRECTION = np.array([0.48, -0.6, 0.64])
 def test_cloud_of_a_mesh_has_the_centroids_and_outward_normals_of_its_triangles():
     cloud = OrientedCloud.from_geometry(geometry.sphere(RADIUS, resolution=0.02))
     cosine = np.einsum("ij,ij->i", cloud.points, cloud.normals) / np.linalg.norm(cloud.points, axis=1)
-    assert cosine.min() > np.cos(0.02 / (3.0 * RADIUS))  # centroid and circumcentre are a third of an edge apart
+    # A normal passes through the circumcentre of its triangle, which is a third of an edge from the centroid.
+    assert cosine.min() > np.cos(0.02 / (3.0 * RADIUS))
     compliant = OrientedCloud.from_geometry(geometry.sphere(RADIUS, resolution=0.02, modulus=1e5))
     np.testing.assert_array_equal(cloud.points, compliant.points)
 
@@ -44,7 +45,8 @@ def test_splitting_covers_a_box_evenly(resolution):
 @pytest.mark.parametrize("epsilon1", [1e-1, 1e-4, 1e-8])
 def test_plane_is_exact_at_any_temperature(epsilon1):
     points = np.array([[0.0, 0.0, 0.3], [0.02, -0.7, -1e-3], [5.0, 5.0, 2.0]])
-    np.testing.assert_allclose(soft_distance(plane_cloud(1.0, 21), points, epsilon1), points[:, 2], atol=1e-14)
+    soft = soft_distance(plane_cloud(1.0, 21), points, epsilon1)
+    np.testing.assert_allclose(soft, points[:, 2], atol=1e-14)
 
 
 @pytest.mark.parametrize("distance", [0.07, 0.1, 0.15])
@@ -81,13 +83,12 @@ def test_gradient_is_that_of_finite_differences(X, epsilon1):
     cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.03)
     points = 0.15 * X[:3, :3]
     step = 1e-5
-    differences = [
-        (soft_distance(cloud, points + step * e, epsilon1) - soft_distance(cloud, points - step * e, epsilon1))
-        / (2 * step)
-        for e in np.eye(3)
-    ]
+    ahead, behind = (
+        np.column_stack([soft_distance(cloud, points + h * e, epsilon1) for e in np.eye(3)])
+        for h in (step, -step)
+    )
     gradient = soft_distance_gradient(cloud, points, epsilon1)
-    np.testing.assert_allclose(gradient, np.transpose(differences), atol=1e-6)
+    np.testing.assert_allclose(gradient, (ahead - behind) / (2 * step), atol=1e-6)
 
 
 def test_gradient_of_a_dense_sphere_is_the_normal():
@@ -120,10 +121,9 @@ def test_neither_far_away_origins_nor_tiny_temperatures_overflow():
     far = OrientedCloud(cloud.points + shift, cloud.normals)
     for epsilon1 in (1e-12, 1e-3):
         near = soft_distance(cloud, 0.12 * DIRECTION[None], epsilon1)
+        shifted = soft_distance(far, 0.12 * DIRECTION[None] + shift, epsilon1)
+        np.testing.assert_allclose(shifted, near, atol=1e-9)
         assert np.all(np.isfinite(soft_distance(cloud, 1e4 * DIRECTION[None], epsilon1)))
-        np.testing.assert_allclose(
-            soft_distance(far, 0.12 * DIRECTION[None] + shift, epsilon1), near, atol=1e-9
-        )
 
 
 def test_blocks_change_nothing(monkeypatch):
@@ -145,10 +145,8 @@ def test_any_array_library_will_do():
     soft = separation(strict_a, xp.asarray(X_WA), strict_b, xp.asarray(X_WB), 1e-3, 1e-2)
     assert soft.__array_namespace__() is xp
     np.testing.assert_allclose(float(soft), float(separation(a, X_WA, b, X_WB, 1e-3, 1e-2)), rtol=1e-13)
-    gradient = soft_distance_gradient(strict_a, strict_b.points, 1e-3)
-    np.testing.assert_allclose(
-        np.asarray(gradient), soft_distance_gradient(a, b.points, 1e-3), rtol=1e-12, atol=1e-13
-    )
+    gradient = np.asarray(soft_distance_gradient(strict_a, strict_b.points, 1e-3))
+    np.testing.assert_allclose(gradient, soft_distance_gradient(a, b.points, 1e-3), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(

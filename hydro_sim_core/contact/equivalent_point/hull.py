@@ -5,7 +5,9 @@ A body that need not be convex touches a plane at extreme points only, so its co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -135,16 +137,8 @@ def closest_points(hull: SupportHull, X_GB: ArrayLike) -> ClosestPoints:
         InputError: ``X_GB`` is no rigid transform, or a hull made by ``from_patch`` lies upside down.
     """
     X_GB = as_pose(X_GB, "closest_points", "X_GB")
-    R_GB, p_GBo = X_GB[:3, :3], X_GB[:3, 3]
-    points = hull.vertices @ R_GB.T + p_GBo
-    tolerance = _COPLANAR * hull.radius
-    a1 = points[points[:, 2] <= points[:, 2].min() + tolerance].mean(axis=0)
-    a2 = a1 * (1.0, 1.0, 0.0) if a1[2] > 0.0 else a1.copy()
-
-    normals = hull.normals @ R_GB.T
-    active = np.flatnonzero(normals @ (a1 - p_GBo) >= hull.offsets - 10.0 * tolerance)
-    multipliers = np.zeros(len(normals))
-    multipliers[active], misfit = nnls(normals[active].T, np.array([0.0, 0.0, -1.0]))
+    heights = hull.vertices @ X_GB[2, :3]
+    nearest, misfit = _mean_support(hull, X_GB, heights <= heights.min() + _COPLANAR * hull.radius)
     if misfit > 1e-6:
         raise InputError(
             "closest_points",
@@ -152,7 +146,32 @@ def closest_points(hull: SupportHull, X_GB: ArrayLike) -> ClosestPoints:
             "turns the open side of a patch hull down",
             "use the hull of all vertices",
         )
-    return ClosestPoints(a1, a2, multipliers)
+    return nearest
+
+
+def lowest_features(hull: SupportHull, X_GB: Array) -> Iterator[ClosestPoints]:
+    """Guess where a hull may come to lie: the vertex, edge or face of its two, three and four lowest vertices.
+
+    The multipliers of each fit eq. 9 as well as they can, exactly only where that feature is closest.
+    """
+    order = np.argsort(hull.vertices @ X_GB[2, :3])
+    for count in (2, 3, 4):
+        yield _mean_support(hull, X_GB, order[:count])[0]
+
+
+def _mean_support(hull: SupportHull, X_GB: Array, chosen: NDArray[Any]) -> tuple[ClosestPoints, float]:
+    """The mean of chosen vertices, multipliers of the faces through it, and their misfit in eq. 9."""
+    R_GB, p_GBo = X_GB[:3, :3], X_GB[:3, 3]
+    p_Ba1 = hull.vertices[chosen].mean(axis=0)
+    a1 = R_GB @ p_Ba1 + p_GBo
+    a2 = a1 * (1.0, 1.0, 0.0) if a1[2] > 0.0 else a1.copy()
+
+    active = np.flatnonzero(hull.normals @ p_Ba1 >= hull.offsets - 10.0 * _COPLANAR * hull.radius)
+    multipliers = np.zeros(len(hull.normals))
+    misfit = 1.0
+    if active.size:
+        multipliers[active], misfit = nnls((hull.normals[active] @ R_GB.T).T, np.array([0.0, 0.0, -1.0]))
+    return ClosestPoints(a1, a2, multipliers), float(misfit)
 
 
 def _points(values: ArrayLike) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,12 +75,12 @@ class StepProblem:
     v_free: Array
     angular_impulse: Array
 
-    @property
+    @cached_property
     def length(self) -> float:
         """Unit of length, m."""
         return self.body.hull.radius
 
-    @property
+    @cached_property
     def speed(self) -> float:
         """Unit of speed, m/s."""
         spin = np.linalg.norm(self.w) + np.linalg.norm(self.w_free)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.equivalent_point.body import FrictionEllipsoid, RigidBody, check_positive
-from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints, closest_points
+from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints, closest_points, lowest_features
 from hydro_sim_core.contact.equivalent_point.newton import Solution, semismooth_newton, trust_region
 from hydro_sim_core.contact.equivalent_point.problem import Numbers, StepProblem, cayley, moved
 from hydro_sim_core.contact.poses import as_pose
@@ -100,7 +100,8 @@ def step_on_plane(
         return _flight(X_free, np.concatenate([w_free, v_free]), nearest)
 
     problem = StepProblem(body, friction, time_step, X_GB, w, w_free, v_free, angular_impulse)
-    solution = _solve(problem, nearest, closest_points(body.hull, X_GB))
+    was_nearest = closest_points(body.hull, X_GB)
+    solution = _solve(problem, nearest, was_nearest, *lowest_features(body.hull, X_free))
     end = problem.in_si_units(solution.z)
     p_t, p_o, p_r = friction.mu * end.p_n * friction.scales * end.s
     return EquivalentPointStep(
