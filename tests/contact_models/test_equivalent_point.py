@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rigid_poses import pose, poses, vectors
-from scipy.optimize import root
-from scipy.spatial import ConvexHull, Delaunay
+from scipy.optimize import nnls, root
+from scipy.spatial import ConvexHull
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.equivalent_point import FrictionEllipsoid, RigidBody, SupportHull, step_on_plane
@@ -63,10 +63,9 @@ def assert_solves_the_step(body, X_GB, V_GB, friction, step, time_step=TIME_STEP
     assert_ellipsoid(friction, step, arm)
 
 
-def in_hull(points, p, tolerance=1e-7):
-    """Whether a point of the plane is a convex combination of others."""
-    corners = points + tolerance * np.array([[[1, 1]], [[1, -1]], [[-1, 1]], [[-1, -1]]])
-    return Delaunay(corners.reshape(-1, 2)).find_simplex(p) >= 0
+def in_hull(points, p):
+    """Whether a point of the plane is a convex combination of others, to 1e-7 m."""
+    return nnls(np.vstack([points.T, np.ones(len(points))]), [*p, 1.0])[1] <= 1e-7
 
 
 def assert_ellipsoid(friction, step, arm):
@@ -152,6 +151,14 @@ def test_a_block_on_an_incline_sticks_up_to_the_friction_angle(tilt):
     np.testing.assert_allclose(step.V_GB, [0, 0, 0, acceleration * TIME_STEP, 0, 0], atol=1e-11)
 
 
+@pytest.mark.parametrize("depth", [1e-16, 1e-9, 1e-3])
+def test_a_body_that_starts_below_the_plane_is_lifted_onto_it(depth):
+    """Also at rest without gravity, where the only speed is that of the lift."""
+    step = step_on_plane(BLOCK, pose((0.0, 0.0, H - depth)), REST, TIME_STEP, FRICTION, gravity=np.zeros(3))
+    np.testing.assert_allclose(step.X_GB, ON_PLANE, atol=1e-15)
+    np.testing.assert_allclose(step.p_n, MASS * depth / TIME_STEP, atol=MASS * 1e-15 / TIME_STEP)
+
+
 def test_flight_is_free_fall():
     V = np.array([0, 0, 4.0, 0.3, 0.2, 0.1])
     step = step_on_plane(BLOCK, pose((0.0, 0.0, 1.0)), V, TIME_STEP, FRICTION)
@@ -196,21 +203,33 @@ def test_the_plane_has_no_preferred_place_or_direction(V, angle, shift):
     np.testing.assert_allclose(turned.p_n, step.p_n, atol=1e-8)
 
 
-def l_shaped_body():
-    """An extruded L, 0.2 m high: its frame has the centroid as origin, which lies in the notch."""
-    outline = np.array([[0, 0], [1, 0], [1, 0.1], [0.1, 0.1], [0.1, 1], [0, 1]])
-    areas, centres = np.array([0.1, 0.09]), np.array([[0.5, 0.05], [0.05, 0.55]])
-    centroid = areas @ centres / areas.sum()
-    outline = outline - centroid
-    mass, arms = 3.0, [(1.0, 0.1, 0.2), (0.1, 0.9, 0.2)]
+def prism(mass, height, outline, rectangles):
+    """A body of this outline, the union of rectangles (lower and upper corner), and the outline about its centroid."""
+    lower, upper = np.moveaxis(np.array(rectangles), 1, 0)
+    centres, sizes = 0.5 * (lower + upper), upper - lower
+    masses = mass * sizes.prod(axis=1) / sizes.prod(axis=1).sum()
+    centroid = masses @ centres / mass
     inertia = np.zeros((3, 3))
-    for area, centre, size in zip(areas, centres - centroid, arms, strict=True):
-        part = mass * area / areas.sum()
-        offset = np.append(centre, 0.0)
-        inertia += cuboid_inertia(part, size)
+    for part, offset, size in zip(masses, np.c_[centres - centroid, [0, 0]], sizes, strict=True):
+        inertia += cuboid_inertia(part, [*size, height])
         inertia += part * (offset @ offset * np.eye(3) - np.outer(offset, offset))
-    vertices = np.vstack([np.column_stack([outline, np.full(6, z)]) for z in (-0.1, 0.1)])
+    outline = np.array(outline) - centroid
+    vertices = np.vstack([np.c_[outline, np.full(len(outline), z)] for z in (-0.5 * height, 0.5 * height)])
     return RigidBody(mass, inertia, SupportHull.from_vertices(vertices)), outline
+
+
+def l_shaped_body():
+    """An L, 0.2 m high: its centroid lies in the notch."""
+    outline = [[0, 0], [1, 0], [1, 0.1], [0.1, 0.1], [0.1, 1], [0, 1]]
+    return prism(3.0, 0.2, outline, [[[0, 0], [1, 0.1]], [[0, 0.1], [0.1, 1]]])
+
+
+def t_shaped_bar():
+    """The bar of section V-B, 2 kg; its lengths are our own, since the text does not give them."""
+    outline = [[-3, 0], [3, 0], [3, 24], [15, 24], [15, 30], [-15, 30], [-15, 24], [-3, 24]]
+    return prism(
+        2.0, 0.06, np.array(outline) / 100, np.array([[[-3, 0], [3, 24]], [[-15, 24], [15, 30]]]) / 100
+    )
 
 
 def test_the_contact_point_of_a_non_convex_patch_may_lie_outside_it():
@@ -250,11 +269,40 @@ def test_an_l_tips_over_the_two_ends_of_its_arms():
     assert ends == {tuple(np.round(v, 9)) for v in (outline[2], outline[4])}
 
 
+def test_a_t_shaped_bar_passes_from_patch_to_two_points_and_back():
+    """Section V-B, with loads of our own: tipped over one side of its hull, dropped, tipped over the other, dropped.
+
+    Each side joins the end of the stem to the end of the bar across it, and touches in these two points only.
+    """
+    bar, outline = t_shaped_bar()
+    friction, X, V = FrictionEllipsoid(0.22, e_r=0.1), pose((0.0, 0.0, 0.03)), REST
+    patch = frozenset((0, 1, 3, 4, 5, 6))  # but for the inner corners 2 and 7
+    sides = {"right": (1, 3), "left": (6, 0)}
+    base = np.c_[outline, np.full(8, -0.03)]
+    modes = []
+    for load, steps in (("right", 8), ("none", 22), ("left", 8), ("none", 22)):
+        for _ in range(steps):
+            wrench = REST
+            if load != "none":
+                start, end = outline[list(sides[load])]
+                side = (end - start) / np.linalg.norm(end - start)
+                to_side = start[0] * side[1] - start[1] * side[0]
+                moment = 1.4 * bar.mass * G * to_side * np.array([*side, 0.0])
+                wrench = np.r_[X[:3, :3] @ moment, np.zeros(3)]
+            step = step_on_plane(bar, X, V, TIME_STEP, friction, wrench=wrench)
+            assert_solves_the_step(bar, X, V, friction, step, wrench=wrench)
+            X, V = step.X_GB, step.V_GB
+            touching = frozenset(np.flatnonzero(np.abs(base @ X[2, :3] + X[2, 3]) < 1e-9)) - {2, 7}
+            if not modes or modes[-1] != touching:
+                modes.append(touching)
+    assert modes == [frozenset(sides["right"]), patch, frozenset(sides["left"]), patch]
+
+
 def test_a_sliding_desk_agrees_with_the_model_for_sliding_only():
     """The desk of section V-A, its inertia our own, against its three unknowns solved for by another method.
 
     Without tipping p_n = m g h, and moments about x and y place the contact point. The paper finds differences
-    within 1e-8.
+    within 1e-8 over the same 4 s, and the contact point in none of the feet and not below the centre of mass.
     """
     mass, width, height, time_step, g = 15.0, 0.5, 0.45, 0.01, 9.8
     friction = FrictionEllipsoid(0.22, e_r=0.1)
@@ -276,7 +324,7 @@ def test_a_sliding_desk_agrees_with_the_model_for_sliding_only():
 
     X, V = pose((0.0, 0.0, height)), np.array([0.0, 0.0, 0.5, 0.3, 0.2, 0.0])
     rates = V[[3, 4, 2]]
-    for i in range(100):
+    for i in range(400):
         t = 2.0 * np.pi * i * time_step
         push = np.array([22.5 * np.sin(t) + 22.5, 22.5 * np.cos(t) + 22.5, 2.1 * np.cos(t)])
         wrench = [0.0, 0.0, push[2], push[0], push[1], 0.0]
@@ -284,7 +332,10 @@ def test_a_sliding_desk_agrees_with_the_model_for_sliding_only():
         X, V, rates = step.X_GB, step.V_GB, sliding(rates, push)
         np.testing.assert_allclose(V[[3, 4, 2]], rates, atol=1e-8)
         assert abs(step.a1[2]) <= 1e-12
-    assert np.linalg.norm(rates[:2]) > 0.3
+        p_BA = X[:3, :3].T @ (step.a1 - X[:3, 3])
+        assert np.abs(p_BA[:2]).max() < 0.19
+        assert np.linalg.norm(p_BA[:2]) > 0.01
+    assert np.linalg.norm(X[:2, 3]) > 1.0
 
 
 @pytest.mark.parametrize(
@@ -293,11 +344,14 @@ def test_a_sliding_desk_agrees_with_the_model_for_sliding_only():
         (lambda: RigidBody(0.0, np.eye(3), BLOCK.hull), "mass"),
         (lambda: RigidBody(1.0, np.eye(2), BLOCK.hull), "inertia"),
         (lambda: RigidBody(1.0, -np.eye(3), BLOCK.hull), "inertia"),
+        (lambda: RigidBody(1.0, np.diag([1.0, 1.0, 2.1]), BLOCK.hull), "inertia"),
         (lambda: FrictionEllipsoid(-0.1), "mu"),
         (lambda: FrictionEllipsoid(0.1, e_r=0.0), "e_r"),
         (lambda: step_on_plane(BLOCK, np.ones((4, 4)), REST, TIME_STEP, FRICTION), "X_GB"),
         (lambda: step_on_plane(BLOCK, ON_PLANE, REST[:3], TIME_STEP, FRICTION), "V_GB"),
         (lambda: step_on_plane(BLOCK, ON_PLANE, REST, np.nan, FRICTION), "time_step"),
+        (lambda: step_on_plane(BLOCK, ON_PLANE, np.full(6, 1e200), TIME_STEP, FRICTION), "time_step"),
+        (lambda: step_on_plane(BLOCK, ON_PLANE, [0, 0, 0, 1e200, 0, -1], TIME_STEP, FRICTION), "time_step"),
         (lambda: step_on_plane(BLOCK, ON_PLANE, REST, TIME_STEP, FRICTION, gravity=(0, 0)), "gravity"),
         (lambda: step_on_plane(BLOCK, ON_PLANE, REST, TIME_STEP, FRICTION, wrench=REST * np.nan), "wrench"),
     ],

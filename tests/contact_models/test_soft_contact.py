@@ -94,6 +94,24 @@ def test_sphere_on_plane_tends_to_the_penalty_of_its_depth():
     np.testing.assert_array_less(errors[1:], errors[:-1])
 
 
+def test_concentric_spheres_are_in_unstable_balance():
+    """The paper's section IV-B: no force at the centre, and away from it one that drives them apart.
+
+    That holds while epsilon2 is not small beside the radii. A colder average sees the deepest points alone, which lie
+    towards the centre, and draws the small sphere back to it.
+    """
+    outer, inner = (OrientedCloud.from_geometry(geometry.sphere(r, resolution=r / 2)) for r in (0.1, 0.03))
+
+    def force(x, epsilon2):
+        model = replace(MODEL, epsilon2=epsilon2)
+        return contact_wrench(outer, np.eye(4), REST, inner, pose((x, 0.0, 0.0)), REST, model)[3]
+
+    assert abs(force(0.0, 0.1)) < 1e-9
+    assert force(-1e-3, 0.1) < -1.0
+    assert force(1e-3, 0.1) > 1.0
+    assert force(1e-3, 1e-3) < -1.0
+
+
 @PROPERTY
 @given(X_AB=poses(0.08), V_WA=vectors(6, 1.0), V_WB=vectors(6, 1.0))
 def test_wrench_is_the_double_sum_of_the_equations(X_AB, V_WA, V_WB):

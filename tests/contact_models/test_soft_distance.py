@@ -59,6 +59,19 @@ def test_dense_sphere_is_the_mean_of_a_von_mises_fisher_distribution(distance, e
     np.testing.assert_allclose(soft, [expected], atol=2e-6)
 
 
+def test_a_hot_surface_is_an_ellipsoid():
+    """To first order in 1/epsilon1, eq. 9 is ``-mean(n.p_i) + 2/epsilon1 p.mean(p_i n_i).p`` (the paper's Fig. 4)."""
+    epsilon1 = 1e4
+    cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.03)
+    spread = np.diag(cloud.points.T @ cloud.normals) / len(cloud.points)
+    semi_axes = np.sqrt(0.5 * epsilon1 * spread.sum() / spread)
+    assert semi_axes.max() > 1.2 * semi_axes.min()
+    for direction in sphere_cloud(1.0, 30).points:
+        on_ellipsoid = semi_axes * direction
+        inside, outside = soft_distance(cloud, np.outer([0.999, 1.001], on_ellipsoid), epsilon1)
+        assert inside < 0.0 < outside
+
+
 def test_error_falls_linearly_with_the_temperature():
     cloud = sphere_cloud(RADIUS, 40_000)
     epsilons = np.array([8e-4, 4e-4, 2e-4, 1e-4])
@@ -154,6 +167,7 @@ def test_any_array_library_will_do():
     [
         (lambda c: OrientedCloud(c.points[:, :2], c.normals), "points"),
         (lambda c: OrientedCloud(c.points[:0], c.normals[:0]), "points"),
+        (lambda c: OrientedCloud([0.0, 0.0, 1.0], c.normals), "points"),
         (lambda c: OrientedCloud(c.points * np.nan, c.normals), "points"),
         (lambda c: OrientedCloud(c.points, c.normals[:-1]), "normals"),
         (lambda c: OrientedCloud(c.points, 2.0 * c.normals), "normals"),
@@ -162,6 +176,7 @@ def test_any_array_library_will_do():
         (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 0.0), "resolution"),
         (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 1e-5), "resolution"),
         (lambda c: soft_distance(c, np.zeros(3), 1e-3), "points"),
+        (lambda c: soft_distance_gradient(c, [0.0, 0.0, 0.0], 1e-3), "points"),
         (lambda c: soft_distance(c, np.full((1, 3), np.nan), 1e-3), "points"),
         (lambda c: soft_distance(c, np.zeros((1, 3)), -1.0), "epsilon1"),
         (lambda c: separation(c, np.eye(3), c, np.eye(4), 1e-3, 1e-2), "X_WA"),

@@ -89,6 +89,7 @@ def test_a_flat_face_is_closest_at_its_middle():
         (lambda: SupportHull.from_patch(flat(L_SHAPE[:2]), (0, 0, 1)), "vertices"),
         (lambda: SupportHull.from_patch(flat([[0, 0], [1, 1], [2, 2]]), (0, 0, 1)), "vertices"),
         (lambda: SupportHull.from_geometry(geometry.half_space()), "geometry"),
+        (lambda: SupportHull.from_geometry(geometry.box(1, 1, 1), (0, 0)), "p_GBo"),
         (lambda: SupportHull.from_geometry(geometry.sphere(0.1, modulus=1e5)), "geometry"),
         (lambda: closest_points(L_PATCH, pose((0, 0, 0), (3.0, 0, 0))), "X_GB"),
         (lambda: closest_points(L_PATCH, np.eye(3)), "X_GB"),

@@ -23,7 +23,7 @@ class RigidBody:
         hull: Convex hull of what can touch.
 
     Raises:
-        InputError: The mass is not positive, or the inertia not symmetric positive definite.
+        InputError: The mass is not positive, or the inertia is not that of a body.
     """
 
     mass: float
@@ -38,8 +38,12 @@ class RigidBody:
             raise InputError(
                 "RigidBody", "inertia", f"has shape {inertia.shape}", "give (3, 3) finite numbers"
             )
-        if not np.allclose(inertia, inertia.T, rtol=1e-9) or np.linalg.eigvalsh(inertia)[0] <= 0.0:
+        moments = np.linalg.eigvalsh(inertia)
+        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=1e-9 * moments[2]) or moments[0] <= 0.0:
             raise InputError("RigidBody", "inertia", "is not symmetric positive definite", "correct it")
+        if moments[2] > (1.0 + 1e-9) * (moments[0] + moments[1]):
+            problem = f"has principal moments {moments.tolist()}, one above the sum of the others"
+            raise InputError("RigidBody", "inertia", problem, "correct it: no body has these")
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,10 @@ class SupportHull:
         """
         if geometry.is_half_space or not geometry.is_rigid:
             raise InputError("SupportHull", "geometry", f"is a {geometry.kind.name}", "give a rigid mesh")
-        return cls.from_vertices(geometry.vertices - _points(np.asarray(p_GBo, dtype=float)[None]))
+        p_GBo = np.asarray(p_GBo, dtype=float)
+        if p_GBo.shape != (3,) or not np.all(np.isfinite(p_GBo)):
+            raise InputError("SupportHull", "p_GBo", f"is {p_GBo.tolist()}", "give three finite numbers")
+        return cls.from_vertices(geometry.vertices - p_GBo)
 
     @property
     def radius(self) -> float:

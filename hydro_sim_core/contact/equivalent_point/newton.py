@@ -42,12 +42,15 @@ def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Sol
     """Iterate from ``guess`` until the residual is within ``tolerance``, then once more down to round-off.
 
     Steps are least-squares ones of least norm, since multipliers need not be unique, and are halved until the
-    residual's norm falls.
+    residual's norm falls. Where numbers overflow it stops with an infinite residual.
     """
     z = guess.copy()
     value = residual(z)
     for iteration in range(_MAX_ITERATIONS):
-        step = np.linalg.lstsq(_jacobian(residual, z), -value, rcond=1e-13)[0]
+        jacobian = _jacobian(residual, z)
+        if not (np.isfinite(value).all() and np.isfinite(jacobian).all()):
+            return Solution(z, np.inf, iteration)
+        step = np.linalg.lstsq(jacobian, -value, rcond=1e-13)[0]
         converged = np.abs(value).max() <= tolerance
         for halvings in range(_MAX_HALVINGS):
             scale = 0.5**halvings
@@ -64,6 +67,8 @@ def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Sol
 
 def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution:
     """Minimise the residual's norm; slower, but gets past kinks where the Newton step is no descent."""
+    if not np.isfinite(residual(guess)).all():
+        return Solution(guess, np.inf, 0)
     solution = least_squares(
         lambda z: residual(z).real,
         guess,

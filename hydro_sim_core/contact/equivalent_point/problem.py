@@ -84,7 +84,10 @@ class StepProblem:
     def speed(self) -> float:
         """Unit of speed, m/s."""
         spin = np.linalg.norm(self.w) + np.linalg.norm(self.w_free)
-        return float(np.linalg.norm(self.v_free) + self.length * spin)
+        lowest = (self.body.hull.vertices @ self.X_GB[2, :3]).min() + self.X_GB[2, 3]
+        # A body that starts below the plane leaves it within the step, even from rest and without gravity.
+        lift = max(-lowest, 0.0) / self.time_step
+        return float(np.linalg.norm(self.v_free) + self.length * spin + lift)
 
     def residual(self, z: Numbers) -> Numbers:
         """The equations at scaled, stacked unknowns (14 + m,); zero at the solution."""

@@ -27,7 +27,7 @@ class OrientedCloud:
     """Planes that cover a closed surface, in the frame G of the geometry.
 
     Attributes:
-        points: (N, 3) centres of the planes, m, an array of any array-API library.
+        points: (N, 3) centres of the planes, m, an array of any array-API library; sequences become NumPy arrays.
         normals: (N, 3) outward unit normals, of the same library.
 
     Raises:
@@ -38,6 +38,8 @@ class OrientedCloud:
     normals: AnyArray
 
     def __post_init__(self) -> None:
+        for name in ("points", "normals"):
+            object.__setattr__(self, name, as_array(getattr(self, name)))
         xp = array_api_compat.array_namespace(self.points, self.normals)
         for name, rows in (("points", self.points), ("normals", self.normals)):
             if rows.ndim != 2 or rows.shape[1] != 3 or rows.shape[0] == 0:
@@ -106,6 +108,11 @@ def inverse_times(X_WA: AnyArray, X_WB: AnyArray) -> AnyArray:
     R_AW = X_WA[:3, :3].T
     top = xp.concat([R_AW @ X_WB[:3, :3], (R_AW @ (X_WB[:3, 3] - X_WA[:3, 3]))[:, None]], axis=1)
     return xp.concat([top, X_WB[3:, :]], axis=0)
+
+
+def as_array(values: AnyArray) -> AnyArray:
+    """Turn anything but an array of an array-API library into a NumPy array."""
+    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values, dtype=float)
 
 
 def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:

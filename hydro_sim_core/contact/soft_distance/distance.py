@@ -14,6 +14,7 @@ import numpy as np
 from hydro_sim_core.contact.soft_distance.cloud import (
     AnyArray,
     OrientedCloud,
+    as_array,
     blocks,
     checked_pose,
     inverse_times,
@@ -34,8 +35,9 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
     Raises:
         InputError: ``points`` is not (M, 3) or not finite, or ``epsilon1`` not a positive number.
     """
+    points = _checked_points(points, "soft_distance")
+    check_positive(epsilon1, "soft_distance", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
-    _check(points, epsilon1, "soft_distance")
     rows = [
         weights_and_heights(cloud.points, cloud.normals, points[block, :], epsilon1)
         for block in blocks(points.shape[0], cloud.points.shape[0])
@@ -48,8 +50,9 @@ def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: flo
 
     Arguments and errors are those of ``soft_distance``.
     """
+    points = _checked_points(points, "soft_distance_gradient")
+    check_positive(epsilon1, "soft_distance_gradient", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
-    _check(points, epsilon1, "soft_distance_gradient")
     centres = cloud.points - xp.mean(cloud.points, axis=0)
     gradients = []
     for block in blocks(points.shape[0], cloud.points.shape[0]):
@@ -121,9 +124,10 @@ def check_positive(value: float, source: str, element: str) -> None:
         raise InputError(source, element, f"is {value}", "give a positive finite number")
 
 
-def _check(points: AnyArray, epsilon1: float, source: str) -> None:
+def _checked_points(points: AnyArray, source: str) -> AnyArray:
+    points = as_array(points)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(source, "points", f"has shape {points.shape}", "give shape (M, 3)")
     if array_api_compat.is_numpy_array(points) and not np.all(np.isfinite(points)):
         raise InputError(source, "points", "hold NaN or infinity", "give finite numbers")
-    check_positive(epsilon1, source, "epsilon1")
+    return points

@@ -19,6 +19,7 @@ import numpy as np
 from hydro_sim_core.contact.soft_distance.cloud import (
     AnyArray,
     OrientedCloud,
+    as_array,
     blocks,
     checked_pose,
     inverse_times,
@@ -167,8 +168,7 @@ def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 def _checked_twist(V: AnyArray, element: str) -> AnyArray:
-    if not array_api_compat.is_array_api_obj(V):
-        V = np.asarray(V, dtype=float)
+    V = as_array(V)
     if V.shape != (6,):
         raise InputError("contact_wrench", element, f"has shape {V.shape}", "give six numbers, angular first")
     if array_api_compat.is_numpy_array(V) and not np.all(np.isfinite(V)):
