@@ -2,6 +2,10 @@
 
 All inputs are in the frame of geometry B. Each function leaves the polygon, its normal from A into B, the slopes and
 the field that gives the pressure in ``work`` and returns the number of vertices, 0 if there is no face.
+
+A plane that lies in the face shared by two tetrahedra of B (aligned bodies do this) must be found in exactly one of
+them, although round-off tilts it. Both therefore decide from the same numbers: its distances from the three vertices
+they share, which they compute alike to the last bit. Distances within ``tie_distance`` are ties.
 """
 
 from __future__ import annotations
@@ -20,6 +24,17 @@ from hydro_sim_core.contact.pressure_field.polygon import (
 )
 from hydro_sim_core.jit import kernel
 
+#: Distances between planes and vertices below this fraction of the bodies' coordinates are ties: about a thousand times
+#: their round-off.
+_TIE = 1e-12
+
+#: A tetrahedron whose fourth vertex is not this many ties away from the plane has no face in it: it is flat against it.
+_CLEAR = 1e3
+
+#: How a plane lies to a tetrahedron when it lies in none of its faces.
+_MISSES = -2
+_CROSSES = -1
+
 
 class Workspace(NamedTuple):
     """Small buffers of one query (on a GPU: of one thread).
@@ -27,7 +42,7 @@ class Workspace(NamedTuple):
     Attributes:
         x: (4, 3) vertices of A's element in B's frame.
         f: (4,) pressure difference p_A - p_B at A's vertices.
-        opposite: (4,) tie-breaking values at B's vertices.
+        difference: (4,) positive where B's vertices lie on the side of the plane that keeps a tied face.
         field_a: (4,) pressure field of A's element in B's frame.
         polygon: (MAX_VERTICES, 3) the face.
         buffer: (MAX_VERTICES, 3) scratch.
@@ -40,7 +55,7 @@ class Workspace(NamedTuple):
 
     x: np.ndarray
     f: np.ndarray
-    opposite: np.ndarray
+    difference: np.ndarray
     field_a: np.ndarray
     polygon: np.ndarray
     buffer: np.ndarray
@@ -56,7 +71,7 @@ def make_workspace() -> Workspace:
     return Workspace(
         x=np.zeros((4, 3)),
         f=np.zeros(4),
-        opposite=np.zeros(4),
+        difference=np.zeros(4),
         field_a=np.zeros(4),
         polygon=np.zeros((MAX_VERTICES, 3)),
         buffer=np.zeros((MAX_VERTICES, 3)),
@@ -97,30 +112,71 @@ def _orient_by_gradients(field_a, field_b, work):
 
 
 @kernel(forceinline=True)
-def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_b, work):
-    """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B); ``work.f`` must hold p_A - p_B at A."""
-    if not _orient_by_gradients(work.field_a, field_b, work):
-        return 0
+def tie_distance(box_a, p_BA, box_b):
+    """Distance below which a plane and a vertex of two bodies count as touching, m.
+
+    Args:
+        box_a: (6,) bounds of A in its own frame, m.
+        p_BA: (3,) origin of A in B, m.
+        box_b: (6,) bounds of B, m.
+    """
+    size = 0.0
+    for i in range(6):
+        size = max(size, abs(box_a[i]), abs(box_b[i]))
+    return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
+
+
+@kernel(forceinline=True)
+def _classify(difference, tolerance):
+    """How the plane on which a linear function vanishes lies to a tetrahedron.
+
+    Args:
+        difference: (4,) the function at the vertices.
+        tolerance: Values this close to zero are ties.
+
+    Returns:
+        ``_MISSES``, ``_CROSSES``, or the face (the index of the vertex opposite) that the plane lies in and that
+        belongs to this tetrahedron; the neighbour across that face misses the plane.
+    """
     num_positive = 0
+    num_tied = 0
+    apart = 0
+    for k in range(4):
+        if difference[k] > 0.0:
+            num_positive += 1
+        if abs(difference[k]) <= tolerance:
+            num_tied += 1
+        else:
+            apart = k
+    if num_tied == 3 and abs(difference[apart]) > _CLEAR * tolerance:
+        return apart if difference[apart] > 0.0 else _MISSES
+    return _MISSES if num_positive == 0 or num_positive == 4 else _CROSSES
+
+
+@kernel(forceinline=True)
+def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_b, tie, work):
+    """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B); ``work.f`` must hold p_A - p_B at A."""
+    field_a = work.field_a
+    if not _orient_by_gradients(field_a, field_b, work):
+        return 0
     for k in range(4):
         v = tet_b[k]
-        difference = (
-            _evaluate(work.field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
+        # Same convention as in the slice: a tied face belongs where the difference is positive.
+        work.difference[k] = (
+            _evaluate(field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
         )
-        # Same convention as in the slice: the face belongs where the difference is positive.
-        work.opposite[k] = difference
-        if difference > 0.0:
-            num_positive += 1
-    if num_positive == 0:
+    steepness = abs(field_a[0]) + abs(field_a[1]) + abs(field_a[2])
+    plane = _classify(work.difference, tie * steepness)
+    if plane == _MISSES:
         return 0
     n = slice_tetrahedron(work.x, work.f, work.polygon)
     if n == 0:
         return 0
-    return clip_by_tetrahedron(work.polygon, n, barycentric_b, work.opposite, work.buffer, work.value)
+    return clip_by_tetrahedron(work.polygon, n, barycentric_b, plane, work.buffer, work.value)
 
 
 @kernel(forceinline=True)
-def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
+def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, tie, work):
     """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
     ax, ay, az = work.x[0, 0], work.x[0, 1], work.x[0, 2]
     ux, uy, uz = work.x[1, 0] - ax, work.x[1, 1] - ay, work.x[1, 2] - az
@@ -134,11 +190,13 @@ def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
         return 0
     for k in range(4):
         v = tet_b[k]
-        # A triangle lying in a face shared by two tetrahedra belongs to the one on its outer side: that is where the
-        # compliant body is.
-        work.opposite[k] = (
+        # A tied face belongs to the tetrahedron on the triangle's outer side: that is where the compliant body is.
+        work.difference[k] = (
             (vertices_b[v, 0] - ax) * nx + (vertices_b[v, 1] - ay) * ny + (vertices_b[v, 2] - az) * nz
         )
+    plane = _classify(work.difference, tie)
+    if plane == _MISSES:
+        return 0
     for i in range(3):
         for axis in range(3):
             work.polygon[i, axis] = work.x[i, axis]
@@ -146,7 +204,7 @@ def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, work):
     work.slopes[0], work.slopes[1] = math.inf, slope
     for i in range(4):
         work.field[i] = field_b[i]
-    return clip_by_tetrahedron(work.polygon, 3, barycentric_b, work.opposite, work.buffer, work.value)
+    return clip_by_tetrahedron(work.polygon, 3, barycentric_b, plane, work.buffer, work.value)
 
 
 @kernel(forceinline=True)

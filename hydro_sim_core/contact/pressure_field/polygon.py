@@ -14,9 +14,6 @@ from hydro_sim_core.jit import kernel
 #: rows are spare for vertices that round-off duplicates.
 MAX_VERTICES = 10
 
-#: Barycentric coordinates closer to zero than this on every vertex mean "the polygon lies in that face".
-COPLANAR = 1e-12
-
 
 @kernel(forceinline=True)
 def _interpolate(polygon, row, a, b, fa, fb):
@@ -109,15 +106,15 @@ def clip_polygon(polygon, n, value, clipped):
 
 
 @kernel(forceinline=True)
-def clip_by_tetrahedron(polygon, n, barycentric, opposite, buffer, value):
+def clip_by_tetrahedron(polygon, n, barycentric, tied_face, buffer, value):
     """Clip a convex polygon by a tetrahedron.
 
     Args:
         polygon: Buffer that holds the polygon and receives the result.
         n: Number of vertices.
         barycentric: (4, 4) rows (b, c): coordinate k at x is ``b . x + c``, not negative inside.
-        opposite: (4,) positive where a polygon that lies in the face opposite vertex k belongs to this tetrahedron
-            and not to its neighbour across that face.
+        tied_face: Face (that opposite vertex ``tied_face``) in which the polygon lies and which therefore does not
+            clip it; negative if there is none.
         buffer: Scratch polygon.
         value: Scratch (MAX_VERTICES,).
 
@@ -127,6 +124,8 @@ def clip_by_tetrahedron(polygon, n, barycentric, opposite, buffer, value):
     source, target = polygon, buffer
     in_buffer = False
     for k in range(4):
+        if k == tied_face:
+            continue
         b0, b1, b2, c = barycentric[k, 0], barycentric[k, 1], barycentric[k, 2], barycentric[k, 3]
         lowest = math.inf
         highest = -math.inf
@@ -135,11 +134,8 @@ def clip_by_tetrahedron(polygon, n, barycentric, opposite, buffer, value):
             value[i] = d
             lowest = min(lowest, d)
             highest = max(highest, d)
-        if highest < COPLANAR:
-            # Outside, or lying in the face: then the tie rule names the one tetrahedron that keeps it.
-            if lowest < -COPLANAR or opposite[k] <= 0.0:
-                return 0
-            continue
+        if highest <= 0.0:
+            return 0
         if lowest >= 0.0:
             continue
         n = clip_polygon(source, n, value, target)

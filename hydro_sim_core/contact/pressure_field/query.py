@@ -17,6 +17,7 @@ from hydro_sim_core.contact.pressure_field.element_pairs import (
     tetrahedron_compliant_half_space,
     tetrahedron_rigid_half_space,
     tetrahedron_tetrahedron,
+    tie_distance,
     triangle_compliant_half_space,
     triangle_tetrahedron,
 )
@@ -82,11 +83,11 @@ def canonical_order(kind_a: GeometryKind, kind_b: GeometryKind) -> bool | None:
 
 
 @kernel(forceinline=True)
-def _boxes_apart(box_a, R_BA, p_BA, box_b):
-    """True if box A, turned into B's frame and bounded again, misses box B."""
+def _boxes_apart(box_a, R_BA, p_BA, box_b, slack):
+    """True if box A, turned into B's frame and bounded again, misses box B by more than ``slack``."""
     for i in range(3):
         center = p_BA[i]
-        half = 0.0
+        half = slack
         for j in range(3):
             center += R_BA[i, j] * 0.5 * (box_a[j] + box_a[j + 3])
             half += abs(R_BA[i, j]) * 0.5 * (box_a[j + 3] - box_a[j])
@@ -165,7 +166,7 @@ def _emit(scratch, faces, count, n):
 
 
 @kernel(forceinline=True)
-def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA, scratch, faces, count):
+def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA, tie, scratch, faces, count):
     """Face of one element of A and one tetrahedron of B."""
     work = scratch.work
     field_b = geometries.fields[element_b]
@@ -173,13 +174,13 @@ def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA,
     barycentric_b = geometries.barycentric[element_b]
     _load_element(geometries, element_a, R_BA, p_BA, scratch)
     if a_is_rigid:
-        n = triangle_tetrahedron(geometries.vertices, tet_b, field_b, barycentric_b, work)
+        n = triangle_tetrahedron(geometries.vertices, tet_b, field_b, barycentric_b, tie, work)
     else:
         if not _pressure_difference(geometries, element_a, field_b, work):
             return count
         _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
         n = tetrahedron_tetrahedron(
-            geometries.vertices, geometries.pressure, tet_b, field_b, barycentric_b, work
+            geometries.vertices, geometries.pressure, tet_b, field_b, barycentric_b, tie, work
         )
     return _emit(scratch, faces, count, n) if n else count
 
@@ -209,17 +210,29 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend the trees of two meshes together, the larger box first."""
     a_is_rigid = geometries.kind[a] == _RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.stack
-    stack[0, 0], stack[0, 1] = geometries.node_start[a], geometries.node_start[b]
+    root_a, root_b = geometries.node_start[a], geometries.node_start[b]
+    # A triangle may belong to a tetrahedron that it touches from outside, by round-off.
+    tie = tie_distance(boxes[root_a], p_BA, boxes[root_b])
+    stack[0, 0], stack[0, 1] = root_a, root_b
     top = 1
     while top:
         top -= 1
         node_a, node_b = stack[top, 0], stack[top, 1]
-        if _boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b]):
+        if _boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b], tie):
             continue
         leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
         if leaf_a and leaf_b:
             count = _mesh_element_pair(
-                geometries, a_is_rigid, links[node_a, 1], links[node_b, 1], R_BA, p_BA, scratch, faces, count
+                geometries,
+                a_is_rigid,
+                links[node_a, 1],
+                links[node_b, 1],
+                R_BA,
+                p_BA,
+                tie,
+                scratch,
+                faces,
+                count,
             )
             continue
         descend_b = leaf_a or (not leaf_b and _extent(boxes[node_b]) > _extent(boxes[node_a]))
