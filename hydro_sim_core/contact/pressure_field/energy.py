@@ -3,9 +3,13 @@
 Each body gives the part of its field beyond the contact surface (Elandt 2019, section V): where the bodies overlap,
 that is the field with the smaller pressure, so U = integral of min(p_A, p_B) over the overlap, and of p_A alone where
 B is rigid. The static force is -dU/dx.
+
+The integrals are exact: every pair of elements is cut into tetrahedra by the half spaces that bound its share.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,180 +22,256 @@ _COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
 _RIGID_MESH = int(GeometryKind.RIGID_MESH)
 _COMPLIANT_HALF_SPACE = int(GeometryKind.COMPLIANT_HALF_SPACE)
 
-#: A half-space cut turns one tetrahedron into at most three; six cuts (four faces, two fields).
-_MAX_PIECES = 3**6
+#: Four faces of B's tetrahedron, which of the fields is the smaller, and where that one is positive.
+_MAX_PLANES = 6
+
+#: A cut leaves at most three pieces, of which one is cut on at once: two more wait after every plane.
+_MAX_WAITING = 1 + 2 * _MAX_PLANES
 
 
-@kernel(allocates=True)
-def _interpolated(corners, a, b, fa, fb):
-    t = fa / (fa - fb)
-    return corners[a] + t * (corners[b] - corners[a])
+class _Scratch(NamedTuple):
+    """Buffers of one integral.
+
+    Attributes:
+        planes: (_MAX_PLANES, 4) half spaces ``plane . (x, 1) >= 0``.
+        corners_a: (4, 3) vertices of A's element in B's frame, m.
+        corners_b: (4, 3) vertices of B's element, m.
+        field_a: (4,) field of A's element in B's frame.
+        waiting: (_MAX_WAITING, 4, 3) pieces still to be cut.
+        next_plane: (_MAX_WAITING,) the plane that cuts each of them next.
+        piece: (4, 3) the piece that is being cut.
+        side: (4,) which side of the plane its corners are on, positive inside.
+        order: (4,) its corners, those inside first.
+        prism: (6, 3) two triangles, joined corner by corner.
+    """
+
+    planes: np.ndarray
+    corners_a: np.ndarray
+    corners_b: np.ndarray
+    field_a: np.ndarray
+    waiting: np.ndarray
+    next_plane: np.ndarray
+    piece: np.ndarray
+    side: np.ndarray
+    order: np.ndarray
+    prism: np.ndarray
 
 
-@kernel(allocates=True)
-def _cut(corners, f, pieces, count):
-    """Append to ``pieces`` tetrahedra that fill the part of a tetrahedron with f >= 0; returns the new count."""
-    order = np.argsort(-f)
-    corners = corners[order]
-    f = f[order]
-    num_inside = np.sum(f >= 0.0)
+def _make_scratch() -> _Scratch:
+    return _Scratch(
+        planes=np.zeros((_MAX_PLANES, 4)),
+        corners_a=np.zeros((4, 3)),
+        corners_b=np.zeros((4, 3)),
+        field_a=np.zeros(4),
+        waiting=np.zeros((_MAX_WAITING, 4, 3)),
+        next_plane=np.zeros(_MAX_WAITING, dtype=np.int64),
+        piece=np.zeros((4, 3)),
+        side=np.zeros(4),
+        order=np.zeros(4, dtype=np.int64),
+        prism=np.zeros((6, 3)),
+    )
+
+
+@kernel
+def _evaluate(field, x):
+    return field[0] * x[0] + field[1] * x[1] + field[2] * x[2] + field[3]
+
+
+@kernel
+def _interpolate(target, x, side, inside, outside):
+    """Write the point where an edge from a corner inside to one outside meets the plane."""
+    t = side[inside] / (side[inside] - side[outside])
+    for axis in range(3):
+        target[axis] = x[inside, axis] + t * (x[outside, axis] - x[inside, axis])
+
+
+@kernel
+def _copy(target, source):
+    for i in range(len(source)):
+        for axis in range(3):
+            target[i, axis] = source[i, axis]
+
+
+@kernel
+def _cut(plane, scratch, top):
+    """Push tetrahedra that fill the part of ``scratch.piece`` inside a half space; returns the new stack height."""
+    x, side, order, prism = scratch.piece, scratch.side, scratch.order, scratch.prism
+    num_inside = 0
+    num_outside = 0
+    for k in range(4):
+        side[k] = _evaluate(plane, x[k])
+        if side[k] >= 0.0:
+            order[num_inside] = k
+            num_inside += 1
+        else:
+            num_outside += 1
+            order[4 - num_outside] = k
     if num_inside == 0:
-        return count
+        return top
     if num_inside == 4:
-        pieces[count] = corners
-        return count + 1
+        _copy(scratch.waiting[top], x)
+        return top + 1
     if num_inside == 1:
-        pieces[count, 0] = corners[0]
+        piece = scratch.waiting[top]
+        for axis in range(3):
+            piece[0, axis] = x[order[0], axis]
         for k in range(1, 4):
-            pieces[count, k] = _interpolated(corners, 0, k, f[0], f[k])
-        return count + 1
-    # Two or three corners inside leave a prism; its six corners as two triangles, joined edge by edge.
-    prism = np.empty((6, 3))
+            _interpolate(piece[k], x, side, order[0], order[k])
+        return top + 1
     if num_inside == 2:
-        prism[0] = corners[0]
-        prism[3] = corners[1]
-        for k in range(2):
-            prism[1 + k] = _interpolated(corners, 0, 2 + k, f[0], f[2 + k])
-            prism[4 + k] = _interpolated(corners, 1, 2 + k, f[1], f[2 + k])
+        for end in range(2):
+            for axis in range(3):
+                prism[3 * end, axis] = x[order[end], axis]
+            for k in range(2):
+                _interpolate(prism[3 * end + 1 + k], x, side, order[end], order[2 + k])
     else:
         for k in range(3):
-            prism[k] = corners[k]
-            prism[3 + k] = _interpolated(corners, k, 3, f[k], f[3])
+            for axis in range(3):
+                prism[k, axis] = x[order[k], axis]
+            _interpolate(prism[3 + k], x, side, order[k], order[3])
     for k in range(3):
         # Staircase split: (0,1,2,3), (1,2,3,4), (2,3,4,5).
-        for corner in range(4):
-            pieces[count + k, corner] = prism[k + corner]
-    return count + 3
+        _copy(scratch.waiting[top + k], prism[k : k + 4])
+    return top + 3
 
 
-@kernel(allocates=True)
-def _volume(corners):
-    u, v, w = corners[1] - corners[0], corners[2] - corners[0], corners[3] - corners[0]
-    return (
-        u[0] * (v[1] * w[2] - v[2] * w[1])
-        + u[1] * (v[2] * w[0] - v[0] * w[2])
-        + u[2] * (v[0] * w[1] - v[1] * w[0])
-    ) / 6.0
+@kernel
+def _signed_volume(x):
+    ux, uy, uz = x[1, 0] - x[0, 0], x[1, 1] - x[0, 1], x[1, 2] - x[0, 2]
+    vx, vy, vz = x[2, 0] - x[0, 0], x[2, 1] - x[0, 1], x[2, 2] - x[0, 2]
+    wx, wy, wz = x[3, 0] - x[0, 0], x[3, 1] - x[0, 1], x[3, 2] - x[0, 2]
+    return (ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx)) / 6.0
 
 
-@kernel(allocates=True)
-def _integrate_over_cuts(corners, planes, num_planes, field):
-    """Integral of ``field`` over a tetrahedron cut by the half spaces ``planes . (x, 1) >= 0``."""
-    pieces = np.empty((_MAX_PIECES, 4, 3))
-    remaining = np.empty((_MAX_PIECES, 4, 3))
-    f = np.empty(4)
-    pieces[0] = corners
-    count = 1
-    for plane in planes[:num_planes]:
-        kept = 0
-        for piece in pieces[:count]:
+@kernel
+def _integrate(num_planes, field, scratch):
+    """Integral of ``field`` over the tetrahedron ``scratch.corners_a`` cut by the first planes."""
+    waiting, next_plane, piece = scratch.waiting, scratch.next_plane, scratch.piece
+    _copy(waiting[0], scratch.corners_a)
+    next_plane[0] = 0
+    top = 1
+    total = 0.0
+    while top:
+        top -= 1
+        plane = next_plane[top]
+        if plane == num_planes:
+            mean = 0.0
             for k in range(4):
-                f[k] = plane[:3] @ piece[k] + plane[3]
-            kept = _cut(piece, f, remaining, kept)
-        pieces, remaining = remaining, pieces
-        count = kept
-    total = 0.0
-    for piece in pieces[:count]:
-        mean = field[3]
-        for k in range(4):
-            mean += 0.25 * (field[:3] @ piece[k])
-        total += abs(_volume(piece)) * mean
+                mean += 0.25 * _evaluate(field, waiting[top, k])
+            total += abs(_signed_volume(waiting[top])) * mean
+            continue
+        _copy(piece, waiting[top])
+        first = top
+        top = _cut(scratch.planes[plane], scratch, top)
+        for i in range(first, top):
+            next_plane[i] = plane + 1
     return total
 
 
-@kernel(allocates=True)
-def _field_in_b(field, R_BA, p_BA):
-    moved = np.empty(4)
-    moved[:3] = R_BA @ field[:3]
-    moved[3] = field[3] - moved[:3] @ p_BA
-    return moved
+@kernel
+def _set_plane(plane, larger, smaller):
+    """The half space in which one field is at least another."""
+    for i in range(4):
+        plane[i] = larger[i] - smaller[i]
 
 
-@kernel(allocates=True)
-def _smaller_pressure(corners, planes, num_planes, field_a, field_b):
-    """Integral of min(p_A, p_B) over a cut tetrahedron; pressures below zero (the margin skirt) store nothing."""
+@kernel
+def _integrate_smaller(num_planes, field_a, field_b, scratch):
+    """Integral of min(p_A, p_B) over the cut tetrahedron; pressures below zero (the margin skirt) store nothing."""
     total = 0.0
-    for side in range(2):
+    identical = True
+    for i in range(4):
+        identical = identical and field_a[i] == field_b[i]
+    for side in range(1 if identical else 2):
         smaller, larger = (field_a, field_b) if side == 0 else (field_b, field_a)
-        planes[num_planes] = larger - smaller
-        planes[num_planes + 1] = smaller
-        total += _integrate_over_cuts(corners, planes, num_planes + 2, smaller)
+        _set_plane(scratch.planes[num_planes], larger, smaller)
+        for i in range(4):
+            scratch.planes[num_planes + 1, i] = smaller[i]
+        total += _integrate(num_planes + 2, smaller, scratch)
     return total
 
 
-@kernel(allocates=True)
-def _barycentric_planes(corners, planes):
-    """Write the four inward half spaces of a tetrahedron."""
-    for k in range(4):
-        a, b, c = corners[(k + 1) % 4], corners[(k + 2) % 4], corners[(k + 3) % 4]
-        normal = np.cross(b - a, c - a)
-        if normal @ (corners[k] - a) < 0.0:
-            normal = -normal
-        planes[k, :3] = normal
-        planes[k, 3] = -(normal @ a)
+@kernel
+def _load_element(geometries, element, is_rigid, R_BA, p_BA, scratch):
+    """Bring A's element into B's frame; returns the sign with which its integral counts.
+
+    A rigid solid is the signed sum of the tetrahedra between its triangles and any fixed point.
+    """
+    x = scratch.corners_a
+    for k in range(3 if is_rigid else 4):
+        v = geometries.elements[element, k]
+        for i in range(3):
+            x[k, i] = p_BA[i]
+            for j in range(3):
+                x[k, i] += R_BA[i, j] * geometries.vertices[v, j]
+    if is_rigid:
+        for i in range(3):
+            x[3, i] = p_BA[i]
+        return -1.0 if _signed_volume(x) > 0.0 else 1.0
+    field, field_a = geometries.fields[element], scratch.field_a
+    field_a[3] = field[3]
+    for i in range(3):
+        field_a[i] = R_BA[i, 0] * field[0] + R_BA[i, 1] * field[1] + R_BA[i, 2] * field[2]
+        field_a[3] -= field_a[i] * p_BA[i]
+    return 1.0
 
 
-@kernel(allocates=True)
+@kernel
 def _bounds_apart(x, y):
     for axis in range(3):
-        if np.max(x[:, axis]) < np.min(y[:, axis]) or np.min(x[:, axis]) > np.max(y[:, axis]):
+        if min(x[0, axis], x[1, axis], x[2, axis], x[3, axis]) > max(
+            y[0, axis], y[1, axis], y[2, axis], y[3, axis]
+        ) or max(x[0, axis], x[1, axis], x[2, axis], x[3, axis]) < min(
+            y[0, axis], y[1, axis], y[2, axis], y[3, axis]
+        ):
             return True
     return False
 
 
-@kernel(allocates=True)
-def _energy_meshes(geometries, a, b, R_BA, p_BA):
-    planes = np.empty((6, 4))
-    corners_a = np.empty((4, 3))
-    corners_b = np.empty((4, 3))
-    a_is_rigid = geometries.kind[a] == _RIGID_MESH
+@kernel
+def _energy_meshes(geometries, a, b, R_BA, p_BA, scratch):
+    is_rigid = geometries.kind[a] == _RIGID_MESH
     total = 0.0
-    for element_b in range(geometries.field_start[b], geometries.field_start[b + 1]):
-        for k in range(4):
-            corners_b[k] = geometries.vertices[geometries.elements[element_b, k]]
-        field_b = geometries.fields[element_b]
-        _barycentric_planes(corners_b, planes)
-        for element_a in range(geometries.field_start[a], geometries.field_start[a + 1]):
-            # A rigid solid is the signed sum of the tetrahedra between its triangles and any fixed point.
-            for k in range(3 if a_is_rigid else 4):
-                corners_a[k] = R_BA @ geometries.vertices[geometries.elements[element_a, k]] + p_BA
-            if a_is_rigid:
-                corners_a[3] = p_BA
-            if _bounds_apart(corners_a, corners_b):
+    for element_a in range(geometries.field_start[a], geometries.field_start[a + 1]):
+        sign = _load_element(geometries, element_a, is_rigid, R_BA, p_BA, scratch)
+        for element_b in range(geometries.field_start[b], geometries.field_start[b + 1]):
+            for k in range(4):
+                for axis in range(3):
+                    scratch.corners_b[k, axis] = geometries.vertices[geometries.elements[element_b, k], axis]
+            if _bounds_apart(scratch.corners_a, scratch.corners_b):
                 continue
-            if a_is_rigid:
-                sign = -np.sign(_volume(corners_a))
-                planes[4] = field_b
-                total += sign * _integrate_over_cuts(corners_a, planes, 5, field_b)
+            for k in range(4):
+                for i in range(4):
+                    scratch.planes[k, i] = geometries.barycentric[element_b, k, i]
+            field_b = geometries.fields[element_b]
+            if is_rigid:
+                for i in range(4):
+                    scratch.planes[4, i] = field_b[i]
+                total += sign * _integrate(5, field_b, scratch)
             else:
-                field_a = _field_in_b(geometries.fields[element_a], R_BA, p_BA)
-                total += _smaller_pressure(corners_a, planes, 4, field_a, field_b)
+                total += _integrate_smaller(4, scratch.field_a, field_b, scratch)
     return total
 
 
-@kernel(allocates=True)
-def _energy_half_space(geometries, a, b, R_BA, p_BA):
-    planes = np.zeros((3, 4))
-    corners = np.empty((4, 3))
-    compliant_b = geometries.kind[b] == _COMPLIANT_HALF_SPACE
-    a_is_rigid = geometries.kind[a] == _RIGID_MESH
+@kernel
+def _energy_half_space(geometries, a, b, R_BA, p_BA, scratch):
+    is_rigid = geometries.kind[a] == _RIGID_MESH
     field_b = geometries.fields[geometries.field_start[b]]
+    planes = scratch.planes
     total = 0.0
     for element in range(geometries.field_start[a], geometries.field_start[a + 1]):
-        for k in range(3 if a_is_rigid else 4):
-            corners[k] = R_BA @ geometries.vertices[geometries.elements[element, k]] + p_BA
-        if a_is_rigid:
-            corners[3] = p_BA
-            planes[0] = field_b
-            total -= np.sign(_volume(corners)) * _integrate_over_cuts(corners, planes, 1, field_b)
-            continue
-        field_a = _field_in_b(geometries.fields[element], R_BA, p_BA)
-        if compliant_b:
-            total += _smaller_pressure(corners, planes, 0, field_a, field_b)
+        sign = _load_element(geometries, element, is_rigid, R_BA, p_BA, scratch)
+        if is_rigid:
+            for i in range(4):
+                planes[0, i] = field_b[i]
+            total += sign * _integrate(1, field_b, scratch)
+        elif geometries.kind[b] == _COMPLIANT_HALF_SPACE:
+            total += _integrate_smaller(0, scratch.field_a, field_b, scratch)
         else:
-            planes[0] = np.array([0.0, 0.0, -1.0, 0.0])
-            planes[1] = field_a
-            total += _integrate_over_cuts(corners, planes, 2, field_a)
+            for i in range(4):
+                planes[0, i] = -1.0 if i == 2 else 0.0
+                planes[1, i] = scratch.field_a[i]
+            total += _integrate(2, scratch.field_a, scratch)
     return total
 
 
@@ -207,6 +287,5 @@ def overlap_energy(
         R_BA: (3, 3) rotation of A in B.
         p_BA: (3,) origin of A in B, m.
     """
-    if geometries.kind[b] == _COMPLIANT_MESH:
-        return float(_energy_meshes(geometries, a, b, R_BA, p_BA))
-    return float(_energy_half_space(geometries, a, b, R_BA, p_BA))
+    energy = _energy_meshes if geometries.kind[b] == _COMPLIANT_MESH else _energy_half_space
+    return float(energy(geometries, a, b, R_BA, p_BA, _make_scratch()))

@@ -1,0 +1,153 @@
+"""The static force is minus the slope of the energy, and the energy is what closed forms say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from poses import pose, random_direction, random_rotation
+from scipy.integrate import quad
+from scipy.spatial.transform import Rotation
+
+import hydro_sim_core as hs
+
+PROPERTY = settings(max_examples=25, deadline=None, derandomize=True)
+MODULUS = 1e5
+#: Shift, m, for central differences of the energy.
+STEP = 1e-6
+
+
+def soft_sphere() -> hs.geometry.Geometry:
+    return hs.geometry.sphere(0.1, resolution=0.07, modulus=MODULUS)
+
+
+#: Partners of a compliant sphere and the largest depth, m, at which no face turns so far from the pressure gradient
+#: that it is left out (then the force is not the slope of the energy).
+PARTNERS = {
+    "stiffer sphere": (hs.geometry.sphere(0.08, resolution=0.06, modulus=3 * MODULUS), 0.03),
+    "ellipsoid": (hs.geometry.ellipsoid(0.08, 0.09, 0.1, resolution=0.07, modulus=2 * MODULUS), 0.02),
+    "rigid sphere": (hs.geometry.sphere(0.08, resolution=0.06), 0.02),
+}
+HALF_SPACES = {
+    "rigid half space": hs.geometry.half_space(),
+    "compliant half space": hs.geometry.half_space(MODULUS, slab_thickness=0.1),
+}
+
+
+def energy(a, X_WA, b, X_WB) -> float:
+    """Energy of both fields, J."""
+    return hs.contact.compute_patch(a, X_WA, b, X_WB).energy
+
+
+def shifted(X: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """The pose moved by ``shift`` (3,) m."""
+    return pose(X[:3, 3] + shift, X[:3, :3])
+
+
+def turned(X: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """The pose turned about its own origin by a rotation vector (3,), rad, in the axes of the world."""
+    return pose(X[:3, 3], Rotation.from_rotvec(turn).as_matrix() @ X[:3, :3])
+
+
+def energy_slope(a, X_WA, b, X_WB, move=shifted) -> np.ndarray:
+    """Central differences (3,) of the energy over motions of B."""
+    ahead = [energy(a, X_WA, b, move(X_WB, step)) for step in STEP * np.eye(3)]
+    behind = [energy(a, X_WA, b, move(X_WB, -step)) for step in STEP * np.eye(3)]
+    return (np.array(ahead) - behind) / (2.0 * STEP)
+
+
+def check_force(a, X_WA, b, X_WB) -> None:
+    """Hold the force on B to the slope of the energy."""
+    patch = hs.contact.compute_patch(a, X_WA, b, X_WB)
+    size = np.linalg.norm(patch.force_on_b)
+    assume(size > 1.0)  # a grazing contact changes too much within a step
+    assert np.linalg.norm(energy_slope(a, X_WA, b, X_WB) + patch.force_on_b) <= 1e-6 * size
+
+
+@pytest.mark.parametrize("partner", PARTNERS)
+@PROPERTY
+@given(seed=st.integers(0, 10**6), fraction=st.floats(0.2, 1.0))
+def test_force_between_meshes(partner, seed, fraction):
+    a, (b, deepest) = soft_sphere(), PARTNERS[partner]
+    rng = np.random.default_rng(seed)
+    X_WA = pose(rng.uniform(-0.2, 0.2, 3), random_rotation(rng))
+    R_WB, direction = random_rotation(rng), random_direction(rng)
+    # How far each mesh reaches towards the other: their facets lie within the spheres.
+    reach_a = (a.vertices @ X_WA[:3, :3].T @ direction).max()
+    reach_b = -(b.vertices @ R_WB.T @ direction).min()
+    X_WB = pose(X_WA[:3, 3] + (reach_a + reach_b - fraction * deepest) * direction, R_WB)
+    check_force(a, X_WA, b, X_WB)
+    check_force(b, X_WB, a, X_WA)
+
+
+@pytest.mark.parametrize("ground", HALF_SPACES)
+@PROPERTY
+@given(seed=st.integers(0, 10**6), height=st.floats(-0.05, 0.08))
+def test_force_on_a_half_space(ground, seed, height):
+    a, b = soft_sphere(), HALF_SPACES[ground]
+    rng = np.random.default_rng(seed)
+    X_WB = pose(rng.uniform(-0.2, 0.2, 3), random_rotation(rng))
+    X_WA = X_WB @ pose([*rng.uniform(-0.1, 0.1, 2), height], random_rotation(rng))
+    check_force(a, X_WA, b, X_WB)
+
+
+@pytest.mark.parametrize("partner", PARTNERS)
+def test_moment_of_the_whole_pressure(partner):
+    """The patch's own moment lets each face act at its centroid; that of the pressure itself is the energy's slope."""
+    a, (b, _) = soft_sphere(), PARTNERS[partner]
+    X_WB = pose([0.06, 0.07, 0.13], random_rotation(np.random.default_rng(1)))
+    patch = hs.contact.compute_patch(a, np.eye(4), b, X_WB)
+    moment = moment_of_pressure(patch, X_WB[:3, 3])
+    assert np.linalg.norm(moment) > 1e-3
+    slope = energy_slope(a, np.eye(4), b, X_WB, turned)
+    assert np.linalg.norm(slope + moment) <= 1e-6 * np.linalg.norm(patch.force_on_b) * 0.1
+
+
+def moment_of_pressure(patch, point) -> np.ndarray:
+    """Moment (3,) of the linear pressure on every polygon, by a quadrature that is exact for it."""
+    moment = np.zeros(3)
+    for vertices, pressures, normal in zip(
+        patch.polygons, patch.vertex_pressures, patch.normals, strict=True
+    ):
+        for i in range(1, len(vertices) - 1):
+            corners, values = vertices[[0, i, i + 1]], pressures[[0, i, i + 1]]
+            area = 0.5 * np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]))
+            arms, middle = 0.5 * (corners + np.roll(corners, 1, axis=0)) - point, values + np.roll(values, 1)
+            moment += area / 3.0 * np.cross(0.5 * middle @ arms, normal)
+    return moment
+
+
+def test_work_around_a_closed_path():
+    a, (b, _) = soft_sphere(), PARTNERS["stiffer sphere"]
+    power = []
+    for angle in np.linspace(0.0, 2.0 * np.pi, 256, endpoint=False):
+        X_WB = pose(
+            [
+                0.03 * np.cos(angle + 0.4),
+                0.02 * np.sin(2.0 * angle),
+                0.15 + 0.01 * np.sin(angle + 1.0) + 0.005 * np.cos(2.0 * angle),
+            ],
+            Rotation.from_euler("xyz", [0.3, 0.2, 0.5]).as_matrix(),
+        )
+        velocity = [
+            -0.03 * np.sin(angle + 0.4),
+            0.04 * np.cos(2.0 * angle),
+            0.01 * np.cos(angle + 1.0) - 0.01 * np.sin(2.0 * angle),
+        ]
+        power.append(hs.contact.compute_patch(a, np.eye(4), b, X_WB).force_on_b @ velocity)
+    assert abs(np.sum(power)) <= 1e-5 * np.sum(np.abs(power))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-9, 0.02])
+def test_two_equal_boxes_in_one_place(offset):
+    """Energy of a box of half lengths a < b, c: the integral of E depth / a, where two fields agree everywhere."""
+    half = np.array([0.05, 0.06, 0.08])
+    box = hs.geometry.box(2.0 * half, modulus=MODULUS)
+    volume_below = quad(lambda depth: np.prod(2.0 * (half - depth)), 0.0, half[0])[0]
+    whole = MODULUS / half[0] * volume_below
+    found = energy(box, pose([0.3, 0.2, 0.1]), box, pose([0.3, 0.2, 0.1 + offset]))
+    if offset < 1e-6:
+        assert found == pytest.approx(whole, rel=1e-7)
+    else:
+        assert 0.3 * whole < found < whole
