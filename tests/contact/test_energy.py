@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from patches import moment_of_pressure
 from poses import pose, random_direction, random_rotation
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
@@ -102,20 +103,6 @@ def test_moment_of_the_whole_pressure(partner):
     assert np.linalg.norm(moment) > 1e-3
     slope = energy_slope(a, np.eye(4), b, X_WB, turned)
     assert np.linalg.norm(slope + moment) <= 1e-6 * np.linalg.norm(patch.force_on_b) * 0.1
-
-
-def moment_of_pressure(patch, point) -> np.ndarray:
-    """Moment (3,) of the linear pressure on every polygon, by a quadrature that is exact for it."""
-    moment = np.zeros(3)
-    for vertices, pressures, normal in zip(
-        patch.polygons, patch.vertex_pressures, patch.normals, strict=True
-    ):
-        for i in range(1, len(vertices) - 1):
-            corners, values = vertices[[0, i, i + 1]], pressures[[0, i, i + 1]]
-            area = 0.5 * np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]))
-            arms, middle = 0.5 * (corners + np.roll(corners, 1, axis=0)) - point, values + np.roll(values, 1)
-            moment += area / 3.0 * np.cross(0.5 * middle @ arms, normal)
-    return moment
 
 
 def test_work_around_a_closed_path():
