@@ -1,6 +1,8 @@
-"""The one error type that bad input raises."""
+"""The one error type that bad input raises, and the check of counts."""
 
 from __future__ import annotations
+
+import operator
 
 
 class InputError(ValueError):
@@ -29,3 +31,20 @@ class InputError(ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
         return type(self), (self.source, self.element, self.problem, self.mend)
+
+
+def whole_number(source: str, element: str, value: int, least: int) -> int:
+    """Check a count.
+
+    Raises:
+        InputError: It is not a whole number, or below ``least``.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(
+            source, element, f"{value!r} is not a whole number", f"give {least} or more"
+        ) from None
+    if number < least:
+        raise InputError(source, element, f"{number} is too small", f"give {least} or more")
+    return number

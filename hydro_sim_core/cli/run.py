@@ -132,7 +132,7 @@ def _run_at_rate(
             snapshot = runner.snapshot()
             line.update(snapshot.time, int(snapshot.diagnostics["faces"]), snapshot.grip_forces)
     runner.stop()
-    if runner.error is not None and not isinstance(runner.error, FloatingPointError):
+    if runner.error is not None:
         raise runner.error
     if world.step_count > recorder.steps:
         recorder.observe(world)
@@ -146,5 +146,5 @@ def _run_at_rate(
         late_steps=report.overruns,
         skipped_steps=report.skipped_steps,
         late_max=report.late_max,
-        error=None if runner.error is None else str(runner.error),
+        error=runner.failure,
     )

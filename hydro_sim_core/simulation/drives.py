@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, Literal
@@ -206,23 +205,6 @@ class DriveBank:
         else:
             for joint, value in gripper.positions(float(position or 0.0)).items():
                 self._write(joint, "position", value)
-
-
-def whole_number(source: str, element: str, value: int, least: int) -> int:
-    """Check a count.
-
-    Raises:
-        InputError: It is not a whole number, or below ``least``.
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputError(
-            source, element, f"{value!r} is not a whole number", f"give {least} or more"
-        ) from None
-    if number < least:
-        raise InputError(source, element, f"{number} is too small", f"give {least} or more")
-    return number
 
 
 def _finite(value: float, element: str) -> float:

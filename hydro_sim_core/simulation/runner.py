@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.simulation.contacts import ContactRecord
 from hydro_sim_core.simulation.world import World
 
@@ -116,6 +116,9 @@ class FixedRateRunner:
     falls behind and the rate is kept from there on. With ``catch_up`` steps follow each other without sleeping until
     the schedule is met again; a backlog over ``MAX_BACKLOG`` is dropped. Both are counted in the report.
 
+    A step without finite result (``FloatingPointError``) pauses the runner at the last good state, so that it can be
+    reset; see ``failure``. Any other exception ends the thread; see ``error``.
+
     Args:
         world: The world; the runner owns it from ``start`` to ``stop``.
         real_time_factor: Simulated seconds a wall-clock second; ``inf`` for as fast as possible.
@@ -148,8 +151,10 @@ class FixedRateRunner:
         self._paused = start_paused
         self._single_steps = 0
         self._stopping = False
+        self._running = False
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
+        self._failure: str | None = None
         self._epoch = 0
         self._steps = 0
         self._overruns = 0
@@ -165,7 +170,7 @@ class FixedRateRunner:
     def start(self) -> None:
         """Start the thread."""
         if self._thread is None:
-            self._stopping = False
+            self._stopping, self._running = False, True
             self._thread = threading.Thread(target=self._run, name="hydro-sim stepper", daemon=True)
             self._thread.start()
 
@@ -180,13 +185,18 @@ class FixedRateRunner:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is alive."""
-        return self._thread is not None and self._thread.is_alive()
+        """Whether the thread steps or waits to be told to."""
+        return self._running
 
     @property
     def error(self) -> BaseException | None:
         """What ended the thread, if it was not ``stop``."""
         return self._error
+
+    @property
+    def failure(self) -> str | None:
+        """Why the runner paused by itself; None again after ``resume`` or ``reset``."""
+        return self._failure
 
     @property
     def paused(self) -> bool:
@@ -202,39 +212,43 @@ class FixedRateRunner:
         """Step at the fixed rate again; the pause does not count as lateness."""
         with self._condition:
             self._paused = False
+            self._failure = None
             self._condition.notify_all()
 
     def step(self, n: int = 1) -> Snapshot:
         """Take ``n`` steps while paused and return the snapshot after the last.
 
         Raises:
-            InputError: The runner is not paused or not running, or ``n`` is not positive.
+            InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
+            FloatingPointError: A step has no finite result; the state stays at the last good step.
         """
-        if n < 1:
-            raise InputError("step", "n", f"{n} is not positive", "take at least one step")
+        n = whole_number("step", "n", n, least=1)
         if not self.running:
             raise InputError("step", "runner", "is not running", "start it first")
         with self._condition:
             if not self._paused:
                 raise InputError("step", "runner", "is not paused", "pause it first")
+            self._failure = None
             self._single_steps += n
             self._condition.notify_all()
             self._condition.wait_for(lambda: self._single_steps == 0 or not self.running, HANDSHAKE_TIMEOUT)
+            if self._failure is not None:
+                raise FloatingPointError(self._failure)
         return self._snapshot
 
     def reset(self) -> None:
         """Take the world back to its start before the next step."""
-        done = threading.Event()
+        asked = self._epoch
 
         def reset_world(world: World) -> None:
             world.reset()
             self._epoch += 1
+            self._failure = None
             self._publish(self._take_snapshot())
-            done.set()
 
         self.submit(reset_world)
-        if self.running:
-            done.wait(HANDSHAKE_TIMEOUT)
+        with self._condition:
+            self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
 
     def submit(self, action: Callable[[World], None]) -> None:
         """Have ``action`` called with the world in the stepping thread, before the next step or while paused.
@@ -315,6 +329,7 @@ class FixedRateRunner:
         finally:
             self._stop_clock()
             with self._condition:
+                self._running = False
                 self._single_steps = 0
                 self._condition.notify_all()
 
@@ -336,6 +351,8 @@ class FixedRateRunner:
             )
             steps = self._single_steps if self._paused else 0
         for _ in range(steps):
+            if self._stopping or self._failure is not None:
+                break
             self._empty_inbox()
             self._one_step()
         with self._condition:
@@ -346,7 +363,12 @@ class FixedRateRunner:
         began = time.monotonic()
         for source in self._sources:
             source(self.world)
-        self.world.step()
+        try:
+            self.world.step()
+        except FloatingPointError as failure:
+            with self._condition:
+                self._failure, self._paused = str(failure), True
+            return
         self._step_times[self._steps % STEP_TIME_WINDOW] = time.monotonic() - began
         self._steps += 1
         self._publish(self._take_snapshot())

@@ -18,7 +18,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import PlacedRobot, TreeEvaluator
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.contacts import (
     ContactRecord,
@@ -26,7 +26,7 @@ from hydro_sim_core.simulation.contacts import (
     contact_patches,
     record_contacts,
 )
-from hydro_sim_core.simulation.drives import DriveBank, Values, whole_number
+from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.model import make_scratch_memory, make_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
 from hydro_sim_core.simulation.step import NOT_CONVERGED, NOT_FINITE, advance

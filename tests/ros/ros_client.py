@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from builtin_interfaces.msg import Duration, Time
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
@@ -109,10 +109,13 @@ class Client:
 
     def diagnostics(self, part: str) -> dict[str, str]:
         """Values of the next status of that part."""
-        for status in self.next("/diagnostics").status:
-            if status.name == f"hydro_sim: {part}":
-                return {pair.key: pair.value for pair in status.values}
-        raise AssertionError(f"no status for {part}")
+        return {pair.key: pair.value for pair in self.status(part).values}
+
+    def status(self, part: str) -> DiagnosticStatus:
+        """The next status of that part."""
+        found = [s for s in self.next("/diagnostics").status if s.name == f"hydro_sim: {part}"]
+        assert len(found) == 1, f"{len(found)} statuses for {part}"
+        return found[0]
 
     # --- sending
 
@@ -150,13 +153,17 @@ class Client:
     def step(self) -> Any:
         return self._call("step", Trigger.Request())
 
+    def call_reset(self) -> None:
+        """Call the service, no more: a paused node sends no states."""
+        answer = self._call("reset", Trigger.Request())
+        assert answer.success, answer.message
+
     def reset(self) -> None:
         """Go back to the start and forget what came before."""
         self.next("/joint_states")
         states = self.received["/joint_states"]
         del states[:-1]
-        answer = self._call("reset", Trigger.Request())
-        assert answer.success, answer.message
+        self.call_reset()
 
         def beginning() -> int:
             """Index of the first state after time went back; 0 until it has."""

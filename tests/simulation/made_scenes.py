@@ -94,6 +94,16 @@ def slider(
     )
 
 
+def snake() -> str:
+    """A free body with a wheel whose drive knows no limit."""
+    return robot(
+        "snake",
+        f'<link name="base">{inertial(1.0, (0.1, 0.1, 0.1))}</link>',
+        f'<link name="wheel">{inertial(1.0, (0.1, 0.1, 0.1))}</link>',
+        '<joint name="axle" type="continuous"><parent link="base"/><child link="wheel"/><axis xyz="1 0 0"/></joint>',
+    )
+
+
 def free(text: str, xyz: Any = (0, 0, 0), rpy: Any = (0, 0, 0), **more: Any) -> dict[str, Any]:
     """A floating model for ``make_world``."""
     pose = {"xyz": [float(x) for x in xyz], "rpy": [float(x) for x in rpy]}

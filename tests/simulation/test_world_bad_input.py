@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, GROUND, box, free, inertial, make_world, robot, slider, write_scene
+from made_scenes import CONFIG, GROUND, box, free, inertial, make_world, robot, slider, snake, write_scene
 
 import hydro_sim_core as hs
 
@@ -231,16 +231,6 @@ def test_rigid_pairs_are_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 # --- steps that cannot be completed
-
-
-def snake() -> str:
-    """A free body with a wheel whose drive knows no limit."""
-    return robot(
-        "snake",
-        f'<link name="base">{inertial(1.0, (0.1, 0.1, 0.1))}</link>',
-        f'<link name="wheel">{inertial(1.0, (0.1, 0.1, 0.1))}</link>',
-        '<joint name="axle" type="continuous"><parent link="base"/><child link="wheel"/><axis xyz="1 0 0"/></joint>',
-    )
 
 
 @pytest.mark.parametrize("effort", [1e200, 1e300, 1.7e308])

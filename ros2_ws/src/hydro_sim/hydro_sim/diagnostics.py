@@ -49,7 +49,9 @@ class Diagnostics:
         self._overruns = report.overruns
 
         factor = simulated / wall if wall > 0.0 else 0.0
-        if self._runner.paused:
+        if self._runner.failure is not None:
+            level, text = DiagnosticStatus.ERROR, f"paused: {self._runner.failure}"
+        elif self._runner.paused:
             level, text = DiagnosticStatus.OK, "paused"
         elif factor < _ON_TIME * self._target and self._target != float("inf"):
             level, text = DiagnosticStatus.WARN, f"slower than asked for: {factor:.3f} of {self._target:g}"

@@ -133,6 +133,7 @@ def _spin(
     end = parameters.duration or math.inf
     executor = SingleThreadedExecutor()
     executor.add_node(node)
+    failure = None
     try:
         while not stop.is_set():
             executor.spin_once(timeout_sec=_SPIN_PERIOD)
@@ -141,6 +142,10 @@ def _spin(
                 status.update(snapshot, runner.paused)
             if runner.error is not None:
                 raise runner.error
+            if runner.failure != failure:
+                failure = runner.failure
+                if failure is not None:
+                    node.get_logger().error(f"paused: {failure}")
             if snapshot.time >= end:
                 return
     finally:

@@ -55,7 +55,10 @@ class SimulationServices:
     def _advance(self, steps: int, response: Any) -> Any:
         if not self._runner.paused:
             return self._answer(response, False, "running; pause before stepping")
-        self._runner.step(steps)
+        try:
+            self._runner.step(steps)
+        except FloatingPointError as error:
+            return self._answer(response, False, str(error))
         return self._answer(response, True, f"at {self._runner.snapshot().time:.6f} s")
 
     def _reset(self, request: Any, response: Any) -> Any:

@@ -1,0 +1,344 @@
+"""The fixed-rate runner: its policies on a made-up clock, its handshakes on the real one."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from made_scenes import CONFIG, free, make_world, slider, snake, sphere
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation import runner as runner_module
+
+DT = 1e-3
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> hs.World:
+    """A ball in free fall: every step differs from the one before."""
+    world = make_world(tmp_path, free(sphere("ball", 0.1, 1.0)), time_step=DT)
+    world.step()
+    world.reset()
+    return world
+
+
+@pytest.fixture
+def started(world: hs.World) -> Iterator[Callable[..., FixedRateRunner]]:
+    """Makes and starts runners of the world and stops them in the end."""
+    runners = []
+
+    def start(**options: object) -> FixedRateRunner:
+        runners.append(FixedRateRunner(world, **options))  # type: ignore[arg-type]
+        runners[-1].start()
+        return runners[-1]
+
+    yield start
+    for runner in runners:
+        runner.stop()
+
+
+class Clock:
+    """Time that passes only where it is slept or worked away."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, duration: float) -> None:
+        self.now += duration
+
+
+def run_on_made_up_clock(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, durations: list[float], **options: object
+) -> tuple[list[float], FixedRateRunner]:
+    """Run as many steps as there are durations (s); the start of every step, s, and the runner."""
+    clock = Clock()
+    fake = SimpleNamespace(monotonic=clock.monotonic, sleep=clock.sleep)
+    monkeypatch.setattr(runner_module, "time", fake)
+    runner = FixedRateRunner(world, **options)  # type: ignore[arg-type]
+    starts: list[float] = []
+
+    def work(_: hs.World) -> None:
+        starts.append(clock.now - 100.0)
+        clock.now += durations[len(starts) - 1]
+        if len(starts) == len(durations):
+            runner.pause()
+
+    runner.add_command_source(work)
+    runner.start()
+    wait_until(lambda: len(starts) == len(durations) and runner.paused)
+    runner.stop()
+    return starts, runner
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for another thread, which must get there."""
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(1e-3)
+
+
+# --- when steps are taken
+
+
+@pytest.mark.parametrize("overrun", ["skip", "catch_up"])
+@pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
+def test_steps_start_on_the_grid(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, overrun: str, factor: float
+) -> None:
+    """Whatever a step takes below its period, the next starts on time: no drift."""
+    period = DT / factor
+    durations = [period * share for share in (0.1, 0.9, 0.0, 0.5, 0.3, 0.99, 0.2)]
+    starts, runner = run_on_made_up_clock(
+        world, monkeypatch, durations, overrun=overrun, real_time_factor=factor
+    )
+    np.testing.assert_allclose(starts, period * np.arange(7), atol=1e-12)
+    report = runner.report()
+    assert (report.steps, report.overruns, report.skipped_steps, report.late_max) == (7, 0, 0, 0.0)
+    assert report.simulated_time == pytest.approx(7 * DT)
+    assert report.step_time_max == pytest.approx(0.99 * period)
+
+
+def test_skip_drops_the_missed_periods(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a step of 3.4 periods the next starts at the fourth."""
+    durations = [0.0, 3.4 * DT, 0.0, 0.0]
+    starts, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="skip")
+    np.testing.assert_allclose(starts, np.array([0, 1, 5, 6]) * DT, atol=1e-12)
+    report = runner.report()
+    assert (report.steps, report.overruns, report.skipped_steps) == (4, 1, 3)
+    assert report.late_max == pytest.approx(2.4 * DT)
+
+
+def test_catch_up_takes_the_missed_steps_at_once(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a step of 3.4 periods the next follow without sleep until the grid is met again."""
+    durations = [0.0, 3.4 * DT, 0.1 * DT, 0.1 * DT, 0.1 * DT, 0.0]
+    starts, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="catch_up")
+    np.testing.assert_allclose(starts, np.array([0, 1, 4.4, 4.5, 4.6, 5.0]) * DT, atol=1e-12)
+    report = runner.report()
+    assert (report.steps, report.overruns, report.skipped_steps) == (6, 3, 0)
+
+
+def test_catch_up_gives_up_an_endless_backlog(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that was suspended does not replay the night."""
+    starts, runner = run_on_made_up_clock(world, monkeypatch, [0.0, 3600.0, 0.0, 0.0], overrun="catch_up")
+    assert starts[3] - starts[2] == pytest.approx(DT)
+    assert runner.report().skipped_steps == pytest.approx(3600.0 / DT, abs=2)
+
+
+def test_endless_speed_never_sleeps(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps follow each other; nothing is late."""
+    starts, runner = run_on_made_up_clock(world, monkeypatch, [DT] * 5, real_time_factor=math.inf)
+    np.testing.assert_allclose(starts, np.arange(5) * DT, atol=1e-12)
+    assert runner.report().overruns == 0
+
+
+def test_real_clock_is_never_run_ahead_of(started: Callable[..., FixedRateRunner]) -> None:
+    """At the real clock a step never comes before its time."""
+    began = time.monotonic()
+    runner = started(overrun="catch_up")
+    seen = None
+    for _ in range(50):
+        seen = runner.wait_for_step(seen, 10.0)
+        assert seen is not None
+        assert (seen.step - 1) * DT <= time.monotonic() - began
+
+
+# --- pause, step, reset, stop
+
+
+def test_paused_runner_steps_when_told(started: Callable[..., FixedRateRunner], world: hs.World) -> None:
+    """Exactly as often, and the snapshot is that of the last."""
+    runner = started(start_paused=True)
+    assert runner.step().step == 1
+    snapshot = runner.step(41)
+    assert snapshot.step == 42
+    assert snapshot.time == pytest.approx(42 * DT)
+    assert runner.paused
+    np.testing.assert_array_equal(snapshot.q, world.q)
+
+
+def test_pause_does_not_count_as_lateness(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wall time of the report is that of running."""
+    _, runner = run_on_made_up_clock(world, monkeypatch, [0.0] * 3)
+    wall = runner.report().wall_time
+    runner_module.time.sleep(1000.0)
+    runner.start()
+    runner.step(2)
+    runner.stop()
+    report = runner.report()
+    assert report.overruns == 0
+    assert report.wall_time == pytest.approx(wall)
+
+
+def test_reset_gives_the_start_back(started: Callable[..., FixedRateRunner]) -> None:
+    """Running or paused; epochs tell equal steps of two lives apart."""
+    runner = started(start_paused=True)
+    start = runner.snapshot()
+    runner.step(5)
+    runner.reset()
+    again = runner.snapshot()
+    assert (again.step, again.time, again.epoch) == (0, 0.0, start.epoch + 1)
+    np.testing.assert_array_equal(again.q, start.q)
+    runner.resume()
+    wait_until(lambda: runner.snapshot().step > 3)
+    runner.reset()
+    assert runner.snapshot().epoch == start.epoch + 2
+
+
+def test_stopped_runner_starts_again(started: Callable[..., FixedRateRunner]) -> None:
+    """It goes on where it was."""
+    runner = started(start_paused=True)
+    runner.step(3)
+    runner.stop()
+    assert not runner.running
+    with pytest.raises(hs.InputError, match="not running"):
+        runner.step()
+    runner.start()
+    assert runner.step().step == 4
+
+
+def test_stop_interrupts_a_long_run_of_single_steps(started: Callable[..., FixedRateRunner]) -> None:
+    """A million steps that a service asked for do not hold up the end of the process."""
+    runner = started(start_paused=True)
+    waiting = threading.Thread(target=runner.step, args=(10**9,))
+    waiting.start()
+    wait_until(lambda: runner.snapshot().step > 0)
+    runner.stop()
+    waiting.join(60.0)
+    assert not waiting.is_alive()
+
+
+def test_snapshot_does_not_change_as_the_world_goes_on(started: Callable[..., FixedRateRunner]) -> None:
+    """Readers need no lock."""
+    runner = started(start_paused=True)
+    early = runner.step(10)
+    q, time_ = early.q.copy(), early.time
+    runner.step(10)
+    np.testing.assert_array_equal(early.q, q)
+    assert early.time == time_
+    np.testing.assert_allclose(early.frames["ball"][2, 3], q[6])
+
+
+# --- commands from other threads
+
+
+def test_submitted_command_acts_on_the_next_step(tmp_path: Path) -> None:
+    """Also while paused, in the stepping thread."""
+    runner = FixedRateRunner(make_world(tmp_path, {"text": slider()}), start_paused=True)
+    runner.start()
+    names = []
+
+    def push(world: hs.World) -> None:
+        names.append(threading.current_thread().name)
+        world.set_command([4.0], "effort")
+
+    runner.submit(push)
+    snapshot = runner.step()
+    runner.stop()
+    assert snapshot.joint_efforts[0] == 4.0
+    assert names == ["hydro-sim stepper"]
+
+
+# --- failure
+
+
+def test_step_without_result_pauses_at_the_last_good_state(tmp_path: Path) -> None:
+    """The thread lives, says why, and goes on after a reset."""
+    runner = FixedRateRunner(make_world(tmp_path, free(snake())), real_time_factor=math.inf)
+    runner.submit(lambda world: world.set_command([1.7e308], "effort"))
+    runner.start()
+    wait_until(lambda: runner.paused)
+    assert runner.running
+    assert runner.error is None
+    assert "overflows" in str(runner.failure)
+    assert np.isfinite(runner.snapshot().q).all()
+    with pytest.raises(FloatingPointError, match="overflows"):
+        runner.step()
+    runner.reset()
+    assert runner.failure is None
+    assert runner.step(5).step == 5
+    runner.stop()
+
+
+def test_exception_in_the_thread_reaches_the_owner(started: Callable[..., FixedRateRunner]) -> None:
+    """Nobody is left waiting."""
+    runner = started(start_paused=True)
+
+    def fail(_: hs.World) -> None:
+        raise RuntimeError("a source must not do this")
+
+    runner.add_command_source(fail)
+    runner.step()
+    assert not runner.running
+    assert isinstance(runner.error, RuntimeError)
+    runner.reset()
+    with pytest.raises(hs.InputError, match="not running"):
+        runner.step()
+
+
+@pytest.mark.parametrize(
+    ("options", "element"),
+    [
+        ({"real_time_factor": 0.0}, "real_time_factor"),
+        ({"real_time_factor": -1.0}, "real_time_factor"),
+        ({"real_time_factor": math.nan}, "real_time_factor"),
+        ({"overrun": "hurry"}, "overrun"),
+    ],
+)
+def test_bad_options_are_refused(world: hs.World, options: dict, element: str) -> None:
+    """Named, with a mend."""
+    with pytest.raises(hs.InputError) as caught:
+        FixedRateRunner(world, **options)
+    assert caught.value.element == element
+
+
+@pytest.mark.parametrize("steps", [0, -3, 1.5, "two"])
+def test_bad_number_of_steps_is_refused(started: Callable[..., FixedRateRunner], steps: object) -> None:
+    """And nothing happens."""
+    runner = started(start_paused=True)
+    with pytest.raises(hs.InputError) as caught:
+        runner.step(steps)  # type: ignore[arg-type]
+    assert caught.value.element == "n"
+    assert runner.snapshot().step == 0
+
+
+def test_stepping_a_running_runner_is_refused(started: Callable[..., FixedRateRunner]) -> None:
+    """Two paces at once would mean nothing."""
+    with pytest.raises(hs.InputError, match="pause it first"):
+        started().step()
+
+
+# --- the interpreter is free meanwhile
+
+
+def test_compiled_step_releases_the_interpreter() -> None:
+    """While one compiled call steps, another thread of Python runs."""
+    world = hs.load_scene(CONFIG / "drop_box.yaml")
+    world.step(10)
+    count, ended = [0], threading.Event()
+
+    def other() -> None:
+        while not ended.is_set():
+            count[0] += 1
+            time.sleep(0.0)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    wait_until(lambda: count[0] > 10)
+    before = count[0]
+    world.step(20_000)
+    during = count[0] - before
+    ended.set()
+    thread.join()
+    # A call that kept the interpreter would let the other thread in a few times, before and after it.
+    assert during > 100
