@@ -64,6 +64,17 @@ def test_readme_lists_every_parameter_as_declared():
         assert (f"`{spec.name}` *" in README) == spec.metadata["live"]
 
 
+def test_readmes_python_example_runs(monkeypatch, capsys):
+    """As told, from the root of the checkout; both fingers hold the spatula."""
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    exec(compile(example, "README.md", "exec"), {})
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {
+        "left_finger",
+        "right_finger",
+    }
+
+
 def test_readme_names_every_topic_and_service():
     """Whatever the node creates stands in a table."""
     source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
