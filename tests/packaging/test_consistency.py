@@ -20,7 +20,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 NODE = ROOT / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim"
 #: Python packages that do not come from ROS.
-NOT_ROS = {"hydro_sim", "hydro_sim_core", "numpy", "scipy", "rich"}
+NOT_ROS = {"hydro_sim", "hydro_sim_core", "numpy", "scipy", "trimesh", "rich"}
 
 
 @pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
