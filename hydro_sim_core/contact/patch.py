@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.poses import as_pose, relative_pose
+from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
@@ -150,8 +150,12 @@ class ContactPatch:
         return weight @ self.faces.centroids / np.sum(weight) if self.num_faces else np.full(3, np.nan)
 
     def moment_on_b(self, point: ArrayLike) -> Array:
-        """Moment of the contact forces on B about ``point`` (3,) m, in N m."""
-        arm = self.p_WR - np.asarray(point, dtype=float)
+        """Moment of the contact forces on B about ``point`` (3,) m, in N m.
+
+        Raises:
+            InputError: The point is not three finite numbers.
+        """
+        arm = self.p_WR - as_array(point, (3,), "moment_on_b", "point")
         return self.moment_on_b_at_reference + np.cross(arm, self.force_on_b)
 
     @cached_property
@@ -244,13 +248,16 @@ def compute_patch(
         negative centroid pressure add nothing.
 
     Raises:
-        InputError: A pose is not a rigid transform, the representation is unknown, or both geometries are rigid or
-            both half spaces.
+        InputError: A pose is not a rigid transform, the representation is unknown, what should be a geometry is
+            none, or both geometries are rigid or both half spaces.
     """
     if representation not in ("polygon", "triangle"):
-        raise InputError(
-            "compute_patch", "representation", f"{representation!r} is unknown", "use polygon or triangle"
-        )
+        problem = f"{representation!r} is unknown"
+        raise InputError("compute_patch", "representation", problem, "use polygon or triangle")
+    for name, geometry in (("a", a), ("b", b)):
+        if not isinstance(geometry, Geometry):
+            problem = f"is of type {type(geometry).__name__}"
+            raise InputError("compute_patch", name, problem, "make a geometry with hydro_sim_core.geometry")
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     canonical = canonical_order(a.kind, b.kind)
     if canonical is None:

@@ -1,4 +1,4 @@
-"""Rigid transforms handed in by users."""
+"""Rigid transforms and points handed in by users."""
 
 from __future__ import annotations
 
@@ -10,18 +10,34 @@ from hydro_sim_core.errors import InputError
 Array = NDArray[np.float64]
 
 
+def as_array(values: ArrayLike, shape: tuple[int, ...], source: str, element: str) -> Array:
+    """Return ``values`` as a finite float array of the given shape.
+
+    Raises:
+        InputError: Not real numbers, another shape, or not finite.
+    """
+    mend = f"give {shape} finite real numbers"
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(source, element, "has rows of different lengths", mend) from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(source, element, f"holds {array.dtype.name}, not real numbers", mend)
+    if array.shape != shape:
+        raise InputError(source, element, f"has shape {array.shape}", mend)
+    if not np.all(np.isfinite(array)):
+        raise InputError(source, element, "holds NaN or infinity", mend)
+    return array.astype(float, copy=False)
+
+
 def as_pose(X: ArrayLike, source: str, element: str) -> Array:
     """Check that ``X`` is a (4, 4) rigid transform and return it as an array.
 
     Raises:
         InputError: Wrong shape, not finite, or the rotation is not orthonormal to 1e-6.
     """
-    X = np.asarray(X, dtype=float)
-    if X.shape != (4, 4):
-        raise InputError(source, element, f"has shape {X.shape}", "give a (4, 4) homogeneous transform")
+    X = as_array(X, (4, 4), source, element)
     R = X[:3, :3]
-    if not np.all(np.isfinite(X)):
-        raise InputError(source, element, "holds NaN or infinity", "give finite numbers")
     if not (np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0.0):
         raise InputError(source, element, "is not a rotation", "give an orthonormal right-handed rotation")
     if not np.allclose(X[3], (0.0, 0.0, 0.0, 1.0), atol=1e-12):
