@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
 from hydro_sim_core.jit import kernel
 
 #: Rows of ``FaceBuffer.data``. Points and vectors are in the frame of the pair's geometry B.
@@ -51,39 +51,34 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
 
 
 @kernel(forceinline=True)
-def emit_face(faces, count, polygon, n, normal, field, slope_a, slope_b, centroid):
-    """Append a face; counts on when the buffer is full, so the caller learns the size to grow to.
+def store_face(faces, slot, polygon, n, area, centroid, normal, field, slope_a, slope_b):
+    """Write a face into a column of the buffer, unless the buffer ends before it.
 
     Args:
         faces: ``FaceBuffer``.
-        count: Faces so far.
+        slot: Column.
         polygon: Buffer with the ``n`` vertices.
         n: Number of vertices.
+        area: m^2.
+        centroid: (3,) m.
         normal: (3,) unit normal from A into B.
         field: (4,) pressure field (g, c) that gives the pressure on the face.
         slope_a: -grad p_A . n, infinite if A is rigid.
         slope_b: grad p_B . n, infinite if B is rigid.
-        centroid: Scratch (3,).
-
-    Returns:
-        Faces after this one.
     """
-    area = polygon_area_centroid(polygon, n, centroid)
-    if not area > 0.0:
-        return count
-    if count < faces.num_vertices.shape[0]:
+    if slot >= faces.num_vertices.shape[0]:
+        return
+    for axis in range(3):
+        faces.data[CENTROID + axis, slot] = centroid[axis]
+        faces.data[NORMAL + axis, slot] = normal[axis]
+        faces.data[GRADIENT + axis, slot] = field[axis]
+    faces.data[AREA, slot] = area
+    faces.data[PRESSURE, slot] = (
+        field[0] * centroid[0] + field[1] * centroid[1] + field[2] * centroid[2] + field[3]
+    )
+    faces.data[SLOPE_A, slot] = slope_a
+    faces.data[SLOPE_B, slot] = slope_b
+    faces.num_vertices[slot] = n
+    for i in range(n):
         for axis in range(3):
-            faces.data[CENTROID + axis, count] = centroid[axis]
-            faces.data[NORMAL + axis, count] = normal[axis]
-            faces.data[GRADIENT + axis, count] = field[axis]
-        faces.data[AREA, count] = area
-        faces.data[PRESSURE, count] = (
-            field[0] * centroid[0] + field[1] * centroid[1] + field[2] * centroid[2] + field[3]
-        )
-        faces.data[SLOPE_A, count] = slope_a
-        faces.data[SLOPE_B, count] = slope_b
-        faces.num_vertices[count] = n
-        for i in range(n):
-            for axis in range(3):
-                faces.polygons[count, i, axis] = polygon[i, axis]
-    return count + 1
+            faces.polygons[slot, i, axis] = polygon[i, axis]

@@ -132,8 +132,11 @@ def clip_by_tetrahedron(polygon, n, barycentric, tied_face, buffer, value):
         for i in range(n):
             d = b0 * source[i, 0] + b1 * source[i, 1] + b2 * source[i, 2] + c
             value[i] = d
-            lowest = min(lowest, d)
-            highest = max(highest, d)
+            # Not min() and max(): Numba 0.68 cannot compile them for a GPU.
+            if d < lowest:
+                lowest = d
+            if d > highest:
+                highest = d
         if highest <= 0.0:
             return 0
         if lowest >= 0.0:

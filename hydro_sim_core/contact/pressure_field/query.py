@@ -21,7 +21,8 @@ from hydro_sim_core.contact.pressure_field.element_pairs import (
     triangle_compliant_half_space,
     triangle_tetrahedron,
 )
-from hydro_sim_core.contact.pressure_field.faces import emit_face
+from hydro_sim_core.contact.pressure_field.faces import store_face
+from hydro_sim_core.contact.pressure_field.polygon import polygon_area_centroid
 from hydro_sim_core.geometry import GeometryKind
 from hydro_sim_core.jit import kernel
 
@@ -108,6 +109,18 @@ def _box_above_plane(box_a, R_BA, p_BA, height):
 
 
 @kernel(forceinline=True)
+def move_vertex(geometries, v, R_BA, p_BA, moved):
+    """Write vertex ``v`` of A's geometry in B's frame into ``moved`` (3,)."""
+    for i in range(3):
+        moved[i] = (
+            R_BA[i, 0] * geometries.vertices[v, 0]
+            + R_BA[i, 1] * geometries.vertices[v, 1]
+            + R_BA[i, 2] * geometries.vertices[v, 2]
+            + p_BA[i]
+        )
+
+
+@kernel(forceinline=True)
 def _load_element(geometries, element, R_BA, p_BA, scratch):
     """Bring A's element into B's frame; vertices are transformed once a query."""
     generation = scratch.generation[0]
@@ -118,13 +131,7 @@ def _load_element(geometries, element, R_BA, p_BA, scratch):
             return
         if scratch.stamp[v] != generation:
             scratch.stamp[v] = generation
-            for i in range(3):
-                scratch.vertices_B[v, i] = (
-                    R_BA[i, 0] * geometries.vertices[v, 0]
-                    + R_BA[i, 1] * geometries.vertices[v, 1]
-                    + R_BA[i, 2] * geometries.vertices[v, 2]
-                    + p_BA[i]
-                )
+            move_vertex(geometries, v, R_BA, p_BA, scratch.vertices_B[v])
         for i in range(3):
             x[k, i] = scratch.vertices_B[v, i]
 
@@ -158,51 +165,49 @@ def _pressure_difference(geometries, element, field_b, work):
 
 
 @kernel(forceinline=True)
-def _emit(scratch, faces, count, n):
-    work = scratch.work
-    return emit_face(
-        faces, count, work.polygon, n, work.normal, work.field, work.slopes[0], work.slopes[1], work.centroid
+def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work):
+    """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices."""
+    field_b = geometries.fields[element_b]
+    tet_b = geometries.elements[element_b]
+    barycentric_b = geometries.barycentric[element_b]
+    if a_is_rigid:
+        return triangle_tetrahedron(geometries.vertices, tet_b, field_b, barycentric_b, tie, work)
+    if not _pressure_difference(geometries, element_a, field_b, work):
+        return 0
+    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+    return tetrahedron_tetrahedron(
+        geometries.vertices, geometries.pressure, tet_b, field_b, barycentric_b, tie, work
     )
 
 
 @kernel(forceinline=True)
-def _mesh_element_pair(geometries, a_is_rigid, element_a, element_b, R_BA, p_BA, tie, scratch, faces, count):
-    """Face of one element of A and one tetrahedron of B."""
-    work = scratch.work
-    field_b = geometries.fields[element_b]
-    tet_b = geometries.elements[element_b]
-    barycentric_b = geometries.barycentric[element_b]
-    _load_element(geometries, element_a, R_BA, p_BA, scratch)
+def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, work):
+    """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices."""
+    field_b = geometries.fields[geometries.field_start[b]]
+    margin_b = geometries.margin[b]
     if a_is_rigid:
-        n = triangle_tetrahedron(geometries.vertices, tet_b, field_b, barycentric_b, tie, work)
-    else:
-        if not _pressure_difference(geometries, element_a, field_b, work):
-            return count
-        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
-        n = tetrahedron_tetrahedron(
-            geometries.vertices, geometries.pressure, tet_b, field_b, barycentric_b, tie, work
-        )
-    return _emit(scratch, faces, count, n) if n else count
+        return triangle_compliant_half_space(field_b, margin_b, work)
+    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+    if geometries.kind[b] == _RIGID_HALF_SPACE:
+        return tetrahedron_rigid_half_space(work)
+    if not _pressure_difference(geometries, element_a, field_b, work):
+        return 0
+    return tetrahedron_compliant_half_space(field_b, margin_b, work)
 
 
 @kernel(forceinline=True)
-def _half_space_element(geometries, a_is_rigid, element_a, b, R_BA, p_BA, scratch, faces, count):
-    """Face of one element of A and half space B."""
-    work = scratch.work
-    field_b = geometries.fields[geometries.field_start[b]]
-    margin_b = geometries.margin[b]
-    _load_element(geometries, element_a, R_BA, p_BA, scratch)
-    if a_is_rigid:
-        n = triangle_compliant_half_space(field_b, margin_b, work)
-    else:
-        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
-        if geometries.kind[b] == _RIGID_HALF_SPACE:
-            n = tetrahedron_rigid_half_space(work)
-        elif _pressure_difference(geometries, element_a, field_b, work):
-            n = tetrahedron_compliant_half_space(field_b, margin_b, work)
-        else:
-            n = 0
-    return _emit(scratch, faces, count, n) if n else count
+def _append(faces, count, n, work):
+    """Store the face of ``n`` vertices in ``work``; counts on when the buffer is full, so that it can be grown."""
+    if n == 0:
+        return count
+    area = polygon_area_centroid(work.polygon, n, work.centroid)
+    if not area > 0.0:
+        return count
+    slopes = work.slopes
+    store_face(
+        faces, count, work.polygon, n, area, work.centroid, work.normal, work.field, slopes[0], slopes[1]
+    )
+    return count + 1
 
 
 @kernel(forceinline=True)
@@ -222,18 +227,10 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
             continue
         leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
         if leaf_a and leaf_b:
-            count = _mesh_element_pair(
-                geometries,
-                a_is_rigid,
-                links[node_a, 1],
-                links[node_b, 1],
-                R_BA,
-                p_BA,
-                tie,
-                scratch,
-                faces,
-                count,
-            )
+            element_a, element_b = links[node_a, 1], links[node_b, 1]
+            _load_element(geometries, element_a, R_BA, p_BA, scratch)
+            n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
+            count = _append(faces, count, n, scratch.work)
             continue
         descend_b = leaf_a or (not leaf_b and _extent(boxes[node_b]) > _extent(boxes[node_a]))
         for side in range(2):
@@ -262,9 +259,10 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
         if _box_above_plane(boxes[node], R_BA, p_BA, height):
             continue
         if links[node, 0] < 0:
-            count = _half_space_element(
-                geometries, a_is_rigid, links[node, 1], b, R_BA, p_BA, scratch, faces, count
-            )
+            element = links[node, 1]
+            _load_element(geometries, element, R_BA, p_BA, scratch)
+            n = face_on_half_space(geometries, element, b, a_is_rigid, R_BA, p_BA, scratch.work)
+            count = _append(faces, count, n, scratch.work)
             continue
         for side in range(2):
             stack[top, 0] = links[node, side]

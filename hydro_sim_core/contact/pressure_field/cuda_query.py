@@ -1,0 +1,107 @@
+"""The contact query on a GPU, compiled from the functions of the CPU's.
+
+A first, plain form: every pair of elements of the two geometries is a candidate and has a thread. Threads append their
+faces through one atomic counter, so faces come in no fixed order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.geometry_set import GeometrySet
+from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, tie_distance
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer, store_face
+from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.query import face_of_elements, face_on_half_space, move_vertex
+from hydro_sim_core.geometry import GeometryKind
+
+_COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
+_RIGID_MESH = int(GeometryKind.RIGID_MESH)
+
+#: Threads of a block along A's and B's elements.
+_BLOCK = (8, 8)
+
+
+@cuda.jit
+def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
+    """One thread a pair of elements: find its face, take the next free slot, store it there."""
+    i, j = cuda.grid(2)
+    element_a, element_b = geometries.field_start[a] + i, geometries.field_start[b] + j
+    if element_a >= geometries.field_start[a + 1] or element_b >= geometries.field_start[b + 1]:
+        return
+    work = Workspace(
+        cuda.local.array((4, 3), np.float64),
+        cuda.local.array(4, np.float64),
+        cuda.local.array(4, np.float64),
+        cuda.local.array(4, np.float64),
+        cuda.local.array((MAX_VERTICES, 3), np.float64),
+        cuda.local.array((MAX_VERTICES, 3), np.float64),
+        cuda.local.array(MAX_VERTICES, np.float64),
+        cuda.local.array(3, np.float64),
+        cuda.local.array(2, np.float64),
+        cuda.local.array(4, np.float64),
+        cuda.local.array(3, np.float64),
+    )
+    a_is_rigid = geometries.kind[a] == _RIGID_MESH
+    for k in range(3 if a_is_rigid else 4):
+        move_vertex(geometries, geometries.elements[element_a, k], R_BA, p_BA, work.x[k])
+    if geometries.kind[b] == _COMPLIANT_MESH:
+        n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
+    else:
+        n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, work)
+    if n == 0:
+        return
+    area = polygon_area_centroid(work.polygon, n, work.centroid)
+    if not area > 0.0:
+        return
+    slot = cuda.atomic.add(count, 0, 1)
+    slopes = work.slopes
+    store_face(
+        faces, slot, work.polygon, n, area, work.centroid, work.normal, work.field, slopes[0], slopes[1]
+    )
+
+
+class CudaQuery:
+    """Finds contact faces of pairs of a set; the geometries stay on the GPU between queries.
+
+    Args:
+        geometries: The set.
+        capacity: Faces there is room for.
+    """
+
+    def __init__(self, geometries: GeometrySet, capacity: int) -> None:
+        self._geometries = geometries
+        self._on_device = GeometrySet(*(cuda.to_device(array) for array in geometries))
+        self._faces = tuple(cuda.to_device(array) for array in make_face_buffer(capacity))
+
+    def find_faces(
+        self, a: int, b: int, R_BA: NDArray[np.float64], p_BA: NDArray[np.float64]
+    ) -> tuple[FaceBuffer, int]:
+        """Contact faces of a canonical pair (see ``query.canonical_order``).
+
+        Args:
+            a: Index of geometry A.
+            b: Index of geometry B.
+            R_BA: (3, 3) rotation of A in B.
+            p_BA: (3,) origin of A in B, m.
+
+        Returns:
+            The faces, in B's frame and no fixed order, and how many there are. More than the capacity means that the
+            surplus was not stored: ask again with room for that many.
+        """
+        host = self._geometries
+        num_a, num_b = np.diff(host.field_start)[[a, b]]
+        blocks = (math.ceil(num_a / _BLOCK[0]), math.ceil(num_b / _BLOCK[1]))
+        tie = 0.0
+        if host.kind[b] == _COMPLIANT_MESH:
+            tie = tie_distance(host.boxes[host.node_start[a]], p_BA, host.boxes[host.node_start[b]])
+        count = cuda.to_device(np.zeros(1, dtype=np.int64))
+        faces = FaceBuffer(*self._faces)
+        _test_element_pairs[blocks, _BLOCK](
+            self._on_device, a, b, cuda.to_device(R_BA), cuda.to_device(p_BA), tie, faces, count
+        )
+        return FaceBuffer(*(array.copy_to_host() for array in self._faces)), int(count.copy_to_host()[0])
