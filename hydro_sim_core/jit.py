@@ -39,13 +39,14 @@ def cache_root() -> Path:
 def _kernel_cache_dir(room: str) -> Path:
     rooms = _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room))
     digest = hashlib.sha256(numba.__version__.encode())
+    digest.update(Path(__file__).read_bytes())  # options are not part of Numba's own key
     for name in rooms:
         for path in sorted((_PACKAGE / name).rglob("*.py")):
             digest.update(path.read_bytes())
     return cache_root() / "kernels" / f"{room}-{digest.hexdigest()[:16]}"
 
 
-def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile ``function`` in nopython mode, without the GIL, cached on disk.
 
     Kernels own no memory, so they are compiled without Numba's reference counting (its private option ``_nrt``):
@@ -57,11 +58,10 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = Fals
 
     Args:
         function: The function to compile; omitted when used as ``@kernel(inline="always")``.
-        allocates: The function makes arrays; only for analysis, never within a step.
         **options: Further ``numba.njit`` options.
     """
     if function is None:
-        return lambda f: kernel(f, allocates=allocates, **options)
+        return lambda f: kernel(f, **options)
     room = Path(function.__code__.co_filename).resolve().relative_to(_PACKAGE).parts[0]
     # Typed loosely: neither the cache folder nor the private option is part of Numba's declared interface.
     config: Any = numba.config
@@ -70,8 +70,6 @@ def kernel(function: Callable[..., Any] | None = None, *, allocates: bool = Fals
     try:
         # The cache locator reads this global when the dispatcher is made, not when it compiles.
         config.CACHE_DIR = str(_kernel_cache_dir(room))
-        return compile_function(nogil=True, error_model="numpy", cache=True, _nrt=allocates, **options)(
-            function
-        )
+        return compile_function(nogil=True, error_model="numpy", cache=True, _nrt=False, **options)(function)
     finally:
         config.CACHE_DIR = previous
