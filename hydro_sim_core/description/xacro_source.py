@@ -1,15 +1,17 @@
 """Expands xacro, with the same safeguards as plain XML.
 
-The macro language itself is the maintained ``xacro`` package. Two things are added around it: every file it
-takes part in is refused when it has a DOCTYPE, and ``$(find package)`` also searches ``package_dirs``, so
-that ROS need not be installed.
+The macro language itself is the maintained ``xacro`` package. Two things are added around it: every XML file it
+takes part in is refused when it has a DOCTYPE, before xacro parses it, and ``$(find package)`` also searches
+``package_dirs``, so that ROS need not be installed. YAML files (``xacro.load_yaml``) are read by xacro, as plain data.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from xml.dom import minidom
 
 import xacro
 import xacro.substitution_args
@@ -20,6 +22,7 @@ from hydro_sim_core.description.xml_source import XmlDocument, read_bytes
 from hydro_sim_core.errors import InputError
 
 _XACRO_NAMESPACES = {"xacro": "http://www.ros.org/wiki/xacro"}
+_ARGUMENT_USE = re.compile(r"\$\(arg\s+([^\s)]+)\s*\)")
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageResolver) -> XmlDocument:
@@ -31,43 +34,71 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
         resolver: Finds the packages that ``$(find …)`` names.
 
     Raises:
-        InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE or fails to expand; or
-            an argument is declared nowhere.
+        InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails
+            to expand; or an argument is declared nowhere or has no value.
     """
-    XmlDocument(read_bytes(path), path)
-    already_included = len(xacro.all_includes)
+    documents = [XmlDocument(read_bytes(path), path)]
     mappings = {name: _xacro_text(value) for name, value in arguments.items()}
     try:
-        with _find_through(resolver):
+        with _find_through(resolver), _check_includes(documents):
             expanded = xacro.process_file(str(path), mappings=mappings)
-    except InputError:
-        raise
     except Exception as error:  # xacro evaluates expressions of the file, which can raise anything
-        where = ", in ".join(Path(file).name for file in reversed(xacro.filestack or [path]))
-        problem = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(path, where, f"xacro failed: {problem}", "correct the xacro file") from None
-    included = [
-        Path(file) for file in dict.fromkeys(xacro.all_includes[already_included:]) if Path(file).is_file()
-    ]
-    documents = [XmlDocument(read_bytes(file), file) for file in (path, *included)]
+        raise _as_input_error(error, path) from None
     _check_arguments(path, arguments, documents)
     return XmlDocument(expanded.toprettyxml(encoding="utf-8"), path, note=" after xacro")
 
 
+def _as_input_error(error: Exception, path: Path) -> InputError:
+    cause = _first_cause(error)
+    if isinstance(cause, InputError):
+        return cause
+    problem, mend = " ".join(str(error).split()) or type(error).__name__, "correct the xacro file"
+    files = list(dict.fromkeys(Path(file).name for file in reversed(xacro.filestack or [path])))
+    if isinstance(cause, RecursionError):
+        problem, mend = _recursion(), "end the recursion"
+    elif isinstance(cause, OSError):
+        problem, mend = f"cannot read {cause.filename} ({cause.strerror})", "correct the path"
+    elif isinstance(cause, xacro.substitution_args.ArgException):
+        problem = f"argument '{cause}' has no value"
+        mend = f"give it one: xacro_args, or --xacro-arg {cause}:=VALUE on the command line"
+    return InputError(path, ", in ".join(files), f"xacro failed: {problem}", mend)
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while isinstance(inner := getattr(error, "exc", None), BaseException):
+        error = inner
+    return error
+
+
+def _recursion() -> str:
+    """What goes round in circles, by the stacks that xacro leaves behind when it gives up."""
+    files = xacro.filestack or []
+    for file in files:
+        if files.count(file) > 1:
+            return f"{Path(file).name} includes itself"
+    for macro in xacro.macrostack or []:
+        if xacro.macrostack.count(macro) > 1:
+            return f"the macro '{macro.body.getAttribute('name')}' calls itself"
+    return "it nests too deeply"
+
+
 def _check_arguments(path: Path, arguments: Mapping[str, object], documents: list[XmlDocument]) -> None:
-    declared = {
-        str(name)
-        for document in documents
-        for name in document.root.lxml.xpath("//xacro:arg/@name", namespaces=_XACRO_NAMESPACES)
-    }
+    known = {str(name) for document in documents for name in _argument_names(document)}
     for name in arguments:
-        if name not in declared:
+        if name not in known:
             raise InputError(
                 path,
                 f"xacro argument '{name}'",
-                "is declared by no <xacro:arg>",
-                did_you_mean(name, declared),
+                "is declared by no <xacro:arg> and used by no $(arg …)",
+                did_you_mean(name, known),
             )
+
+
+def _argument_names(document: XmlDocument) -> Iterator[str]:
+    root = document.root.lxml
+    yield from root.xpath("//xacro:arg/@name", namespaces=_XACRO_NAMESPACES)
+    for text in root.xpath("//@* | //text()"):
+        yield from _ARGUMENT_USE.findall(text)
 
 
 def _xacro_text(value: object) -> str:
@@ -88,3 +119,21 @@ def _find_through(resolver: PackageResolver) -> Iterator[None]:
         yield
     finally:
         module._eval_find, module._eval_dict["find"] = original
+
+
+@contextlib.contextmanager
+def _check_includes(documents: list[XmlDocument]) -> Iterator[None]:
+    """Check every XML file before xacro parses it, and add it to ``documents``."""
+    original = xacro.parse
+
+    def parse(text: str | None, filename: str | None = None) -> minidom.Document:
+        # A missing file is xacro's to report: it may be an optional include.
+        if filename is not None and Path(filename).is_file():
+            documents.append(XmlDocument(read_bytes(Path(filename)), Path(filename)))
+        return original(text, filename)
+
+    xacro.parse = parse
+    try:
+        yield
+    finally:
+        xacro.parse = original
