@@ -1,21 +1,27 @@
 """How hot functions are compiled: one decorator for every kernel.
 
 Kernels are plain functions on scalars and preallocated arrays. They hold no reference to the interpreter
-(``nogil``) and are cached on disk, so only the first start on a machine compiles. ``numba.cuda`` kernels call the
-same dispatchers as device functions.
+(``nogil``) and are cached on disk, so only the first start on a machine compiles; where the folder cannot be written
+every start does. ``numba.cuda`` kernels call the same dispatchers as device functions.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import UserProvidedCacheLocator
 
+_LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parent
 #: Rooms whose kernels a room may call. Numba invalidates a cached kernel only when its own file changes, not when a
 #: callee's does; the cache folder is therefore named by the contents of everything a kernel can call.
@@ -25,6 +31,10 @@ _ROOMS_BELOW = {
     "dynamics": ("dynamics",),
     "solvers": ("geometry", "contact", "dynamics", "solvers"),
 }
+#: Kernels of other versions of a room are removed when they were not used for this long, s.
+_KEEP_FOR = 30 * 24 * 3600.0
+#: Cache roots that could not be written to.
+_unwritable: set[Path] = set()
 
 
 def cache_root() -> Path:
@@ -35,15 +45,9 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hydro_sim"
 
 
-@cache
-def _kernel_cache_dir(room: str) -> Path:
-    rooms = _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room))
-    digest = hashlib.sha256(numba.__version__.encode())
-    digest.update(Path(__file__).read_bytes())  # options are not part of Numba's own key
-    for name in rooms:
-        for path in sorted((_PACKAGE / name).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return cache_root() / "kernels" / f"{room}-{digest.hexdigest()[:16]}"
+def kernels_are_kept() -> bool:
+    """Whether what is compiled now need not be compiled at the next start."""
+    return not _unwritable
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -62,14 +66,54 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda f: kernel(f, **options)
-    room = Path(function.__code__.co_filename).resolve().relative_to(_PACKAGE).parts[0]
+    path = Path(function.__code__.co_filename).resolve()
     # Typed loosely: neither the cache folder nor the private option is part of Numba's declared interface.
     config: Any = numba.config
     compile_function: Any = numba.njit
     previous = config.CACHE_DIR
     try:
         # The cache locator reads this global when the dispatcher is made, not when it compiles.
-        config.CACHE_DIR = str(_kernel_cache_dir(room))
-        return compile_function(nogil=True, error_model="numpy", cache=True, _nrt=False, **options)(function)
+        config.CACHE_DIR = str(_kernel_cache_dir(path.relative_to(_PACKAGE).parts[0]))
+        # Where this locator fails Numba tries the source tree next, whose cache knows nothing of changed callees.
+        kept = UserProvidedCacheLocator.from_function(function, str(path)) is not None
+        if not kept:
+            _warn_once(cache_root())
+        return compile_function(nogil=True, error_model="numpy", cache=kept, _nrt=False, **options)(function)
     finally:
         config.CACHE_DIR = previous
+
+
+@cache
+def _kernel_cache_dir(room: str) -> Path:
+    """Folder of a room's kernels, marked as used; it may not exist where it cannot be written."""
+    folder = cache_root() / "kernels" / f"{room}-{_fingerprint(room)}"
+    with suppress(OSError):
+        if not folder.exists():
+            _remove_disused(folder.parent, room)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+    return folder
+
+
+def _fingerprint(room: str) -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    digest.update(Path(__file__).read_bytes())  # options are not part of Numba's own key
+    for name in _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room)):
+        for path in sorted((_PACKAGE / name).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _remove_disused(kernels: Path, room: str) -> None:
+    for folder in kernels.glob(f"{room}-*"):
+        if folder.stat().st_mtime < time.time() - _KEEP_FOR:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _warn_once(root: Path) -> None:
+    if root not in _unwritable:
+        _unwritable.add(root)
+        _LOG.warning(
+            "%s cannot be written: kernels are compiled at every start; set HYDRO_SIM_CACHE_DIR to a folder that can",
+            root,
+        )

@@ -9,6 +9,8 @@ from threading import Event, Thread
 
 from rich.console import Console
 
+from hydro_sim_core.jit import kernels_are_kept
+
 #: Loading compiled kernels takes less than this, s; compiling them takes more and deserves a word.
 _SILENT_FOR = 2.0
 _LINE_PERIOD = 10.0
@@ -45,7 +47,8 @@ def _watch(console: Console, began: float, done: Event) -> None:
 
 
 def _compiling(began: float) -> str:
-    return f"compiling kernels, once on this machine: {time.monotonic() - began:.0f} s"
+    how_often = "once on this machine" if kernels_are_kept() else "as at every start"
+    return f"compiling kernels, {how_often}: {time.monotonic() - began:.0f} s"
 
 
 class StatusLine:

@@ -9,6 +9,7 @@ from threading import Event, Thread
 
 from rich.console import Console
 
+from hydro_sim_core.jit import kernels_are_kept
 from hydro_sim_core.simulation import RunnerReport, Snapshot
 
 _SILENT_FOR = 2.0  # s; loading compiled kernels takes less
@@ -46,7 +47,8 @@ def compile_progress(console: Console) -> Iterator[None]:
         watcher.join()
     took = time.monotonic() - started
     if took > _SILENT_FOR:
-        console.print(f"kernels ready after {took:.0f} s (kept for the next start)")
+        kept = " (kept for the next start)" if kernels_are_kept() else ""
+        console.print(f"kernels ready after {took:.0f} s{kept}")
 
 
 class StatusLine:
