@@ -44,6 +44,22 @@ def test_every_imported_ros_package_is_a_dependency():
     assert {element.text for element in package.findall("exec_depend")} == imported
 
 
+def test_every_ros_package_that_we_name_is_forbidden_in_the_engine():
+    """lint-imports looks for the packages that it is told."""
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = (c for c in linter["contracts"] if c["name"] == "the engine knows no ROS")
+    packages = [ElementTree.parse(path).getroot() for path in PACKAGES]
+    ours = {package.findtext("name") for package in packages}
+    needed = {
+        element.text
+        for package in packages
+        for kind in ("depend", "exec_depend", "build_depend")
+        for element in package.findall(kind)
+    }
+    assert {"rclpy", "builtin_interfaces", "launch", "rosidl_default_runtime"} <= needed
+    assert not (ours | needed) - set(contract["forbidden_modules"])
+
+
 def test_parameter_file_holds_the_defaults():
     """config/node.yaml names declared parameters only, at the values that they have anyway."""
     given = yaml.safe_load((ROOT / "config" / "node.yaml").read_text())["/**"]["ros__parameters"]
