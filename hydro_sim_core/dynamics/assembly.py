@@ -9,13 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.dynamics.bodies import WORLD, BodyBuilder, PlacedRobot
-from hydro_sim_core.dynamics.evaluate import TreeEvaluator
+from hydro_sim_core.dynamics.inertia import velocity_without_inertia
 from hydro_sim_core.dynamics.tree import PRISMATIC, Floats, Ints, KinematicTree
 from hydro_sim_core.errors import InputError
-
-#: A pivot of the mass matrix this small a part of its diagonal entry, or of the terms that entry is the sum
-#: of, is rounding.
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
@@ -170,17 +166,13 @@ def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] 
 
 def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
     """Reject trees in which some velocity moves no inertia: their mass matrix cannot be inverted."""
-    tree = assembly.tree
-    evaluator = TreeEvaluator(tree)
     # Symmetry may feign a singularity in one posture, so a generic one is asked first; but the run starts at
     # q0.
     generic = assembly.q0 + np.sqrt(np.arange(2.0, 2.0 + len(assembly.q0)))
     for q in (generic, assembly.q0):
-        evaluator.update(q)
-        terms = tree.mass @ (1.0 + (evaluator.p_WB**2).sum(axis=1))
-        k = _velocity_without_inertia(evaluator.mass_matrix(), _ROUNDING * terms)
+        k = velocity_without_inertia(assembly.tree, q)
         if k >= 0:
-            body = int(np.flatnonzero((tree.v_index <= k) & (k < tree.v_index + tree.num_v))[0])
+            body = _moving_body(assembly, k)
             link = assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
             raise InputError(
                 sources[body],
@@ -190,12 +182,9 @@ def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
             )
 
 
-def _velocity_without_inertia(M: Floats, floor: float) -> int:
-    """Last velocity that keeps no inertia once the ones behind it are free to follow, or -1."""
-    remaining = M.copy()
-    for k in range(len(M) - 1, -1, -1):
-        if remaining[k, k] <= max(_ROUNDING * M[k, k], floor):
-            return k
-        column = remaining[:k, k].copy()
-        remaining[:k, :k] -= np.outer(column, column) / remaining[k, k]
-    return -1
+def _moving_body(assembly: Assembly, k: int) -> int:
+    """Body whose own joint has velocity k; the mimic joints that follow it have other names."""
+    tree = assembly.tree
+    bodies = np.flatnonzero((tree.v_index <= k) & (k < tree.v_index + tree.num_v))
+    own = [body for body in bodies if assembly.joint_names[body] == assembly.velocity_names[k]]
+    return int((own or bodies)[0])

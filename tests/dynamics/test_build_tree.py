@@ -48,6 +48,16 @@ def build(links: list[LinkSpec], joints: list[JointSpec], **placing: object) -> 
     return build_tree([PlacedRobot(robot(links, joints), np.eye(4), **placing)], GRAVITY)
 
 
+def solid_cube(name: str, mass: float, length: float, x: float) -> PlacedRobot:
+    """A free cube at x along the world's x axis."""
+    inertia = mass * length**2 / 6.0 * np.eye(3)
+    cube = LinkSpec(name, InertialSpec(mass, np.zeros(3), inertia))
+    X_WR = np.eye(4)
+    X_WR[0, 3] = x
+    spec = RobotSpec(name, (cube,), (), f"{name}.urdf")
+    return PlacedRobot(spec, X_WR, floating=True, base_joint_name=f"{name}_free")
+
+
 def two_fingers(master: dict, follower: dict) -> Assembly:
     """A finger and, earlier in the file, one that mimics it."""
     return build(
@@ -274,6 +284,54 @@ class TestMissingInertia:
             [joint("arm_joint", "base", "arm"), joint("bead_joint", "arm", "bead", "prismatic", X_PJ=X_PJ)],
         )
         assert assembly.velocity_names == ("arm_joint", "bead_joint")
+
+    @pytest.mark.parametrize(
+        ("small", "far"),
+        [
+            (solid_cube("nut", 1e-3, 5e-3, 0.0), solid_cube("box", 10.0, 0.3, 70.0)),
+            (solid_cube("cube", 1e-3, 1e-3, 0.0), solid_cube("car", 2e3, 1.0, 1.0)),
+            (solid_cube("grain", 1e-6, 1e-4, 0.0), solid_cube("box", 5.0, 0.2, 1.0)),
+            (solid_cube("box", 1.0, 0.1, 1e5), solid_cube("other", 2.0, 0.1, 1e5 + 1.0)),
+        ],
+        ids=["nut", "cube", "grain", "far from the origin"],
+    )
+    def test_free_bodies_are_judged_on_their_own_scale(self, small: PlacedRobot, far: PlacedRobot) -> None:
+        """What else the scene holds, and where the scene stands, makes no body inertia-free."""
+        for placed in ([small, far], [far, small]):
+            assert len(build_tree(placed, GRAVITY).velocity_names) == 12
+
+    @pytest.mark.parametrize("x", [0.0, 1e5])
+    def test_the_body_without_inertia_is_the_one_named(self, x: float) -> None:
+        """Neither the small solid before it nor the heavy one behind it is blamed, wherever the scene stands."""
+        bead = LinkSpec("bead", InertialSpec(1.0, 0.02 * X, np.zeros((3, 3))))
+        X_WR = np.eye(4)
+        X_WR[0, 3] = x
+        point = PlacedRobot(
+            RobotSpec("bead", (bead,), (), "bead.urdf"), X_WR, floating=True, base_joint_name="b"
+        )
+        with pytest.raises(InputError, match="'b' moves no inertia") as error:
+            build_tree([solid_cube("nut", 1e-3, 5e-3, x), point, solid_cube("box", 10.0, 0.3, x)], GRAVITY)
+        assert (error.value.element, error.value.source) == ("link 'bead'", "bead.urdf")
+
+    def test_the_master_of_a_massless_mimic_pair_is_named(self) -> None:
+        """The mimic joint comes first in the file, but the coordinate is its master's."""
+        with pytest.raises(InputError, match="joint 'right_joint' moves no inertia") as error:
+            build(
+                [link("palm"), massless("left"), massless("right")],
+                [
+                    joint("left_joint", "palm", "left", mimic=MimicSpec("right_joint", 1.0, 0.0)),
+                    joint("right_joint", "palm", "right"),
+                ],
+            )
+        assert error.value.element == "link 'right'"
+
+    def test_thin_rod_spins_freely_about_itself(self) -> None:
+        """A rod with no moment about its axis is refused on that axis and accepted across it."""
+        rod = LinkSpec("rod", InertialSpec(1.0, 0.5 * Z, np.diag([1 / 12, 1 / 12, 0.0])))
+        with pytest.raises(InputError, match="'hinge' moves no inertia"):
+            build([link("base"), rod], [joint("hinge", "base", "rod")])
+        across = build([link("base"), rod], [joint("hinge", "base", "rod", axis=X)])
+        assert across.velocity_names == ("hinge",)
 
 
 class TestPlacing:
