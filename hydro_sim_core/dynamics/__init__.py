@@ -3,7 +3,7 @@
 from hydro_sim_core.dynamics.assembly import Assembly, ScalarJoint, build_tree
 from hydro_sim_core.dynamics.bodies import PlacedRobot
 from hydro_sim_core.dynamics.evaluate import TreeEvaluator
-from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch, make_scratch
+from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch, frozen, make_scratch
 
 __all__ = [
     "Assembly",
@@ -13,5 +13,6 @@ __all__ = [
     "TreeEvaluator",
     "TreeScratch",
     "build_tree",
+    "frozen",
     "make_scratch",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from hydro_sim_core.dynamics.bodies import WORLD, BodyBuilder, PlacedRobot
 from hydro_sim_core.dynamics.inertia import velocity_without_inertia
-from hydro_sim_core.dynamics.tree import PRISMATIC, Floats, Ints, KinematicTree
+from hydro_sim_core.dynamics.tree import PRISMATIC, Floats, Ints, KinematicTree, frozen
 from hydro_sim_core.errors import InputError
 
 
@@ -103,8 +103,8 @@ def _assemble(builder: BodyBuilder, gravity: ArrayLike) -> Assembly:
     return Assembly(
         tree=tree,
         link_names=tuple(builder.frames),
-        link_body=_frozen([frame.body for frame in builder.frames.values()], np.int64),
-        X_BL=_frozen([frame.X_BL for frame in builder.frames.values()], shape=(-1, 4, 4)),
+        link_body=frozen([frame.body for frame in builder.frames.values()], np.int64),
+        X_BL=frozen([frame.X_BL for frame in builder.frames.values()], shape=(-1, 4, 4)),
         joint_names=tuple(body.joint.name for body in builder.bodies),
         velocity_names=tuple(entry.name for entry in builder.velocities),
         scalar_joints=tuple(
@@ -113,18 +113,18 @@ def _assemble(builder: BodyBuilder, gravity: ArrayLike) -> Assembly:
             if body.joint_type <= PRISMATIC
         ),
         link_tree=tuple(builder.link_tree),
-        q0=_frozen(q0),
+        q0=frozen(q0),
     )
 
 
 def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
     bodies, velocities = builder.bodies, builder.velocities
     integers = {
-        name: _frozen([getattr(body, name) for body in bodies], np.int64)
+        name: frozen([getattr(body, name) for body in bodies], np.int64)
         for name in ("parent", "joint_type", "q_index", "v_index", "num_v")
     }
     masses = {
-        name: _frozen([getattr(body, name) for body in bodies], shape=shape)
+        name: frozen([getattr(body, name) for body in bodies], shape=shape)
         for name, shape in {
             "q_scale": (-1,),
             "q_offset": (-1,),
@@ -134,7 +134,7 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
         }.items()
     }
     per_velocity = {
-        name: _frozen([getattr(entry, name) for entry in velocities])
+        name: frozen([getattr(entry, name) for entry in velocities])
         for name in (
             "rotor_inertia",
             "damping",
@@ -150,18 +150,12 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
         **integers,
         **masses,
         **per_velocity,
-        axis=_frozen([body.joint.axis for body in bodies], shape=(-1, 3)),
-        R_PJ=_frozen([body.X_PJ[:3, :3] for body in bodies], shape=(-1, 3, 3)),
-        p_PJ=_frozen([body.X_PJ[:3, 3] for body in bodies], shape=(-1, 3)),
-        q_of_v=_frozen([entry.q_of_v for entry in velocities], np.int64),
-        gravity=_frozen(gravity, shape=(3,)),
+        axis=frozen([body.joint.axis for body in bodies], shape=(-1, 3)),
+        R_PJ=frozen([body.X_PJ[:3, :3] for body in bodies], shape=(-1, 3, 3)),
+        p_PJ=frozen([body.X_PJ[:3, 3] for body in bodies], shape=(-1, 3)),
+        q_of_v=frozen([entry.q_of_v for entry in velocities], np.int64),
+        gravity=frozen(gravity, shape=(3,)),
     )
-
-
-def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
-    array: np.ndarray = np.array(values, dtype=dtype, order="C").reshape(shape)
-    array.setflags(write=False)
-    return array
 
 
 def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:

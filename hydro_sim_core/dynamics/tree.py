@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 REVOLUTE = 0
 PRISMATIC = 1
@@ -107,3 +107,10 @@ def make_scratch(tree: KinematicTree) -> TreeScratch:
         inertia=np.zeros((num_bodies, 10)),
         at_rest=np.zeros(num_velocities),
     )
+
+
+def frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
+    """A read-only C-contiguous copy of ``values`` in ``shape``, as kernels take their constants."""
+    array: np.ndarray = np.array(values, dtype=dtype, order="C").reshape(shape)
+    array.setflags(write=False)
+    return array

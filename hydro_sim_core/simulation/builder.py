@@ -12,7 +12,7 @@ from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
-from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree
+from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, frozen
 from hydro_sim_core.geometry import Geometry, make_geometry
 from hydro_sim_core.simulation.model import Model
 from hydro_sim_core.solvers.newton import SolverOptions
@@ -93,15 +93,15 @@ def build_model(
     model = Model(
         tree=assembly.tree,
         geometries=make_geometry_set([c.geometry for c in colliders]),
-        geometry_body=_frozen([c.body for c in colliders], np.int64),
-        R_BG=_frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
-        p_BG=_frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
-        pairs=_frozen(pairs, np.int64, (-1, 2)),
-        pair_friction=_frozen([mixed_friction(colliders[a], colliders[b]) for a, b in pairs]),
-        pair_dissipation=_frozen(
+        geometry_body=frozen([c.body for c in colliders], np.int64),
+        R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
+        p_BG=frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
+        pairs=frozen(pairs, np.int64, (-1, 2)),
+        pair_friction=frozen([mixed_friction(colliders[a], colliders[b]) for a, b in pairs]),
+        pair_dissipation=frozen(
             [0.0 if linear else mixed_dissipation(colliders[a], colliders[b]) for a, b in pairs]
         ),
-        pair_relaxation=_frozen(
+        pair_relaxation=frozen(
             [_relaxation(colliders[a], colliders[b]) if linear else 0.0 for a, b in pairs]
         ),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
@@ -219,10 +219,4 @@ def _find_pairs(
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
     names = [name.split("/")[0] for name in assembly.velocity_names]
-    return _frozen([int(name in joints) for name in names], np.int64)
-
-
-def _frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
-    array: np.ndarray = np.array(values, dtype=dtype).reshape(shape)
-    array.setflags(write=False)
-    return array
+    return frozen([int(name in joints) for name in names], np.int64)
