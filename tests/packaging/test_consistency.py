@@ -1,5 +1,6 @@
 """What is written twice agrees: documentation, packaging, defaults, and the commands that CI runs."""
 
+import ast
 import dataclasses
 import re
 import subprocess
@@ -58,6 +59,19 @@ def test_every_ros_package_that_we_name_is_forbidden_in_the_engine():
     }
     assert {"rclpy", "builtin_interfaces", "launch", "rosidl_default_runtime"} <= needed
     assert not (ours | needed) - set(contract["forbidden_modules"])
+
+
+def test_only_kernels_go_without_annotations():
+    """mypy lets pass what lacks them in the modules of kernels: none but the kernels may."""
+    (override,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    for module in override["module"]:
+        tree = ast.parse((ROOT / module.replace(".", "/")).with_suffix(".py").read_text())
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        compiled = re.compile(r"(kernel|cuda\.jit)\b")
+        kernels = {f for f in functions if any(compiled.match(ast.unparse(d)) for d in f.decorator_list)}
+        untyped = {f for f in functions if f.returns is None and f.name != "__init__"}
+        assert kernels, module
+        assert untyped <= kernels, [f.name for f in untyped - kernels]
 
 
 def test_parameter_file_holds_the_defaults():
