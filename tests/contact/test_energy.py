@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 
-PROPERTY = settings(max_examples=25, deadline=None, derandomize=True)
+PROPERTY = settings(max_examples=25, deadline=None)
 MODULUS = 1e5
 #: Shift, m, for central differences of the energy.
 STEP = 1e-6
