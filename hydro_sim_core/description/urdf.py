@@ -7,8 +7,9 @@ value=…/>`` (m) beside the ``drake:`` tags.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from hydro_sim_core.description.topology import order_tree, resolve_mimics
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
 from hydro_sim_core.errors import InputError
+
+_LOG = logging.getLogger(__name__)
 
 #: Blocks that say nothing about the mechanics: other programs' business.
 _IGNORED_BLOCKS = ("gazebo", "ros2_control", "sensor")
@@ -62,14 +65,16 @@ def load_robot(
     name = robot.required_text("name")
     robot.text("version")
     materials = read_materials(robot)
-    links = _read_links(robot, resolver, materials)
     named_joints = read_joints(robot)
+    welded = {named.joint.child for named in named_joints.values() if named.joint.type == "fixed"}
+    links = _read_links(robot, resolver, materials, welded)
     if any(named.joint.parent == "world" for named in named_joints.values()):
         # Files that weld themselves down this way seldom declare the link.
         links.setdefault("world", LinkSpec("world", inertial=None))
     ordered_links, ordered_joints = order_tree(robot, links, named_joints)
     ordered_joints = resolve_mimics(ordered_joints, named_joints)
     document.warn_about_unread()
+    _warn_of_frames(robot, links, source)
     spec = RobotSpec(name, ordered_links, ordered_joints, str(source))
     return _with_prefix(spec, prefix) if prefix else spec
 
@@ -88,7 +93,7 @@ def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[
 
 
 def _read_links(
-    robot: XmlElement, resolver: PackageResolver, materials: dict[str, Rgba | None]
+    robot: XmlElement, resolver: PackageResolver, materials: dict[str, Rgba | None], welded: Set[str]
 ) -> dict[str, LinkSpec]:
     links: dict[str, LinkSpec] = {}
     for raw in robot.children("link"):
@@ -96,12 +101,16 @@ def _read_links(
         element = raw.named(f"link '{name}'")
         if name in links:
             raise element.error("a second link of this name", "give every link its own name")
-        links[name] = _read_link(element, name, resolver, materials)
+        links[name] = _read_link(element, name, resolver, materials, name in welded)
     return links
 
 
 def _read_link(
-    element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Rgba | None]
+    element: XmlElement,
+    name: str,
+    resolver: PackageResolver,
+    materials: dict[str, Rgba | None],
+    welded: bool,
 ) -> LinkSpec:
     inertial = element.child("inertial")
     element.text("type")
@@ -117,13 +126,22 @@ def _read_link(
             )
     return LinkSpec(
         name=name,
-        inertial=None if inertial is None else read_inertial(inertial),
+        inertial=None if inertial is None else read_inertial(inertial, welded=welded),
         collisions=collisions,
         visuals=tuple(
             read_visual(visual, f"{name}_visual_{i}", resolver, materials)
             for i, visual in enumerate(element.children("visual"))
         ),
     )
+
+
+def _warn_of_frames(robot: XmlElement, links: Mapping[str, LinkSpec], source: Path) -> None:
+    written = {raw.text("name") for raw in robot.children("link") if raw.child("inertial") is not None}
+    frames = [name for name, link in links.items() if link.inertial is None and name in written]
+    if frames:
+        _LOG.warning(
+            "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)
+        )
 
 
 def _with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:

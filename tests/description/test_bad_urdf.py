@@ -16,6 +16,9 @@ def weld(name: str, parent: str, child: str) -> str:
     return f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>'
 
 
+NOTHING = inertial(mass="0", ixx="0", iyy="0", izz="0")
+
+
 def rotor(joint: str, inertia: str) -> str:
     actuator = f'<actuator><drake:rotor_inertia value="{inertia}"/></actuator>'
     return f'<transmission><joint name="{joint}"/>{actuator}</transmission>'
@@ -33,6 +36,26 @@ BAD = {
     "mass is zero": (
         [f'<link name="a">{inertial(mass="0")}</link>'],
         "link 'a', <mass>, line 2", "mass 0 kg is not above 0", "positive mass",
+    ),
+    "mass is zero on a moving link": (
+        ['<link name="a"/>', f'<link name="b">{NOTHING}</link>', HINGE],
+        "link 'b', <mass>, line 3", "mass 0 kg is not above 0", "positive mass",
+    ),
+    "mass and inertia are zero on the root": (
+        [f'<link name="a">{NOTHING}</link>', '<link name="b"/>', weld("j", "a", "b")],
+        "link 'a', <mass>, line 2", "mass 0 kg is not above 0", "positive mass",
+    ),
+    "mass is zero but inertia is not": (
+        ['<link name="a"/>', f'<link name="b">{inertial(mass="0")}</link>', weld("j", "a", "b")],
+        "link 'b', <mass>, line 3", "mass 0 kg is not above 0", "positive mass",
+    ),
+    "mass is absurd": (
+        [f'<link name="a">{inertial(mass="1e308")}</link>'],
+        "link 'a', <mass>, line 2", "mass 1e+308 kg is absurd", "below 1e+12 kg",
+    ),
+    "inertia is absurd": (
+        [f'<link name="a">{inertial(ixx="1e300", iyy="1e300", izz="1e300")}</link>'],
+        "link 'a', <inertia>, line 2", "inertia 1e+300 kg m^2 is absurd", "below 1e+12 kg m^2",
     ),
     "mass is negative": (
         [f'<link name="a">{inertial(mass="-2")}</link>'],
@@ -52,7 +75,7 @@ BAD = {
     ),
     "inertia is indefinite": (
         [f'<link name="a">{inertial(ixy="1.5")}</link>'],
-        "link 'a', <inertia>, line 2", "not positive definite", "correct the six numbers",
+        "link 'a', <inertia>, line 2", "a principal moment is negative", "correct the six numbers",
     ),
     "inertia violates the triangle inequality": (
         [f'<link name="a">{inertial(izz="2.1")}</link>'],

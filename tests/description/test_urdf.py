@@ -200,6 +200,31 @@ def test_inertia_of_a_flat_body_survives_rounding(tmp_path):
     assert load_robot(write_urdf(tmp_path, f'<link name="a">{text}</link>')).links[0].inertial.mass == 1.0
 
 
+@pytest.mark.parametrize(
+    "moments", [{"ixx": "0", "iyy": "0", "izz": "0"}, {"ixx": "0"}], ids=["point mass", "thin rod"]
+)
+def test_moments_of_zero(tmp_path, moments):
+    robot = load_robot(write_urdf(tmp_path, f'<link name="a">{inertial("2", **moments)}</link>'))
+    assert robot.links[0].inertial is not None
+    assert robot.links[0].inertial.I_LCo[0, 0] == 0.0
+
+
+def test_welded_links_of_zeros_are_frames(tmp_path, caplog):
+    zeros = inertial("0", ixx="0", iyy="0", izz="0")
+    path = write_urdf(
+        tmp_path,
+        f'<link name="a">{inertial()}</link><link name="b">{zeros}</link><link name="c">{zeros}</link>{D}',
+        joint_text("j", "fixed", "a", "b"),
+        joint_text("k", "fixed", "b", "c"),
+        joint_text("l", "fixed", "c", "d"),
+    )
+    with caplog.at_level(logging.WARNING):
+        robot = load_robot(path)
+    assert [link.name for link in robot.links if link.inertial is None] == ["b", "c", "d"]
+    (record,) = caplog.records
+    assert "links of mass 0 are taken for frames: b, c; remove their <inertial>" in record.getMessage()
+
+
 def test_parents_come_first(tmp_path):
     joints = [
         joint_text("jcd", "fixed", "c", "d"),
