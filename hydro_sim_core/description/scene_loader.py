@@ -87,7 +87,8 @@ def _load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:
 
 def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:
     shape = _shape_spec(item.shape, f"{where}.shape.mesh.path", source)
-    return CollisionSpec(item.name, shape, item.pose.X, item.proximity.spec)
+    element = f"{where} '{item.name}'"
+    return CollisionSpec(item.name, shape, item.pose.X, item.proximity.spec, str(source), element)
 
 
 def _shape_spec(choice: ShapeChoice, where: str, source: Path) -> ShapeSpec:
@@ -171,20 +172,27 @@ def _unknown_position(name: str, robot: RobotSpec, movable: dict[str, JointSpec]
 
 
 def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
-    """Every driven joint exists, can be driven and is driven once."""
+    """Every driven joint exists, can be driven and is driven once; fingers may share a coordinate."""
     drivers: dict[str, str] = {}
     for where, name in _driven_joints(spec):
         if name not in joints:
             raise InputError(source, where, f"no joint '{name}' in the scene", did_you_mean(name, joints))
-        joint = joints[name]
-        if joint.type not in _ONE_DOF or joint.mimic is not None:
+        joint, is_finger = joints[name], where.startswith("grippers")
+        if joint.type not in _ONE_DOF or (joint.mimic is not None and not is_finger):
             kind = "mimic" if joint.mimic is not None else joint.type
             raise InputError(source, where, f"the {kind} joint '{name}' cannot be driven", "remove it")
-        if name in drivers:
-            raise InputError(source, where, f"joint '{name}' is driven by {drivers[name]} too", "keep one")
-        drivers[name] = where
+        owner = _owner(joint)
+        if owner in drivers and not (is_finger and drivers[owner] == where):
+            raise InputError(source, where, f"joint '{owner}' is driven by {drivers[owner]} too", "keep one")
+        drivers[owner] = where
     for i, gripper in enumerate(spec.grippers):
         _check_fingers(gripper, f"grippers.{i}", joints, source)
+        _check_shared_coordinates(gripper, f"grippers.{i}.joints", joints, source)
+
+
+def _owner(joint: JointSpec) -> str:
+    """Joint whose coordinate moves ``joint``."""
+    return joint.name if joint.mimic is None else joint.mimic.joint
 
 
 def _driven_joints(spec: SceneSpec) -> Iterator[tuple[str, str]]:
@@ -209,6 +217,28 @@ def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec
         if name not in gripper.joints:
             mend = did_you_mean(name, gripper.joints)
             raise InputError(source, f"{where}.closed.{name}", "is not a joint of the gripper", mend)
+
+
+def _check_shared_coordinates(
+    gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path
+) -> None:
+    """Joints that move together are all fingers, or the force would be shared with others, and close together."""
+    for name, sign in gripper.joints.items():
+        for other in joints.values():
+            if other.type != "prismatic" or _owner(other) != _owner(joints[name]):
+                continue
+            if other.name not in gripper.joints:
+                problem = f"'{other.name}' moves with '{name}' and takes a share of its force"
+                raise InputError(source, where, problem, f"list '{other.name}' too, 1 or -1 as it closes")
+            if sign * _ratio(joints[name]) * gripper.joints[other.name] * _ratio(other) < 0.0:
+                problem = f"opens while '{name}' closes"
+                raise InputError(
+                    source, f"{where}.{other.name}", problem, "correct the sign of one of the two"
+                )
+
+
+def _ratio(joint: JointSpec) -> float:
+    return 1.0 if joint.mimic is None else joint.mimic.multiplier
 
 
 def _check_commands(spec: SceneSpec, source: Path) -> None:

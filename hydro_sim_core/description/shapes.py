@@ -57,7 +57,10 @@ def read_collision(element: XmlElement, name: str, resolver: PackageResolver) ->
     shape = _read_shape(element.required_child("geometry"), resolver)
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
-    return CollisionSpec(element.text("name") or name, shape, read_origin(element), proximity)
+    where = element.error("", "")
+    return CollisionSpec(
+        element.text("name") or name, shape, read_origin(element), proximity, where.source, where.element
+    )
 
 
 def read_visual(

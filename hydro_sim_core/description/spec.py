@@ -70,12 +70,19 @@ class ProximitySpec:
 
 @dataclass(frozen=True, eq=False)
 class CollisionSpec:
-    """One collision geometry of a link; ``X_LG`` places the shape's frame G in the link frame L."""
+    """One collision geometry of a link; ``X_LG`` places the shape's frame G in the link frame L.
+
+    Attributes:
+        source: File that it stands in, for errors; empty when it comes from no file.
+        element: Where in that file.
+    """
 
     name: str
     shape: ShapeSpec
     X_LG: Array
     proximity: ProximitySpec = field(default_factory=ProximitySpec)
+    source: str = ""
+    element: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hydro_sim_core.geometry.boxes import box
 from hydro_sim_core.geometry.capsules import capsule
+from hydro_sim_core.geometry.collisions import make_collision_geometry
 from hydro_sim_core.geometry.convex import convex_mesh
 from hydro_sim_core.geometry.cylinders import cylinder
 from hydro_sim_core.geometry.files import load_surface
@@ -30,6 +31,7 @@ __all__ = [
     "ellipsoid",
     "half_space",
     "load_surface",
+    "make_collision_geometry",
     "make_geometry",
     "rigid_mesh",
     "sphere",

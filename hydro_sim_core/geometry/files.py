@@ -14,7 +14,7 @@ import trimesh
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import check_surface
-from hydro_sim_core.geometry.simplices import enclosed_volume
+from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
 
 SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
 VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
@@ -56,7 +56,9 @@ def load_surface(
         raise InputError(path, "", "has only degenerate triangles", "export the mesh again")
     used, triangles = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], triangles.reshape(-1, 3)
-    if enclosed_volume(vertices, triangles) < 0.0 and (mesh.is_watertight or factors.prod() < 0.0):
+    # An open surface has no inside to tell from its volume; a mirrored one is inside out all the same.
+    closed = is_closed(triangles)
+    if enclosed_volume(vertices, triangles) < 0.0 if closed else factors.prod() < 0.0:
         triangles = triangles[:, ::-1]
     if watertight:
         check_surface(str(path), vertices, triangles, open_surface=False)
@@ -102,7 +104,7 @@ def named_after(path: str | Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(path, error.element, error.problem, error.mend) from None
+        raise type(error)(path, error.element, error.problem, error.mend) from None
 
 
 def _existing(path: str | Path, suffixes: tuple[str, ...]) -> Path:

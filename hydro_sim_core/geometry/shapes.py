@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from hydro_sim_core.geometry.capsules import capsule
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.cylinders import cylinder
 from hydro_sim_core.geometry.files import VOLUME_SUFFIXES, load_surface, named_after
-from hydro_sim_core.geometry.geometry import Geometry
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.half_spaces import half_space
-from hydro_sim_core.geometry.mesh import rigid_mesh
+from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
@@ -34,11 +35,15 @@ _PRIMITIVES: dict[str, tuple[Callable[..., Geometry], int]] = {
 CONVEXITY_TOLERANCE = 1e-6
 
 
+class SurfaceError(InputError):
+    """The triangles of a mesh file cannot be used as they are; their convex hull could be."""
+
+
 def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
     """Make the geometry of a shape.
 
-    A mesh file of tetrahedra keeps them. Of a surface, a rigid geometry keeps the triangles; a compliant one,
-    and any that declares itself convex, takes the convex hull.
+    A mesh file of tetrahedra keeps them. Of a surface, a rigid geometry keeps the triangles, which may be open; a
+    compliant one, and any that declares itself convex, takes the convex hull.
 
     Args:
         shape: The shape.
@@ -46,8 +51,9 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
             slab thickness those that the shape uses, must be given.
 
     Raises:
-        InputError: A property is missing or out of range, the mesh file is bad, or a compliant surface is
-            neither convex nor declared so.
+        SurfaceError: A compliant surface is not closed, or neither convex nor declared so; or a rigid one has
+            triangles that contradict each other.
+        InputError: A property is missing or out of range, or the mesh file is bad.
     """
     source = f"shape '{shape.kind}'" if shape.path is None else str(shape.path)
     modulus = None
@@ -74,17 +80,30 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
 def _mesh_geometry(shape: ShapeSpec, path: Path, modulus: float | None, margin: float) -> Geometry:
     if path.suffix.lower() in VOLUME_SUFFIXES:
         return tetrahedral_mesh(path, modulus, margin, scale=shape.scale)
-    vertices, triangles = load_surface(path, shape.scale, watertight=not shape.declare_convex)
+    vertices, triangles = load_surface(path, shape.scale)
     with named_after(path):
-        if shape.declare_convex:
-            return convex_mesh(vertices, modulus=modulus, margin=margin)
-        if modulus is None:
-            return rigid_mesh(vertices, triangles)
-        hull_volume = enclosed_volume(*hull("", vertices))
-        if enclosed_volume(vertices, triangles) < (1.0 - CONVEXITY_TOLERANCE) * hull_volume:
-            mend = "declare_convex or supply a tetrahedral mesh (.vtk)"
-            raise InputError(path, "", "is compliant but not convex", mend)
+        if not shape.declare_convex:
+            with _surface_errors():
+                if modulus is None:
+                    return rigid_mesh(vertices, triangles, open_surface=True)
+                _check_convex(vertices, triangles)
         return convex_mesh(vertices, modulus=modulus, margin=margin)
+
+
+@contextlib.contextmanager
+def _surface_errors() -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        raise SurfaceError(error.source, error.element, error.problem, error.mend) from None
+
+
+def _check_convex(vertices: FloatArray, triangles: IntArray) -> None:
+    check_surface("", vertices, triangles, open_surface=False)
+    hull_volume = enclosed_volume(*hull("", vertices))
+    if enclosed_volume(vertices, triangles) < (1.0 - CONVEXITY_TOLERANCE) * hull_volume:
+        mend = "declare_convex or supply a tetrahedral mesh (.vtk)"
+        raise InputError("", "", "is compliant but not convex", mend)
 
 
 def _given(source: str, proximity: ProximitySpec, name: str) -> Any:

@@ -31,6 +31,12 @@ def enclosed_volume(vertices: FloatArray, triangles: IntArray) -> float:
     return float(np.einsum("ij,ij->", np.cross(a, b), c) / 6.0)
 
 
+def is_closed(triangles: IntArray) -> bool:
+    """Whether every edge joins exactly two triangles."""
+    _, _, counts = sorted_rows(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2))
+    return bool((counts == 2).all())
+
+
 def longest_edges(vertices: FloatArray, elements: IntArray) -> FloatArray:
     """Length of the longest edge of every element (M,), m."""
     corners = vertices[elements]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,11 @@ from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, frozen
-from hydro_sim_core.geometry import Geometry, make_geometry
+from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.simulation.model import Model
 from hydro_sim_core.solvers.newton import SolverOptions
+
+logger = logging.getLogger(__name__)
 
 #: Group of what is welded to the world and belongs to no robot.
 _WORLD_GROUP = ("world", -1)
@@ -34,6 +37,7 @@ class Collider:
         X_BG: (4, 4) pose in that body.
         group: What moves with it rigidly; links of one group never touch.
         robot: Index of its robot, -1 for static shapes.
+        is_hull: The convex hull took the place of a mesh that cannot be used as it is.
     """
 
     link: str
@@ -44,6 +48,7 @@ class Collider:
     X_BG: NDArray[np.float64]
     group: tuple[str, int]
     robot: int
+    is_hull: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,7 @@ def build_model(
     """
     assembly = build_tree(placed, gravity)
     colliders = _make_colliders(placed, environment, assembly, contact.defaults)
+    _warn_of_hulls(colliders, placed)
     adjacent = _adjacent_groups(placed, assembly)
     pairs, unsupported = _find_pairs(colliders, adjacent, {frozenset(pair) for pair in contact.exclude})
     linear = contact.damping == "linear"
@@ -166,8 +172,23 @@ def _make_collider(
     defaults: ContactDefaults,
 ) -> Collider:
     proximity = defaults.complete(collision.proximity)
-    geometry = make_geometry(collision.shape, proximity)
-    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot)
+    geometry, is_hull = make_collision_geometry(collision, proximity)
+    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot, is_hull)
+
+
+def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Name the links whose meshes were replaced by hulls, in one warning a robot and one for the static shapes."""
+    links: dict[int, dict[str, None]] = {}
+    for collider in colliders:
+        if collider.is_hull:
+            links.setdefault(collider.robot, {})[collider.link] = None
+    for robot, names in links.items():
+        logger.warning(
+            "%s: collision meshes that are not closed and convex are replaced by their convex hulls: %s; "
+            "declare_convex, tag them rigid or supply tetrahedral meshes (.vtk)",
+            "environment" if robot < 0 else placed[robot].robot.source,
+            ", ".join(names),
+        )
 
 
 def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str, tuple[str, int]]:

@@ -7,7 +7,8 @@ import trimesh
 from grids import cube_grid
 
 from hydro_sim_core import geometry as hs
-from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError
 
 COMPLIANT = ProximitySpec(
@@ -88,13 +89,66 @@ def test_tetrahedral_file(files):
     assert hard.volume() == pytest.approx(1.0)
 
 
-def test_open_surface_names_the_file(files):
+@pytest.fixture
+def open_box(files):
+    """A unit box without the two triangles of its lower side."""
     mesh = trimesh.creation.box()
-    mesh.update_faces(np.arange(12) > 0)
-    mesh.export(files / "open.stl")
-    for proximity in (RIGID, COMPLIANT):
-        with pytest.raises(InputError, match=r"open\.stl: edge .* is open"):
-            hs.make_geometry(shape(files / "open.stl"), proximity)
+    mesh.update_faces(mesh.face_normals[:, 2] > -0.5)
+    path = files / "open.stl"
+    mesh.export(path)
+    return path
+
+
+def test_open_compliant_surface_names_the_file(open_box):
+    with pytest.raises(InputError, match=r"open\.stl: edge .* is open"):
+        hs.make_geometry(shape(open_box), COMPLIANT)
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)], ids=["as written", "mirrored"])
+def test_open_rigid_surface_pushes_like_the_closed_one(open_box, scale):
+    lid = hs.make_geometry(shape(open_box, scale=scale), RIGID)
+    assert len(lid.elements) == 10
+    ball = hs.sphere(0.2, resolution=0.05, modulus=1e6)
+    X_WB = np.eye(4)
+    X_WB[:3, 3] = 0.1, -0.05, 0.5 + 0.17
+    onto_lid = compute_patch(lid, np.eye(4), ball, X_WB)
+    onto_box = compute_patch(hs.box(1.0, 1.0, 1.0), np.eye(4), ball, X_WB)
+    assert onto_lid.force_on_b[2] > 1.0
+    np.testing.assert_allclose(onto_lid.force_on_b, onto_box.force_on_b, rtol=1e-6, atol=1e-6)
+
+
+def described(path, proximity=None):
+    proximity = ProximitySpec() if proximity is None else proximity
+    return CollisionSpec("c", shape(path), np.eye(4), proximity, "robot.urdf", "link 'a', <collision>")
+
+
+@pytest.mark.parametrize("name", ["ring.obj", "open.stl"])
+def test_untagged_surface_that_is_no_convex_solid_becomes_its_hull(files, open_box, name):
+    geometry, is_hull = hs.make_collision_geometry(described(files / name), COMPLIANT)
+    assert is_hull
+    wanted = hs.make_geometry(shape(files / name, declare_convex=True), COMPLIANT)
+    np.testing.assert_array_equal(geometry.vertices, wanted.vertices)
+
+
+@pytest.mark.parametrize(
+    ("name", "completed"), [("convex.stl", COMPLIANT), ("solid.vtk", COMPLIANT), ("ring.obj", RIGID)]
+)
+def test_untagged_mesh_that_can_be_used_stays(files, name, completed):
+    geometry, is_hull = hs.make_collision_geometry(described(files / name), completed)
+    assert not is_hull
+    np.testing.assert_array_equal(
+        geometry.elements, hs.make_geometry(shape(files / name), completed).elements
+    )
+
+
+def test_errors_name_the_description_and_the_mesh(files):
+    with pytest.raises(InputError) as caught:
+        hs.make_collision_geometry(described(files / "ring.obj", COMPLIANT), COMPLIANT)
+    assert caught.value.source == "robot.urdf"
+    assert caught.value.element == "link 'a', <collision>"
+    assert caught.value.problem == f"{files / 'ring.obj'}: is compliant but not convex"
+    with pytest.raises(InputError, match=r"robot\.urdf: link 'a', <collision>: .*gone\.stl: does not exist"):
+        hs.make_collision_geometry(described(files / "gone.stl"), COMPLIANT)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,14 @@ def test_inside_out_surface_is_turned(tmp_path, part):
     assert hs.rigid_mesh(*hs.load_surface(path)).volume() == pytest.approx(0.006, rel=1e-6)
 
 
+def test_inside_out_surface_with_a_degenerate_triangle_is_turned(tmp_path, part):
+    part.invert()
+    path = tmp_path / "part.obj"
+    part.export(path)
+    path.write_text(path.read_text() + "f 1 1 2\n")
+    assert hs.rigid_mesh(*hs.load_surface(path)).volume() == pytest.approx(0.006, rel=1e-6)
+
+
 def test_open_surface(tmp_path, part):
     part.update_faces(np.arange(len(part.faces)) > 1)
     path = tmp_path / "open.stl"
