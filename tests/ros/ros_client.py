@@ -133,13 +133,17 @@ class Client:
         self.send(topic, Float64(data=value))
 
     def send_trajectory(
-        self, joints: list[str], points: list[tuple[float, list[float]]], stamp: float = 0.0
+        self, joints: list[str], points: list[tuple[float, *tuple[list[float], ...]]], stamp: float = 0.0
     ) -> None:
+        """Points are (time, positions, velocities, accelerations), the last two where given."""
         message = JointTrajectory(joint_names=joints)
         message.header.stamp = Time(sec=int(stamp), nanosec=int(stamp % 1.0 * 1e9))
-        for at, positions in points:
-            duration = Duration(sec=int(at), nanosec=round(at % 1.0 * 1e9))
-            message.points.append(JointTrajectoryPoint(positions=positions, time_from_start=duration))
+        for at, *columns in points:
+            point = JointTrajectoryPoint(
+                time_from_start=Duration(sec=int(at), nanosec=round(at % 1.0 * 1e9)),
+                **dict(zip(("positions", "velocities", "accelerations"), columns, strict=False)),
+            )
+            message.points.append(point)
         self.send("/joint_trajectory_controller/joint_trajectory", message)
 
     def _call(self, name: str, request: Any) -> Any:

@@ -38,6 +38,15 @@ BAD = {
     "missing value": _trajectory(["joint_1", "joint_3"], [(1.0, [0.1])]),
     "NaN in a trajectory": _trajectory(["joint_1"], [(1.0, [math.nan])]),
     "trajectory outside the limits": _trajectory(["joint_2"], [(1.0, [9.0])]),
+    "trajectory that swings out of the limits": _trajectory(
+        ["joint_2"], [(1.0, [2.2], [100.0]), (2.0, [0.5], [0.0])]
+    ),
+    "trajectory that overflows": _trajectory(
+        ["joint_2"], [(1.0, [0.0], [1e300], [1e308]), (2.0, [0.5], [0.0], [0.0])]
+    ),
+    "point out of reach from here": _trajectory(
+        ["joint_2"], [(1.0, [2.2], [100.0]), (1.001, [2.2001], [0.0])]
+    ),
     "trajectory of the past": _trajectory(["joint_1"], [(1e-6, [0.1])], stamp=1e-6),
     "negative force": _number("/gripper/force_command", -1.0),
     "force beyond the gripper's": _number("/gripper/force_command", 1e6),

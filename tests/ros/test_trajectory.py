@@ -1,5 +1,8 @@
 """Trajectories: what lies between the points, and what is refused."""
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
@@ -8,10 +11,12 @@ from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hydro_sim.trajectory import Knot, Motion, Trajectory, TrajectoryFollower, parse_trajectory
+from hydro_sim.motion import Motion, TrajectoryFollower, check_between_knots
+from hydro_sim.trajectory import Knot, Trajectory, parse_trajectory
 from hydro_sim_core.errors import InputError
 
 values = st.floats(-10.0, 10.0)
+FREE = dict.fromkeys("abc", (-math.inf, math.inf))
 gaps = st.lists(st.floats(0.05, 3.0), min_size=1, max_size=5)
 
 
@@ -46,6 +51,11 @@ class ArmStub:
             self.step_count += 1
 
 
+def make_follower(limits=FREE, refused=None):
+    """A follower of the stub; the errors of what it refuses go to the list ``refused``."""
+    return TrajectoryFollower(ArmStub.joint_names, limits, [].append if refused is None else refused.append)
+
+
 @given(gaps, st.integers(0, 2), st.data())
 def test_motion_is_the_hermite_interpolant(gaps, derivatives, data):
     """Positions, velocities and accelerations equal SciPy's interpolant of the same data, at any time."""
@@ -57,7 +67,7 @@ def test_motion_is_the_hermite_interpolant(gaps, derivatives, data):
         Knot(t, *(row[i : i + 1] for i in range(derivatives + 1)))
         for t, row in zip(times, given_values, strict=True)
     ]
-    motion = Motion(Trajectory(("a",), tuple(knots[1:]), None), 0.0, 0.0, knots[0])
+    motion = Motion(Trajectory(("a",), tuple(knots[1:]), None), 0.0, 0.0, knots[0], FREE)
     expected = BPoly.from_derivatives(times, given_values)
 
     fractions = data.draw(st.lists(st.floats(0.0, 0.999), min_size=3, max_size=3))
@@ -74,7 +84,7 @@ def test_motion_is_the_hermite_interpolant(gaps, derivatives, data):
 
 def test_only_named_joints_move_and_the_last_point_is_held():
     """The follower starts from where the joints are and leaves the others alone."""
-    arm, follower = ArmStub(), TrajectoryFollower(ArmStub.joint_names)
+    arm, follower = ArmStub(), make_follower()
     follower.follow(Trajectory(("c",), (Knot(1.0, np.array([1.3])),), None))
     arm.run(follower, 50)
     assert arm.positions == pytest.approx([0.1, 0.2, 0.8])
@@ -84,7 +94,7 @@ def test_only_named_joints_move_and_the_last_point_is_held():
 
 def test_new_trajectory_takes_over_without_a_jump():
     """It goes on from what the old one asked for at that moment."""
-    arm, follower = ArmStub(), TrajectoryFollower(ArmStub.joint_names)
+    arm, follower = ArmStub(), make_follower()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([0.1])),), None))
@@ -98,7 +108,7 @@ def test_new_trajectory_takes_over_without_a_jump():
 
 def test_starts_at_its_stamp_and_skips_what_has_passed():
     """A later stamp waits; an earlier one joins the trajectory where it would be by now."""
-    arm, follower = ArmStub(), TrajectoryFollower(ArmStub.joint_names)
+    arm, follower = ArmStub(), make_follower()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), 0.5))
     arm.run(follower, 50)
     assert arm.positions[0] == 0.1
@@ -112,12 +122,121 @@ def test_starts_at_its_stamp_and_skips_what_has_passed():
 
 def test_stop_holds_the_last_command():
     """After stop nothing is commanded any more."""
-    arm, follower = ArmStub(), TrajectoryFollower(ArmStub.joint_names)
+    arm, follower = ArmStub(), make_follower()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
     follower.stop()
     arm.run(follower, 100)
     assert arm.positions[0] == pytest.approx(0.6)
+
+
+# --- segments that leave the limits
+
+
+@given(gaps, st.integers(1, 2), st.data())
+def test_segments_are_refused_exactly_where_they_leave_the_limits(gaps, derivatives, data):
+    """The extremes are those of SciPy's interpolant, looked at closely."""
+    times = np.concatenate([[0.0], np.cumsum(gaps)])
+    knots = [
+        Knot(t, *(np.array([data.draw(values)]) for _ in range(derivatives + 1))) for t in times.tolist()
+    ]
+    rows = [
+        [column[0] for column in (knot.positions, knot.velocities, knot.accelerations) if column is not None]
+        for knot in knots
+    ]
+    curve = BPoly.from_derivatives(times, rows)
+    path = np.concatenate([curve(np.linspace(a, b, 2001)) for a, b in pairwise(times)])
+    trajectory = Trajectory(("a",), tuple(knots), None)
+    # Between two of 2001 samples a quintic of this size rises by less than 1e-3.
+    room = 1e-3
+    check_between_knots(trajectory, {"a": (path.min() - room, path.max() + room)})
+    for limits in ((path.min() + 1e-6, math.inf), (-math.inf, path.max() - 1e-6)):
+        with pytest.raises(InputError, match="swings out"):
+            check_between_knots(trajectory, {"a": limits})
+
+
+def test_segment_that_swings_out_names_joint_and_segment():
+    """Both ends are inside; what lies between is not."""
+    knots = (
+        Knot(1.0, np.array([0.0, 2.2]), np.array([0.0, 100.0])),
+        Knot(2.0, np.array([0.0, 0.5]), np.array([0.0, 0.0])),
+    )
+    with pytest.raises(InputError) as caught:
+        check_between_knots(Trajectory(("a", "b"), knots, None), dict.fromkeys("ab", (-2.24, 2.24)))
+    assert caught.value.element == "joint 'b' between points[0] and points[1]"
+
+
+@pytest.mark.parametrize(
+    "columns", [(0.5, 1e308), (0.5, 0.0, 1e308), (1e308, 1e308, 1e308), (0.5, 1e308, -1e308)]
+)
+def test_segment_that_overflows_is_refused(columns):
+    """On a joint without limits too."""
+    huge = Knot(1e-3, *(np.array([value]) for value in columns))
+    rest = Knot(9.0, *(np.zeros(1) for _ in columns))
+    with pytest.raises(InputError, match="overflows"):
+        check_between_knots(Trajectory(("a",), (huge, rest), None), FREE)
+
+
+def test_segment_that_ends_on_its_limits_is_followed():
+    """Rounding is no reason to refuse, and what is commanded is inside to the last bit."""
+    lower, upper = 0.1, 0.7
+    limits = {**FREE, "a": (lower, upper)}
+    arm, refused = ArmStub(), []
+    follower = make_follower(limits, refused)
+    knots = [Knot(0.3 * (i + 1), np.array([x]), np.zeros(1)) for i, x in enumerate((upper, lower, upper))]
+    trajectory = Trajectory(("a",), tuple(knots), None)
+    check_between_knots(trajectory, limits)
+    follower.follow(trajectory)
+    for _ in range(100):
+        arm.run(follower, 1)
+        assert lower <= arm.positions[0] <= upper
+    assert arm.positions[0] == upper
+    assert not refused
+
+
+def test_way_to_the_first_point_is_checked_when_it_is_known():
+    """A trajectory that cannot be joined from here is refused; the one under way goes on."""
+    refused = []
+    arm, follower = ArmStub(), make_follower({**FREE, "a": (-2.0, 2.0)}, refused)
+    follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
+    arm.run(follower, 50)
+    fast = Knot(1.0, np.array([1.9]), np.array([100.0]))
+    rest = Knot(1.01, np.array([1.95]), np.array([0.0]))
+    follower.follow(Trajectory(("a",), (fast, rest), None))
+    arm.run(follower, 100)
+    assert [error.element for error in refused] == ["joint 'a' on the way to its first point"]
+    assert arm.positions[0] == pytest.approx(1.1)
+
+
+def test_joint_pressed_beyond_its_limit_can_still_move():
+    """The motion begins at the limit."""
+    refused = []
+    arm, follower = ArmStub(), make_follower({**FREE, "a": (0.15, 2.0)}, refused)
+    follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.15])),), None))
+    arm.run(follower, 50)
+    assert not refused
+    assert arm.positions[0] == pytest.approx(0.65)
+
+
+def test_follower_never_raises_in_the_stepping_thread(monkeypatch):
+    """A command that the World refuses after all ends the motion, is told once, and the joints hold."""
+    refused = []
+    arm, follower = ArmStub(), make_follower(refused=refused)
+    follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
+    arm.run(follower, 50)
+
+    def refuse(*_, **__):
+        raise InputError("command", "joint 'a'", "is refused", "ask for less")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arm, "set_command", refuse)
+        arm.run(follower, 10)
+    arm.run(follower, 100)
+    assert len(refused) == 1
+    assert arm.positions[0] == pytest.approx(0.6)
+
+
+# --- messages
 
 
 def _message(*points, joints=("a", "b")):

@@ -12,8 +12,9 @@ from rclpy.node import Node
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from hydro_sim.motion import TrajectoryFollower, check_between_knots, position_limits
 from hydro_sim.rejections import Rejections
-from hydro_sim.trajectory import TrajectoryFollower, parse_trajectory
+from hydro_sim.trajectory import parse_trajectory
 from hydro_sim_core.simulation import FixedRateRunner, World
 
 _DEPTH = 10
@@ -43,7 +44,9 @@ class JointCommands:
         self._runner = runner
         self._joints = joints
         self._rejections = rejections
-        self._follower = TrajectoryFollower(world.joint_names)
+        self._limits = position_limits(world)
+        refuse = partial(rejections.count, "~/joint_trajectory")
+        self._follower = TrajectoryFollower(world.joint_names, self._limits, refuse)
         runner.add_command_source(self._follower)
 
         for mode in _MODES:
@@ -74,6 +77,7 @@ class JointCommands:
             trajectory = parse_trajectory(message, self._runner.snapshot().time)
             for knot in trajectory.knots:
                 self._world.check_command(knot.positions, mode="position", joints=trajectory.joints)
+            check_between_knots(trajectory, self._limits)
             self._runner.submit(lambda world: self._follower.follow(trajectory))
 
 

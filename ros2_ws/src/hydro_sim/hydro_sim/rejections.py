@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from hydro_sim_core.errors import InputError
@@ -15,21 +16,23 @@ _DETAILS = re.compile(r"'[^']*'|[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|\binf\b|\bnan\b)"
 
 
 class Rejections:
-    """Counts what was refused; ``logger`` gets one warning a kind."""
+    """Counts what was refused, from any thread; ``logger`` gets one warning a kind."""
 
     def __init__(self, logger: Any) -> None:
         self._logger = logger
+        self._lock = Lock()
         self._counts: Counter[str] = Counter()
 
     @property
     def counts(self) -> dict[str, int]:
         """Number of refused messages of each kind."""
-        return dict(self._counts)
+        with self._lock:
+            return dict(self._counts)
 
     @property
     def total(self) -> int:
         """Number of refused messages."""
-        return self._counts.total()
+        return sum(self.counts.values())
 
     @contextmanager
     def guard(self, topic: str) -> Iterator[None]:
@@ -37,10 +40,16 @@ class Rejections:
         try:
             yield
         except InputError as error:
-            kind = f"{topic}: {_DETAILS.sub('…', error.problem)}"
+            self.count(topic, error)
+
+    def count(self, topic: str, error: InputError) -> None:
+        """Count what ``error`` says as a rejection of a message on ``topic``."""
+        kind = f"{topic}: {_DETAILS.sub('…', error.problem)}"
+        with self._lock:
             self._counts[kind] += 1
-            if self._counts[kind] == 1:
-                self._logger.warning(
-                    f"{topic}: rejected: {error.element}: {error.problem}; {error.mend} "
-                    "(further ones of this kind are only counted, in /diagnostics)"
-                )
+            first = self._counts[kind] == 1
+        if first:
+            self._logger.warning(
+                f"{topic}: rejected: {error.element}: {error.problem}; {error.mend} "
+                "(further ones of this kind are only counted, in /diagnostics)"
+            )

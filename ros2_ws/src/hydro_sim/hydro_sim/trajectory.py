@@ -1,13 +1,7 @@
-"""Joint trajectories: checked when they arrive, sampled in simulated time by the stepping thread.
-
-Between two points the motion is the polynomial of lowest degree that meets what is given at both ends, as in
-ros2_control's joint_trajectory_controller: linear for positions, cubic with velocities, quintic with
-accelerations too.
-"""
+"""Joint trajectories as messages: checked when they arrive, turned into knots."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +12,6 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 _SOURCE = "trajectory"
@@ -110,106 +103,3 @@ def _column(given: Sequence[float], where: str, num_joints: int) -> Array | None
     if not np.all(np.isfinite(values)):
         raise InputError(_SOURCE, where, "is not finite", "give finite numbers")
     return values if len(values) else None
-
-
-def segment_coefficients(start: Knot, end: Knot) -> Array:
-    """Polynomial between two knots, in time since ``start``: (6, J), the constant term first."""
-    duration = end.time - start.time
-    coefficients = np.zeros((6, len(start.positions)))
-    coefficients[0] = start.positions
-    step = end.positions - start.positions
-    if start.velocities is None or end.velocities is None:
-        coefficients[1] = step / duration
-        return coefficients
-    coefficients[1] = start.velocities
-    turn = end.velocities - start.velocities
-    step = step - start.velocities * duration
-    if start.accelerations is None or end.accelerations is None:
-        coefficients[2] = (3.0 * step - turn * duration) / duration**2
-        coefficients[3] = (turn * duration - 2.0 * step) / duration**3
-        return coefficients
-    coefficients[2] = 0.5 * start.accelerations
-    change = end.accelerations - start.accelerations
-    step = step - coefficients[2] * duration**2
-    turn = (turn - start.accelerations * duration) * duration
-    change = change * duration**2
-    coefficients[3] = (10.0 * step - 4.0 * turn + 0.5 * change) / duration**3
-    coefficients[4] = (-15.0 * step + 7.0 * turn - change) / duration**4
-    coefficients[5] = (6.0 * step - 3.0 * turn + 0.5 * change) / duration**5
-    return coefficients
-
-
-class Motion:
-    """A trajectory under way, from a given state through its knots, then at rest in the last one."""
-
-    def __init__(self, trajectory: Trajectory, start_time: float, now: float, state: Knot) -> None:
-        """Begin at simulated time ``now`` (s) from ``state``, skipping the knots whose time has passed."""
-        self.joints = trajectory.joints
-        self._zero = start_time
-        first = Knot(now - start_time, state.positions, state.velocities, state.accelerations)
-        knots = [first, *(knot for knot in trajectory.knots if knot.time > first.time)]
-        if len(knots) == 1:
-            knots = [trajectory.knots[-1]]
-        self._times = [knot.time for knot in knots]
-        self._pieces = [segment_coefficients(a, b) for a, b in pairwise(knots)]
-        self._goal = knots[-1].positions
-        self._piece = 0
-
-    def sample(self, time: float) -> tuple[Knot, bool]:
-        """Desired state at simulated ``time`` (s), which must not go back, and whether the end is reached."""
-        since = time - self._zero
-        if since >= self._times[-1]:
-            rest = np.zeros_like(self._goal)
-            return Knot(since, self._goal, rest, rest), True
-        while since >= self._times[self._piece + 1]:
-            self._piece += 1
-        c = self._pieces[self._piece]
-        t = since - self._times[self._piece]
-        positions = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
-        velocities = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
-        accelerations = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
-        return Knot(since, positions, velocities, accelerations), False
-
-
-class TrajectoryFollower:
-    """Command source that the runner calls before every step; everything here runs in the stepping thread.
-
-    Args:
-        joint_names: The World's joints, in the order of its ``joint_positions``.
-    """
-
-    def __init__(self, joint_names: Sequence[str]) -> None:
-        self._index = {name: i for i, name in enumerate(joint_names)}
-        self._waiting: Trajectory | None = None
-        self._motion: Motion | None = None
-        self._desired: Knot | None = None
-
-    def follow(self, trajectory: Trajectory) -> None:
-        """Take up a trajectory at its start time; the present one goes on until then."""
-        self._waiting = trajectory
-
-    def stop(self) -> None:
-        """Forget every trajectory; the joints hold the last command."""
-        self._waiting = self._motion = self._desired = None
-
-    def __call__(self, world: World) -> None:
-        """Command the positions wanted at the end of the coming step."""
-        waiting = self._waiting
-        if waiting is not None and (waiting.start_time is None or world.time >= waiting.start_time):
-            start_time = world.time if waiting.start_time is None else waiting.start_time
-            self._motion = Motion(waiting, start_time, world.time, self._state(waiting.joints, world))
-            self._waiting = None
-        if self._motion is None:
-            return
-        self._desired, finished = self._motion.sample(world.time + world.time_step)
-        world.set_command(self._desired.positions, mode="position", joints=self._motion.joints)
-        if finished:
-            self._motion = self._desired = None
-
-    def _state(self, joints: tuple[str, ...], world: World) -> Knot:
-        """Where the motion begins: what the present one asks for if the joints are the same, else what is."""
-        if self._motion is not None and self._motion.joints == joints and self._desired is not None:
-            return self._desired
-        index = [self._index[name] for name in joints]
-        zero = np.zeros(len(joints))
-        return Knot(math.nan, world.joint_positions()[index], world.joint_velocities()[index], zero)

@@ -1,0 +1,245 @@
+"""Motion along a trajectory, sampled in simulated time by the stepping thread.
+
+Between two knots it is the polynomial of lowest degree that meets what is given at both ends, as in ros2_control's
+joint_trajectory_controller: linear for positions, cubic with velocities, quintic with accelerations too. Such a
+polynomial may swing out beyond its ends, so every segment is held against the limits before it is followed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.typing import NDArray
+
+from hydro_sim.trajectory import Knot, Trajectory
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
+
+Array = NDArray[np.float64]
+#: Lowest and highest position of every joint that takes position commands, rad or m.
+PositionLimits = Mapping[str, tuple[float, float]]
+_SOURCE = "trajectory"
+#: How far a segment that ends on a limit may pass it by rounding, rad or m.
+_ROUNDING = 1e-9
+#: Terms of a polynomial on the unit interval below this share of the largest are rounding.
+_NEGLIGIBLE = 1e-14
+
+
+def position_limits(world: World) -> PositionLimits:
+    """Limits of the joints of a World that take commands."""
+    tree, names = world.built.assembly.tree, world.built.assembly.velocity_names
+    coordinate = {name: int(tree.q_of_v[i]) for i, name in enumerate(names)}
+    return {
+        name: (float(tree.q_lower[coordinate[name]]), float(tree.q_upper[coordinate[name]]))
+        for name in world.actuated_joint_names
+    }
+
+
+def segment_coefficients(start: Knot, end: Knot) -> Array:
+    """Polynomial between two knots, in time since ``start``: (6, J), the constant term first."""
+    duration = end.time - start.time
+    coefficients = np.zeros((6, len(start.positions)))
+    coefficients[0] = start.positions
+    step = end.positions - start.positions
+    if start.velocities is None or end.velocities is None:
+        coefficients[1] = step / duration
+        return coefficients
+    coefficients[1] = start.velocities
+    turn = end.velocities - start.velocities
+    step = step - start.velocities * duration
+    if start.accelerations is None or end.accelerations is None:
+        coefficients[2] = (3.0 * step - turn * duration) / duration**2
+        coefficients[3] = (turn * duration - 2.0 * step) / duration**3
+        return coefficients
+    coefficients[2] = 0.5 * start.accelerations
+    change = end.accelerations - start.accelerations
+    step = step - coefficients[2] * duration**2
+    turn = (turn - start.accelerations * duration) * duration
+    change = change * duration**2
+    coefficients[3] = (10.0 * step - 4.0 * turn + 0.5 * change) / duration**3
+    coefficients[4] = (-15.0 * step + 7.0 * turn - change) / duration**4
+    coefficients[5] = (6.0 * step - 3.0 * turn + 0.5 * change) / duration**5
+    return coefficients
+
+
+def checked_segment(
+    joints: Sequence[str], start: Knot, end: Knot, limits: PositionLimits, where: str
+) -> Array:
+    """``segment_coefficients`` of a segment that stays within the limits all along.
+
+    Args:
+        joints: Names, in the order of the knots' columns.
+        start: Its beginning.
+        end: Its end.
+        limits: Of these joints.
+        where: Names the segment in an error.
+
+    Raises:
+        InputError: A joint leaves its limits on the way, or the polynomial is not finite.
+    """
+    # What overflows is refused below.
+    with np.errstate(all="ignore"):
+        coefficients = segment_coefficients(start, end)
+        for joint, column in zip(joints, coefficients.T, strict=True):
+            lowest, highest = _extremes(column, end.time - start.time)
+            _check_range(f"joint '{joint}' {where}", lowest, highest, limits[joint])
+    return coefficients
+
+
+def _extremes(coefficients: Array, duration: float) -> tuple[float, float]:
+    """Smallest and largest value of a polynomial from time 0 to ``duration``; NaN where it overflows."""
+    # On the unit interval every term weighs what it contributes, so small ones can be told.
+    scaled = coefficients * duration ** np.arange(len(coefficients))
+    size = np.abs(scaled).max()
+    if not np.isfinite(size):
+        return math.nan, math.nan
+    shape = Polynomial(scaled / (size or 1.0)).trim(_NEGLIGIBLE)
+    # A double root may come out as a complex pair: the real parts of all roots are safe to look at.
+    turning = np.clip(shape.deriv().roots().real, 0.0, 1.0)
+    values = Polynomial(scaled)(np.concatenate([[0.0, 1.0], turning]))
+    return float(values.min()), float(values.max())
+
+
+def _check_range(element: str, lowest: float, highest: float, limits: tuple[float, float]) -> None:
+    mend = "lower the velocities or accelerations of its ends, or give more points"
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        raise InputError(_SOURCE, element, "overflows between its points", mend)
+    lower, upper = limits
+    if lowest < lower - _ROUNDING or highest > upper + _ROUNDING:
+        furthest = highest if highest > upper + _ROUNDING else lowest
+        problem = f"swings out to {furthest:g}, outside its limits {lower:g} to {upper:g}"
+        raise InputError(_SOURCE, element, problem, mend)
+
+
+def check_between_knots(trajectory: Trajectory, limits: PositionLimits) -> None:
+    """Check all of a trajectory that does not depend on where it will be joined.
+
+    Raises:
+        InputError: Between two of its knots a joint leaves its limits, or the polynomial is not finite.
+    """
+    for i, (start, end) in enumerate(pairwise(trajectory.knots)):
+        where = f"between points[{i}] and points[{i + 1}]"
+        checked_segment(trajectory.joints, start, end, limits, where)
+
+
+class Motion:
+    """A trajectory under way, from a given state through its knots, then at rest in the last one.
+
+    Args:
+        trajectory: Checked between its knots.
+        start_time: Simulated time of its zero, s.
+        now: Simulated time, s; knots before it are skipped.
+        state: Where the joints are.
+        limits: Of its joints.
+
+    Raises:
+        InputError: On the way from ``state`` to the first knot a joint leaves its limits.
+    """
+
+    def __init__(
+        self, trajectory: Trajectory, start_time: float, now: float, state: Knot, limits: PositionLimits
+    ) -> None:
+        self.joints = trajectory.joints
+        self._zero = start_time
+        self._lower, self._upper = np.array([limits[name] for name in self.joints]).T
+        # A joint that rests on its limit may have been pressed a little beyond.
+        positions = np.clip(state.positions, self._lower, self._upper)
+        first = Knot(now - start_time, positions, state.velocities, state.accelerations)
+        knots = [first, *(knot for knot in trajectory.knots if knot.time > first.time)]
+        if len(knots) == 1:
+            knots = [trajectory.knots[-1]]
+        self._times = [knot.time for knot in knots]
+        self._pieces = [segment_coefficients(a, b) for a, b in pairwise(knots[1:])]
+        if len(knots) > 1:
+            where = "on the way to its first point"
+            self._pieces.insert(0, checked_segment(self.joints, first, knots[1], limits, where))
+        self._goal = knots[-1].positions
+        self._piece = 0
+
+    def sample(self, time: float) -> tuple[Knot, bool]:
+        """Desired state at simulated ``time`` (s), which must not go back, and whether the end is reached."""
+        since = time - self._zero
+        if since >= self._times[-1]:
+            rest = np.zeros_like(self._goal)
+            return Knot(since, self._goal, rest, rest), True
+        while since >= self._times[self._piece + 1]:
+            self._piece += 1
+        c = self._pieces[self._piece]
+        t = since - self._times[self._piece]
+        positions = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
+        velocities = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
+        accelerations = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
+        # Within rounding they are inside already; the World's check knows no rounding.
+        positions = np.clip(positions, self._lower, self._upper)
+        return Knot(since, positions, velocities, accelerations), False
+
+
+class TrajectoryFollower:
+    """Command source that the runner calls before every step; everything here runs in the stepping thread.
+
+    Args:
+        joint_names: The World's joints, in the order of its ``joint_positions``.
+        limits: Of the joints that take position commands.
+        refuse: Called with the error when a trajectory cannot be taken up, or no longer followed.
+    """
+
+    def __init__(
+        self, joint_names: Sequence[str], limits: PositionLimits, refuse: Callable[[InputError], None]
+    ) -> None:
+        self._index = {name: i for i, name in enumerate(joint_names)}
+        self._limits = limits
+        self._refuse = refuse
+        self._waiting: Trajectory | None = None
+        self._motion: Motion | None = None
+        self._desired: Knot | None = None
+
+    def follow(self, trajectory: Trajectory) -> None:
+        """Take up a trajectory at its start time; the present one goes on until then."""
+        self._waiting = trajectory
+
+    def stop(self) -> None:
+        """Forget every trajectory; the joints hold the last command."""
+        self._waiting = self._motion = self._desired = None
+
+    def __call__(self, world: World) -> None:
+        """Command the positions wanted at the end of the coming step.
+
+        Never raises: a trajectory that cannot be joined leaves the present one alone, and a motion that cannot go on
+        ends with the joints holding the last command.
+        """
+        waiting = self._waiting
+        if waiting is not None and (waiting.start_time is None or world.time >= waiting.start_time):
+            self._waiting = None
+            try:
+                self._take_up(waiting, world)
+            except InputError as error:
+                self._refuse(error)
+        if self._motion is not None:
+            try:
+                self._advance(self._motion, world)
+            except InputError as error:
+                self._motion = self._desired = None
+                self._refuse(error)
+
+    def _take_up(self, trajectory: Trajectory, world: World) -> None:
+        start_time = world.time if trajectory.start_time is None else trajectory.start_time
+        state = self._state(trajectory.joints, world)
+        self._motion = Motion(trajectory, start_time, world.time, state, self._limits)
+
+    def _advance(self, motion: Motion, world: World) -> None:
+        self._desired, finished = motion.sample(world.time + world.time_step)
+        world.set_command(self._desired.positions, mode="position", joints=motion.joints)
+        if finished:
+            self._motion = self._desired = None
+
+    def _state(self, joints: tuple[str, ...], world: World) -> Knot:
+        """Where the motion begins: what the present one asks for if the joints are the same, else what is."""
+        if self._motion is not None and self._motion.joints == joints and self._desired is not None:
+            return self._desired
+        index = [self._index[name] for name in joints]
+        zero = np.zeros(len(joints))
+        return Knot(math.nan, world.joint_positions()[index], world.joint_velocities()[index], zero)
