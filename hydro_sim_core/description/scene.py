@@ -215,12 +215,14 @@ class GripperSpec(Section):
     """Fingers that close on something.
 
     A finger with closing direction ``s`` that stands at ``q`` is open by ``s * (closed - q)``, and the gap
-    of the gripper is the sum over its fingers.
+    of the gripper is the sum over its fingers. Fingers may share a coordinate: a mimic joint is listed like
+    any other, and force, gains and opening are those of each finger all the same.
     """
 
     name: Name = Field(description="Unique name in the scene.")
     joints: dict[Name, Literal[1, -1]] = Field(
-        min_length=1, description="Prismatic joints, with the sign of the direction that closes."
+        min_length=1,
+        description="Prismatic joints, mimic joints too, with the sign of the direction that closes.",
     )
     closed: dict[Name, Number] = Field(
         {}, description="Position of a joint when the gap is 0, m; 0 by default."

@@ -95,7 +95,8 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
 
 def contact_effort(record: ContactRecord, model: Model, body: int) -> float:
     """Effort with which the contacts on a body alone push its joint, N for a prismatic joint."""
-    axis = record.joint_axis[body]
+    # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
+    axis = record.joint_axis[body] / model.tree.q_scale[body]
     effort = 0.0
     for p in range(len(record.pair)):
         for geometry, sign in zip(model.pairs[record.pair[p]], (-1.0, 1.0), strict=True):

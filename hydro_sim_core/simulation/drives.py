@@ -13,6 +13,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.fingers import finger_groups
 from hydro_sim_core.simulation.model import Drives, make_drives
 
 Array = NDArray[np.float64]
@@ -25,7 +26,8 @@ _SOURCE = "command"
 class DriveBank:
     """The drives of a scene: one for every joint with one coordinate of its own.
 
-    A joint named by an actuator or a gripper has gains and holds its start position; any other takes efforts only.
+    A joint named by an actuator, or one that moves fingers of a gripper, has gains; any other takes efforts only.
+    Position actuators hold their start position; nothing else gives an effort before it is commanded.
 
     Attributes:
         joint_names: Drivable joints, in the order of their velocities.
@@ -40,6 +42,7 @@ class DriveBank:
         self.joint_names = tuple(own)
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
         self._velocity_of = own
+        self._speed = tree.velocity_limit
         self._coordinate_of = {name: int(tree.q_of_v[i]) for name, i in own.items()}
         self._lower = {name: float(tree.q_lower[i]) for name, i in own.items()}
         self._upper = {name: float(tree.q_upper[i]) for name, i in own.items()}
@@ -47,6 +50,7 @@ class DriveBank:
         self._kd = dict.fromkeys(own, 0.0)
         self._mode: dict[str, CommandMode] = dict.fromkeys(own, "effort")
         self._grippers = {gripper.name: gripper for gripper in grippers}
+        self._fingers = {gripper.name: finger_groups(gripper, assembly) for gripper in grippers}
         for i in own.values():
             self.arrays.limit[i] = tree.effort_limit[i]
         for actuator in actuators:
@@ -54,8 +58,9 @@ class DriveBank:
                 self._set_gains(name, actuator.kp, actuator.kd, actuator.effort_limit)
                 self._mode[name] = actuator.mode
         for gripper in grippers:
-            for name in gripper.joints:
-                self._set_gains(name, gripper.kp, gripper.kd, gripper.max_force)
+            for group in self._fingers[gripper.name]:
+                kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
+                self._set_gains(group.master, kp, kd, gripper.max_force * abs(group.closing))
 
     def _set_gains(self, joint: str, kp: float, kd: float, limit: float | None) -> None:
         self._kp[joint], self._kd[joint] = kp, kd
@@ -81,6 +86,8 @@ class DriveBank:
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
     ) -> dict[str, float]:
         """Check a joint command without applying it.
+
+        Positions outside the limits are refused; velocities and efforts beyond theirs are cut to them.
 
         Args:
             values: One value a joint (rad, m; rad/s, m/s; N m, N), or a mapping from joint names.
@@ -136,12 +143,14 @@ class DriveBank:
         """Apply a joint command; arguments and errors as ``check_command``.
 
         Returns:
-            What it takes control of: the joints, and the grippers of which they are fingers.
+            What it takes control of: the joints, and the grippers whose fingers they move.
         """
         named = self.check_command(values, mode, joints)
         for name, value in named.items():
             self._write(name, mode, value)
-        held = {name for name, gripper in self._grippers.items() if gripper.joints.keys() & named.keys()}
+        held = [
+            name for name, groups in self._fingers.items() if any(group.master in named for group in groups)
+        ]
         return (*named, *held)
 
     def _write(self, name: str, mode: str, value: float) -> None:
@@ -149,7 +158,8 @@ class DriveBank:
         drives.kp[i] = self._kp[name] if mode == "position" else 0.0
         drives.kd[i] = 0.0 if mode == "effort" else self._kd[name]
         drives.q_target[i] = value if mode == "position" else 0.0
-        drives.v_target[i] = value if mode == "velocity" else 0.0
+        # A drive that was told to outrun its limit would not brake a load that drives it beyond.
+        drives.v_target[i] = np.clip(value, -self._speed[i], self._speed[i]) if mode == "velocity" else 0.0
         drives.effort[i] = value if mode == "effort" else 0.0
 
     def gripper(self, name: str | None = None) -> GripperSpec:
@@ -181,9 +191,14 @@ class DriveBank:
                 mend = f"stay within 0 to {gripper.max_force:g} N"
                 raise InputError(_SOURCE, element, f"force {newtons:g} N is out of range", mend)
         if position is not None:
-            for joint, value in gripper.positions(_finite(position, element)).items():
+            for joint, value in self._coordinates(gripper, _finite(position, element)).items():
                 self._check_value(joint, value, "position")
         return gripper
+
+    def _coordinates(self, gripper: GripperSpec, gap: float) -> dict[str, float]:
+        """Target of every joint that moves fingers, so that the gap (m) is shared evenly where it can be."""
+        positions = gripper.positions(gap)
+        return {group.master: group.coordinate(positions) for group in self._fingers[gripper.name]}
 
     def set_gripper(
         self, name: str | None = None, force: float | None = None, position: float | None = None
@@ -200,10 +215,11 @@ class DriveBank:
         """
         gripper = self.check_gripper(name, force, position)
         if force is not None:
-            for joint, sign in gripper.joints.items():
-                self._write(joint, "effort", sign * float(force))
+            for group in self._fingers[gripper.name]:
+                # The power of all fingers is that of their one drive.
+                self._write(group.master, "effort", group.closing * float(force))
         else:
-            for joint, value in gripper.positions(float(position or 0.0)).items():
+            for joint, value in self._coordinates(gripper, float(position or 0.0)).items():
                 self._write(joint, "position", value)
 
 
