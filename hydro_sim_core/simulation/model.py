@@ -67,6 +67,8 @@ class State(NamedTuple):
         v_previous: (nv,) velocities a step earlier: the next ones are guessed by extrapolation.
         extrapolate: (1,) 1 if extrapolation would have been the better guess in the last step.
         step: (1,) steps done.
+        unconverged: (1,) steps whose momentum residual stayed above the tolerance; their result is used.
+        unsettled: (1,) steps whose friction bounds differ from those of their solution by more than ``SETTLED_CHANGE``.
     """
 
     q: np.ndarray
@@ -74,6 +76,8 @@ class State(NamedTuple):
     v_previous: np.ndarray
     extrapolate: np.ndarray
     step: np.ndarray
+    unconverged: np.ndarray
+    unsettled: np.ndarray
 
 
 class PatchTable(NamedTuple):
@@ -152,6 +156,8 @@ def make_state(q: np.ndarray, v: np.ndarray) -> State:
         v_previous=np.array(v, dtype=float),
         extrapolate=np.zeros(1, dtype=np.int64),
         step=np.zeros(1, dtype=np.int64),
+        unconverged=np.zeros(1, dtype=np.int64),
+        unsettled=np.zeros(1, dtype=np.int64),
     )
 
 

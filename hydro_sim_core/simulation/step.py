@@ -9,17 +9,18 @@ from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_pos
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.solvers.joint_terms import drive_impulse
-from hydro_sim_core.solvers.newton import solve
+from hydro_sim_core.solvers.newton import SETTLED_CHANGE, solve
 from hydro_sim_core.solvers.patch_terms import normal_impulse
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
 #: What ``advance`` may return besides the number of faces a larger buffer needs.
 DONE = 0
 NOT_FINITE = -1
-NOT_CONVERGED = -2
 
 #: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
 LIMIT_BETA = 1.0
+#: Beyond its speed limit a drive's push is gone within this part of the speed that it would add in a step.
+SPEED_LIMIT_STIFFNESS = 1e3
 
 
 @kernel
@@ -84,7 +85,7 @@ def _load_drives(model, state, drives, scratch):
         problem.drive_gain[i] = drives.kd[i] + dt * drives.kp[i]
         problem.drive_limit[i] = drives.limit[i]
         problem.speed_limit[i] = model.tree.velocity_limit[i]
-        problem.speed_gain[i] = problem.A[i, i] / dt
+        problem.speed_gain[i] = SPEED_LIMIT_STIFFNESS * problem.A[i, i] / dt
 
 
 @kernel
@@ -157,10 +158,9 @@ def advance(model, state, drives, scratch, steps):
         steps: Number of steps.
 
     Returns:
-        ``DONE``; ``NOT_CONVERGED`` if any solve stopped above the tolerance (its result is used); ``NOT_FINITE`` if a
-        step gave NaN or infinity; or the number of faces that the buffers must hold for the next step.
+        ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; or the number of faces that the buffers must hold for
+        the next step.
     """
-    status = DONE
     for _ in range(steps):
         _evaluate_dynamics(model, state, scratch)
         place_geometries(model, scratch)
@@ -172,8 +172,7 @@ def advance(model, state, drives, scratch, steps):
         _load_drives(model, state, drives, scratch)
         load_patches(model, scratch)
         _guess(state, scratch)
-        if not solve(scratch.problem, model.options, scratch.v_next, scratch.solver):
-            status = NOT_CONVERGED
+        converged = solve(scratch.problem, model.options, scratch.v_next, scratch.solver)
         integrate_positions(model.tree, state.q, scratch.v_next, model.options.dt, scratch.q_next)
         # A residual that is no number tells of an overflow that left the velocities at their guess.
         residual = scratch.solver.report[1]
@@ -188,4 +187,6 @@ def advance(model, state, drives, scratch, steps):
         for i in range(state.q.shape[0]):
             state.q[i] = scratch.q_next[i]
         state.step[0] += 1
-    return status
+        state.unconverged[0] += 0 if converged else 1
+        state.unsettled[0] += 1 if scratch.solver.report[4] > SETTLED_CHANGE else 0
+    return DONE

@@ -29,7 +29,7 @@ from hydro_sim_core.simulation.contacts import (
 from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.model import make_scratch_memory, make_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
-from hydro_sim_core.simulation.step import NOT_CONVERGED, NOT_FINITE, advance
+from hydro_sim_core.simulation.step import NOT_FINITE, advance
 from hydro_sim_core.solvers.newton import SolverOptions
 
 Array = NDArray[np.float64]
@@ -108,7 +108,7 @@ class World:
         self._state = make_state(self._q0, np.zeros(len(self.velocity_names)))
         self._scratch.patches.num[0] = 0
         self._scratch.effort[:] = 0.0
-        self._unconverged = 0
+        self._scratch.solver.report[:] = (0, 0, 1, 0, 0)  # nothing failed yet
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
 
@@ -197,8 +197,6 @@ class World:
                     f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
                     "lower commands, gains or velocities, or reset"
                 )
-            elif status == NOT_CONVERGED:
-                self._unconverged += 1
 
     # --- kinematics and dynamics
 
@@ -236,7 +234,12 @@ class World:
         """Poses (links, 4, 4) of all links at ``q`` (nq,) or the current coordinates, in the order of ``frame_names``.
 
         Safe to call from several threads if ``q`` is given.
+
+        Raises:
+            InputError: ``q`` is not an array of nq finite numbers.
         """
+        if q is not None:
+            q = _checked("q", q, len(self._state.q))
         evaluator = self._evaluator if q is None else TreeEvaluator(self._built.model.tree)
         evaluator.update(self._state.q if q is None else q)
         bodies = np.zeros((len(evaluator.p_WB) + 1, 4, 4))
@@ -346,7 +349,13 @@ class World:
         return contact_patches(record, self._built.model, self._built.colliders)
 
     def diagnostics(self) -> dict[str, float | int | bool]:
-        """What the last step did: faces, patches, solver iterations, residual, convergence."""
+        """What the last step did, and how many steps since the start did not meet their tolerances.
+
+        Returns:
+            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the step's problem; relative
+            momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds were from
+            those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``.
+        """
         report = self._scratch.solver.report
         patches = self._scratch.patches
         return {
@@ -356,7 +365,9 @@ class World:
             "residual": float(report[1]),
             "converged": bool(report[2]),
             "solves": int(report[3]),
-            "unconverged_calls": self._unconverged,
+            "friction_change": float(report[4]),
+            "unconverged_steps": int(self._state.unconverged[0]),
+            "unsettled_steps": int(self._state.unsettled[0]),
         }
 
 

@@ -6,7 +6,7 @@ with A = M + dt diag(damping) and b the impulse of the forces at the beginning o
 Masterjohn 2022). ``patch_terms`` and ``joint_terms`` give costs' gradients and Hessians, ``newton`` minimises.
 """
 
-from hydro_sim_core.solvers.newton import SolverOptions, SolverReport, solve
+from hydro_sim_core.solvers.newton import SolverOptions, solve
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
-__all__ = ["ContactProblem", "SolverOptions", "SolverReport", "make_problem", "solve"]
+__all__ = ["ContactProblem", "SolverOptions", "make_problem", "solve"]

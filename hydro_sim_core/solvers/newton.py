@@ -23,9 +23,9 @@ FULL_STEP_SLOPE = 0.25
 #: The line search stops at this share of the initial slope.
 LINE_SEARCH_TOLERANCE = 1e-4
 LINE_SEARCH_ITERATIONS = 60
-#: Re-lag while the friction bounds change by more than this share, at most this many times.
-RELAG_CHANGE = 0.05
-RELAG_TIMES = 2
+#: Friction bounds are settled when those of no patch change by more than this share; solve at most this many times.
+SETTLED_CHANGE = 0.05
+MAX_SOLVES = 10
 #: Below this share of the momenta involved the residual is round-off: no step can improve it.
 ROUND_OFF = 1e-11
 
@@ -65,7 +65,7 @@ class SolverScratch(NamedTuple):
         inertia_direction: (nv,) A times the direction.
         trial: (nv,) scratch.
         sums: (NUM_SUMS * LANES,).
-        report: (4,) iterations, relative residual, converged, solves.
+        report: (5,) iterations, relative residual, converged, solves, last change of the friction bounds.
     """
 
     twists: np.ndarray
@@ -82,15 +82,6 @@ class SolverScratch(NamedTuple):
     trial: np.ndarray
     sums: np.ndarray
     report: np.ndarray
-
-
-class SolverReport(NamedTuple):
-    """What the last solve did."""
-
-    iterations: int
-    residual: float
-    converged: bool
-    solves: int
 
 
 def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
@@ -110,7 +101,7 @@ def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
         inertia_direction=np.zeros(nv),
         trial=np.zeros(nv),
         sums=np.zeros(NUM_SUMS * LANES),
-        report=np.zeros(4),
+        report=np.zeros(5),
     )
 
 
@@ -285,17 +276,20 @@ def _minimise(problem, options, v, scratch):
 
 @kernel
 def _lag(problem, options, v, scratch):
-    """Set friction bounds from the normal impulses at ``v``; returns their relative change."""
+    """Set friction bounds from the normal impulses at ``v``; returns the largest relative change of a patch's.
+
+    Each patch is judged by itself: a heavy body at rest elsewhere must not hide an impact. Changes that could alter
+    the patch's velocity by less than the stiction speed do not count.
+    """
     relative_twists(problem, v, scratch.twists)
-    change = 0.0
-    total = 0.0
+    largest = 0.0
     for p in range(problem.num_patches[0]):
-        patch_change, patch_total = lag_friction(
+        change, total = lag_friction(
             problem, p, scratch.twists[p], options.stiction_speed, options.dt, scratch.sums
         )
-        change += patch_change
-        total += patch_total
-    return change / total if total > 0.0 else 0.0
+        if change * problem.delassus[p] > options.stiction_speed:
+            largest = max(largest, change / total if total > 0.0 else math.inf)
+    return largest
 
 
 @kernel
@@ -307,17 +301,19 @@ def solve(problem, options, v, scratch):
         options: ``SolverOptions``.
         v: (nv,) initial guess; receives the velocities at the end of the step.
         scratch: ``SolverScratch``; afterwards ``report`` holds iterations, relative momentum residual, 1 if converged,
-            and the number of solves, ``twists`` and ``patch_impulse`` those of the solution.
+            the number of solves and how far the friction bounds were from the solution's; ``twists`` and
+            ``patch_impulse`` are those of the solution.
 
     Returns:
         True if the residual reached the tolerance.
     """
     scratch.report[:] = 0.0
     _lag(problem, options, problem.v0, scratch)
-    for _ in range(RELAG_TIMES + 1):
+    for _ in range(MAX_SOLVES if options.relag else 1):
         _minimise(problem, options, v, scratch)
         scratch.report[3] += 1.0
         # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
-        if not options.relag or _lag(problem, options, v, scratch) <= RELAG_CHANGE:
+        scratch.report[4] = _lag(problem, options, v, scratch)
+        if scratch.report[4] <= SETTLED_CHANGE:
             break
     return scratch.report[2] > 0.0

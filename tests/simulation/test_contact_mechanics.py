@@ -68,10 +68,7 @@ def test_sliding_slab_slows_by_mu_g_and_does_not_lift(tmp_path: Path) -> None:
 
 
 def test_friction_is_bounded_by_coulomb_on_every_patch(tmp_path: Path) -> None:
-    """A box thrown onto the ground, over impacts, sliding and rest.
-
-    Bounds come from a prediction of the normal impulse that is corrected at most twice, so single impacts may miss.
-    """
+    """A box thrown onto the ground, over impacts, sliding and rest."""
     brick = free(box("brick", (0.2, 0.15, 0.08), 0.2, modulus=1e6), (0, 0, 0.145), (0.3, 0.4, 0))
     world = make_world(tmp_path, brick, environment=[GROUND])
     world.set_state(world.q, [0, 0, 0, 2.0, 1.0, 0])
@@ -85,8 +82,53 @@ def test_friction_is_bounded_by_coulomb_on_every_patch(tmp_path: Path) -> None:
             forces.append((np.linalg.norm(tangential), np.linalg.norm(normal)))
     tangential, normal = np.array(forces).T
     assert len(forces) > 400
-    assert (tangential <= 1.1 * MU * normal).all()
+    assert (tangential <= 1.05 * MU * normal + 1e-3).all()
     assert tangential.sum() <= 1.01 * MU * normal.sum()
+
+
+def sliding_brick(folder: Path, dt: float, modulus: float, dissipation: float, *others: dict) -> hs.World:
+    """A brick about to land at 5 m/s sideways and 1 m/s down, beside whatever else there is."""
+    brick = free(box("brick", (0.1, 0.1, 0.1), 1.0, modulus=modulus, dissipation=dissipation), (0, 0, 0.052))
+    defaults = {"margin": 1e-4}
+    world = make_world(
+        folder, brick, *others, environment=[GROUND], time_step=dt, contact={"defaults": defaults}
+    )
+    v = world.v
+    v[3], v[5] = 5.0, -1.0
+    world.set_state(world.q, v)
+    return world
+
+
+@pytest.mark.parametrize("dt", [1e-3, 5e-3, 1e-2])
+@pytest.mark.parametrize("modulus", [1e6, 1e7, 1e8])
+@pytest.mark.parametrize("dissipation", [0.0, 50.0])
+def test_friction_of_an_impact_keeps_to_coulombs_bound(
+    tmp_path: Path, dt: float, modulus: float, dissipation: float
+) -> None:
+    """Within the 5 % to which the bounds are settled, in every single step."""
+    world = sliding_brick(tmp_path, dt, modulus, dissipation)
+    pressed = 0
+    for _ in range(20):
+        world.step()
+        for patch in world.contacts:
+            normal = patch.normal_force_on_b
+            tangential = np.linalg.norm(patch.force_on_b - normal)
+            assert tangential <= 1.05 * MU * np.linalg.norm(normal) + 1e-3
+            pressed += np.linalg.norm(normal) > 1.0
+    assert pressed > 0
+    assert world.diagnostics()["unsettled_steps"] == 0
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+def test_a_heavy_bystander_changes_nothing(tmp_path: Path, dt: float) -> None:
+    """An anvil of ten tonnes at rest 5 m away does not alter how the brick lands."""
+    anvil = free(box("anvil", (1, 1, 1), 1e4, modulus=1e7, dissipation=50.0), (5, 0, 0.5))
+    alone, beside = (sliding_brick(tmp_path, dt, 1e7, 50.0, *others) for others in ((), (anvil,)))
+    for world in (alone, beside):
+        world.step(20)
+    # Friction is settled to 5 %, and the anvil may cause another solve.
+    assert 5.0 - beside.v[3] == pytest.approx(5.0 - alone.v[3], rel=0.05)
+    assert alone.v[3] < 4.6
 
 
 def force_between(world: hs.World, a: str, b: str) -> np.ndarray:

@@ -9,9 +9,10 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_scenes import URDF, inertial, make_world, robot, slider
+from made_scenes import CONFIG, URDF, inertial, make_world, robot, slider
 
 import hydro_sim_core as hs
+from hydro_sim_core.simulation.step import SPEED_LIMIT_STIFFNESS
 
 M = 2.0
 STILL = {"gravity": [0.0, 0.0, 0.0]}
@@ -48,16 +49,32 @@ def test_effort_limit_of_the_scene_replaces_that_of_the_urdf(tmp_path: Path) -> 
 
 
 def test_drive_does_not_push_beyond_the_velocity_limit(tmp_path: Path) -> None:
-    """Pushed on, the cart runs at the limit but for what the push adds in a step."""
+    """Pushed on, the cart runs at the limit but for a thousandth of what the push adds in a step."""
     world = make_world(tmp_path, {"text": slider(M, 'effort="10" velocity="0.5"')}, **STILL)
     world.set_command([10.0])
     speeds = []
     for _ in range(400):
         world.step()
         speeds.append(world.v[0])
-    excess = 10.0 * world.time_step / M
+    excess = 10.0 * world.time_step / M / SPEED_LIMIT_STIFFNESS
     assert speeds[-1] == pytest.approx(0.5 + excess, rel=1e-6)
     assert max(speeds) <= 0.5 + excess * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("commanded", [1.0, 3.0, 1e6, -3.0])
+def test_a_wrist_does_not_outrun_its_velocity_limit(commanded: float) -> None:
+    """A joint whose drive could add several times the limit in one step; told to go on for ever."""
+    world = hs.load_scene(CONFIG / "spatula_slip.yaml")
+    world.set_command({"joint_7": commanded}, "velocity")
+    i = world.joint_names.index("joint_7")
+    limit = 1.2218
+    speeds = []
+    for _ in range(300):
+        world.step()
+        speeds.append(world.joint_velocities()[i])
+    # The arm that carries it moves a little, and with it the joint.
+    assert abs(speeds[-1]) == pytest.approx(min(abs(commanded), limit), rel=0.02)
+    assert max(np.abs(speeds)) < 1.02 * limit
 
 
 @pytest.mark.parametrize("effort", [10.0, 0.0])

@@ -1,0 +1,69 @@
+"""Linear damping: f = k (-phi - (dt + tau) v_n) on a contact whose stiffness is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_scenes import GROUND, G, box, free, make_world
+
+import hydro_sim_core as hs
+
+DT, MASS, DEPTH = 1e-3, 2.0, 1e-4
+MODULUS, THICKNESS, SIDE = 1e5, 0.1, 0.2
+STIFFNESS = MODULUS * SIDE**2 / THICKNESS
+SLAB = {
+    **GROUND,
+    "proximity": {
+        "compliance": "compliant",
+        "modulus": MODULUS,
+        "slab_thickness": THICKNESS,
+        "mu_dynamic": 0.0,
+    },
+}
+
+
+def pressed_box(folder: Path, relaxation_time: float, v_z: float) -> hs.World:
+    """A rigid box ``DEPTH`` deep in a compliant slab: stiffness E A / H exactly."""
+    cube = free(box("cube", (SIDE, SIDE, SIDE), MASS, modulus=None, mu=0.0), (0, 0, SIDE / 2 - DEPTH))
+    slab = {**SLAB, "proximity": {**SLAB["proximity"], "relaxation_time": relaxation_time}}
+    contact = {"damping": "linear", "defaults": {"relaxation_time": 0.0}}
+    world = make_world(folder, cube, environment=[slab], contact=contact, time_step=DT)
+    world.set_state(world.q, [0, 0, 0, 0, 0, v_z])
+    return world
+
+
+@pytest.mark.parametrize("relaxation_time", [0.0, 0.005, 0.1])
+@pytest.mark.parametrize("v_z", [-0.02, 0.0, 0.01])
+def test_one_step_is_the_implicit_solution(tmp_path: Path, relaxation_time: float, v_z: float) -> None:
+    """m (v - v0) = dt (k (depth - (dt + tau) v) - m g), which is linear in v."""
+    world = pressed_box(tmp_path, relaxation_time, v_z)
+    world.step()
+    resistance = STIFFNESS * (DT + relaxation_time)
+    v = (MASS * v_z + DT * (STIFFNESS * DEPTH - MASS * G)) / (MASS + DT * resistance)
+    assert world.v[5] == pytest.approx(v, rel=1e-6, abs=1e-9)
+    (patch,) = world.contacts
+    assert np.linalg.norm(patch.force_on_b) == pytest.approx(STIFFNESS * DEPTH - resistance * v, rel=1e-6)
+
+
+def test_it_never_pulls(tmp_path: Path) -> None:
+    """Leaving fast, the force ends at zero."""
+    world = pressed_box(tmp_path, 0.1, 1.0)
+    world.step()
+    assert world.v[5] == pytest.approx(1.0 - DT * G, rel=1e-9)
+
+
+def test_motion_is_that_of_a_damped_oscillator(tmp_path: Path) -> None:
+    """m x'' + k tau x' + k x = m g about the rest depth; the error halves with the step."""
+    world = pressed_box(tmp_path, 0.01, 0.0)
+    rest = MASS * G / STIFFNESS
+    roots = np.roots([MASS, STIFFNESS * 0.01, STIFFNESS]).astype(complex)
+    t, x0 = 0.05, DEPTH - rest
+    x = (
+        x0
+        * ((roots[1] * np.exp(roots[0] * t) - roots[0] * np.exp(roots[1] * t)) / (roots[1] - roots[0])).real
+    )
+    world.step(round(t / DT))
+    depth = SIDE / 2 - world.q[6]
+    assert depth - rest == pytest.approx(x, abs=0.05 * abs(x0))
