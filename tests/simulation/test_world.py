@@ -128,6 +128,23 @@ def test_unconverged_steps_are_counted(tmp_path: Path) -> None:
     assert not all(flags)
     assert world.diagnostics()["unconverged_steps"] == flags.count(False)
     assert np.isfinite(world.q).all()
+    world.reset()
+    assert world.diagnostics()["unconverged_steps"] == 0
+    world.set_state(world.q, [0, 0, 0, 3.0, 0, -2.0])
+    world.step(30)
+    assert world.diagnostics()["unconverged_steps"] == flags.count(False)
+
+
+def test_unsettled_friction_is_counted(tmp_path: Path) -> None:
+    """Without correction an impact leaves friction with the bounds of the prediction; the diagnostics say so."""
+    counts = []
+    for relag in (True, False):
+        ball = free(sphere("ball", 0.1, 1.0, modulus=1e7), (0, 0, 0.11))
+        world = make_world(tmp_path, ball, environment=[GROUND], solver={"relag": relag})
+        world.set_state(world.q, [0, 0, 0, 3.0, 0, -2.0])
+        world.step(30)
+        counts.append(world.diagnostics()["unsettled_steps"])
+    assert counts[0] == 0 < counts[1]
 
 
 def test_load_urdf_fixed_and_floating(tmp_path: Path) -> None:

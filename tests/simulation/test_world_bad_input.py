@@ -92,6 +92,9 @@ BAD_COMMANDS: dict[str, tuple[Call, str, str]] = {
     "zero quaternion": (lambda w: w.set_state(w.q * 0.0, w.v), "q[9:13]", "zero quaternion"),
     "acceleration": (lambda w: w.inverse_dynamics([1.0]), "a", "shape"),
     "unknown frame": (lambda w: w.frame_pose("griper"), "griper", "did you mean 'gripper'"),
+    "frames at too few coordinates": (lambda w: w.frame_poses([0.0]), "q", "shape"),
+    "frames at NaN": (lambda w: w.frame_poses(w.q * NAN), "q", "NaN"),
+    "frames in words": (lambda w: w.frame_poses(["a"] * 16), "q", "not an array of numbers"),
     "no frame": (lambda w: w.frame_pose(None), "None", "not in the scene"),
     "grip force of nobody": (lambda w: w.grip_force("hand"), "hand", "not in the scene"),
 }
