@@ -54,12 +54,21 @@ class ModelSpec(Section):
     positions: dict[str, Number] = Field(
         {}, description="Start positions by joint, rad or m; others start as near to 0 as their limits allow."
     )
-    gravity_compensation: bool = Field(False, description="Cancel gravity on this model's links.")
+    gravity_compensation: bool = Field(
+        False,
+        description="Add the effort that balances the weight each joint with one coordinate carries, attached "
+        "models too, within the joint's effort limit.",
+    )
 
     @model_validator(mode="after")
-    def _attached_is_fixed(self) -> ModelSpec:
-        if self.attach_to is not None and self.base == "floating":
+    def _floats_alone(self) -> ModelSpec:
+        if self.base == "fixed":
+            return self
+        if self.attach_to is not None:
             raise _conflict("an attached model cannot float", "remove attach_to or write base: fixed")
+        if self.gravity_compensation:
+            mend = "write base: fixed or leave gravity_compensation out"
+            raise _conflict("nothing bears the weight of a floating model", mend)
         return self
 
 

@@ -85,7 +85,7 @@ def build_model(
         gravity: (3,) m/s^2.
         contact: Contact set-up of the scene.
         options: Solver options with the time step.
-        compensated_joints: Joints whose drives carry the robot's weight.
+        compensated_joints: Joints whose drives also bear the weight that they carry.
 
     Raises:
         InputError: Something in the descriptions cannot be simulated.
@@ -239,5 +239,5 @@ def _find_pairs(
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
-    names = [name.split("/")[0] for name in assembly.velocity_names]
-    return frozen([int(name in joints) for name in names], np.int64)
+    """1 for the velocities of ``joints`` that a drive can move: those of planar and floating joints have none."""
+    return frozen([int(name in joints) for name in assembly.velocity_names], np.int64)
