@@ -10,103 +10,39 @@ import math
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.simulation.contacts import ContactRecord
+from hydro_sim_core.simulation.snapshot import RunnerReport, Snapshot, take_snapshot
 from hydro_sim_core.simulation.world import World
 
-Array = NDArray[np.float64]
 OverrunPolicy = Literal["skip", "catch_up"]
 
+#: The smallest real-time factor: a slower simulation is one that stands.
+SLOWEST = 1e-3
 #: With ``catch_up``, a runner this far behind (s) gives up the backlog: it would never end.
 MAX_BACKLOG = 1.0
 #: Step times kept for the report's percentiles: the last minute at 1 kHz.
 STEP_TIME_WINDOW = 60_000
+#: A wait longer than this (s) can be interrupted; a shorter one is slept, which meets the deadline more exactly.
+LONGEST_SLEEP = 0.02
 #: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
 HANDSHAKE_TIMEOUT = 600.0
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """State of a world after a step; immutable, readable from any thread.
+@dataclass(eq=False)
+class _StepRequest:
+    """Single steps asked for while paused; ``wanted`` falls to 0 when they are broken off."""
 
-    Attributes:
-        time: Simulated time, s.
-        step: Steps since the last reset.
-        epoch: Resets so far; (epoch, step) never repeats.
-        q: (nq,) coordinates.
-        v: (nv,) velocities.
-        joint_positions: In the order of ``World.joint_names``, rad or m.
-        joint_velocities: rad/s or m/s.
-        joint_efforts: Drive efforts of the last step, N m or N.
-        diagnostics: ``World.diagnostics``.
-    """
-
-    time: float
-    step: int
-    epoch: int
-    q: Array
-    v: Array
-    joint_positions: Array
-    joint_velocities: Array
-    joint_efforts: Array
-    diagnostics: dict[str, float | int | bool]
-    _record: ContactRecord
-    _world: World
-
-    @cached_property
-    def contacts(self) -> tuple[ContactPatch, ...]:
-        """Contact patches of the last step."""
-        return tuple(self._world.patches_of(self._record))
-
-    @cached_property
-    def grip_forces(self) -> dict[str, float]:
-        """Mean normal contact force a finger of every gripper, N."""
-        return {name: self._world.grip_force_of(self._record, name) for name in self._world.gripper_names}
-
-    @cached_property
-    def frames(self) -> dict[str, Array]:
-        """Pose (4, 4) of every link in the world."""
-        return dict(zip(self._world.frame_names, self._world.frame_poses(self.q), strict=True))
-
-
-@dataclass(frozen=True)
-class RunnerReport:
-    """How well the rate was kept.
-
-    Attributes:
-        simulated_time: s.
-        wall_time: Time spent running (not paused), s.
-        real_time_factor: Simulated over wall time.
-        steps: Steps taken.
-        overruns: Steps that ended after their deadline.
-        skipped_steps: Periods given up because the runner was too late.
-        late_max: Largest lateness of a step's end, s.
-        step_time_mean: s; like the next three over the last minute at 1 kHz.
-        step_time_p50: s.
-        step_time_p99: s.
-        step_time_max: s.
-    """
-
-    simulated_time: float
-    wall_time: float
-    real_time_factor: float
-    steps: int
-    overruns: int
-    skipped_steps: int
-    late_max: float
-    step_time_mean: float
-    step_time_p50: float
-    step_time_p99: float
-    step_time_max: float
+    wanted: int
+    taken: int = 0
+    answer: Future[int] = field(default_factory=Future)
 
 
 class FixedRateRunner:
@@ -121,12 +57,13 @@ class FixedRateRunner:
 
     Args:
         world: The world; the runner owns it from ``start`` to ``stop``.
-        real_time_factor: Simulated seconds a wall-clock second; ``inf`` for as fast as possible.
+        real_time_factor: Simulated seconds a wall-clock second, at least ``SLOWEST``; ``inf`` for as fast as
+            possible.
         overrun: What to do when late.
         start_paused: Wait for ``resume``.
 
     Raises:
-        InputError: The factor is not positive or the policy is unknown.
+        InputError: The factor is no number or too small, or the policy is unknown.
     """
 
     def __init__(
@@ -136,10 +73,9 @@ class FixedRateRunner:
         overrun: OverrunPolicy = "skip",
         start_paused: bool = False,
     ) -> None:
-        if not real_time_factor > 0.0:
-            raise InputError(
-                "runner", "real_time_factor", f"{real_time_factor} is not positive", "give a factor above 0"
-            )
+        if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
+            problem = f"{real_time_factor!r} is no factor that a run could keep"
+            raise InputError("runner", "real_time_factor", problem, f"give {SLOWEST:g} or more")
         if overrun not in ("skip", "catch_up"):
             raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
         self.world = world
@@ -149,7 +85,7 @@ class FixedRateRunner:
         self._sources: list[Callable[[World], None]] = []
         self._condition = threading.Condition()
         self._paused = start_paused
-        self._single_steps = 0
+        self._step_requests: deque[_StepRequest] = deque()
         self._stopping = False
         self._running = False
         self._thread: threading.Thread | None = None
@@ -163,7 +99,7 @@ class FixedRateRunner:
         self._busy_wall = 0.0
         self._resumed_at: float | None = None
         self._step_times = np.zeros(STEP_TIME_WINDOW)
-        self._snapshot = self._take_snapshot()
+        self._snapshot = take_snapshot(world, self._epoch)
 
     # --- control, from any thread
 
@@ -204,37 +140,57 @@ class FixedRateRunner:
         return self._paused
 
     def pause(self) -> None:
-        """Stop stepping after the current step."""
+        """Stop stepping after the current step; breaks off single steps too."""
         with self._condition:
             self._paused = True
+            self._break_off_single_steps()
+            self._condition.notify_all()
 
     def resume(self) -> None:
         """Step at the fixed rate again; the pause does not count as lateness."""
         with self._condition:
             self._paused = False
             self._failure = None
+            self._break_off_single_steps()
             self._condition.notify_all()
 
+    def _break_off_single_steps(self) -> None:
+        for request in self._step_requests:
+            request.wanted = 0
+
     def step(self, n: int = 1) -> Snapshot:
-        """Take ``n`` steps while paused and return the snapshot after the last.
+        """Take ``n`` steps while paused and return the snapshot after the last; otherwise as ``begin_steps``.
 
         Raises:
             InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
             FloatingPointError: A step has no finite result; the state stays at the last good step.
         """
+        self.begin_steps(n).result()
+        return self._snapshot
+
+    def begin_steps(self, n: int) -> Future[int]:
+        """Have ``n`` steps taken while paused, without waiting for them.
+
+        Returns:
+            Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset`` or ``stop`` broke
+            them off; holds the ``FloatingPointError`` of a step without finite result.
+
+        Raises:
+            InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
+        """
         n = whole_number("step", "n", n, least=1)
-        if not self.running:
-            raise InputError("step", "runner", "is not running", "start it first")
         with self._condition:
+            if not self.running:
+                raise InputError("step", "runner", "is not running", "start it first")
             if not self._paused:
                 raise InputError("step", "runner", "is not paused", "pause it first")
             self._failure = None
-            self._single_steps += n
+            request = _StepRequest(n)
+            # A caller that cancelled it would make the answer an error in the stepping thread.
+            request.answer.set_running_or_notify_cancel()
+            self._step_requests.append(request)
             self._condition.notify_all()
-            self._condition.wait_for(lambda: self._single_steps == 0 or not self.running, HANDSHAKE_TIMEOUT)
-            if self._failure is not None:
-                raise FloatingPointError(self._failure)
-        return self._snapshot
+        return request.answer
 
     def reset(self) -> None:
         """Take the world back to its start before the next step."""
@@ -244,10 +200,11 @@ class FixedRateRunner:
             world.reset()
             self._epoch += 1
             self._failure = None
-            self._publish(self._take_snapshot())
+            self._publish(take_snapshot(world, self._epoch))
 
-        self.submit(reset_world)
         with self._condition:
+            self._break_off_single_steps()
+            self.submit(reset_world)
             self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
 
     def submit(self, action: Callable[[World], None]) -> None:
@@ -286,9 +243,10 @@ class FixedRateRunner:
 
     def report(self) -> RunnerReport:
         """Rate, lateness and step times since the start."""
-        wall = self._busy_wall
-        if self._resumed_at is not None:
-            wall += time.monotonic() - self._resumed_at
+        with self._condition:
+            wall = self._busy_wall
+            if self._resumed_at is not None:
+                wall += time.monotonic() - self._resumed_at
         times = self._step_times[: min(self._steps, STEP_TIME_WINDOW)]
         if not len(times):
             times = np.zeros(1)
@@ -314,9 +272,13 @@ class FixedRateRunner:
         try:
             deadline = time.monotonic()
             while not self._stopping:
-                self._empty_inbox()
+                self._attend()
                 if self._paused:
-                    self._wait_paused()
+                    self._stop_clock()
+                    if self._step_requests:
+                        self._single_step()
+                    else:
+                        self._wait_for_word(paused=True)
                     deadline = time.monotonic()
                     continue
                 if self._resumed_at is None:
@@ -330,8 +292,14 @@ class FixedRateRunner:
             self._stop_clock()
             with self._condition:
                 self._running = False
-                self._single_steps = 0
+                self._break_off_single_steps()
                 self._condition.notify_all()
+            self._answer_step_requests()
+
+    def _attend(self) -> None:
+        """Do what other threads asked for."""
+        self._empty_inbox()
+        self._answer_step_requests()
 
     def _empty_inbox(self) -> None:
         while True:
@@ -341,23 +309,36 @@ class FixedRateRunner:
                 return
             action(self.world)
 
-    def _wait_paused(self) -> None:
-        self._stop_clock()
+    def _answer_step_requests(self) -> None:
+        """Answer those that are fulfilled or broken off, and all of them after a failed step."""
+        while self._step_requests:
+            request = self._step_requests[0]
+            if self._failure is not None:
+                request.answer.set_exception(FloatingPointError(self._failure))
+            elif request.taken >= request.wanted:
+                request.answer.set_result(request.taken)
+            else:
+                break
+            self._step_requests.popleft()
+
+    def _wait_for_word(self, paused: bool, timeout: float | None = None) -> None:
+        """Wait until another thread wants something, or ends or begins a pause, at most ``timeout`` (s)."""
         with self._condition:
             self._condition.wait_for(
                 lambda: (
-                    self._stopping or not self._paused or self._single_steps > 0 or not self._inbox.empty()
-                )
+                    self._stopping
+                    or self._paused is not paused
+                    or len(self._step_requests) > 0
+                    or not self._inbox.empty()
+                ),
+                timeout,
             )
-            steps = self._single_steps if self._paused else 0
-        for _ in range(steps):
-            if self._stopping or self._failure is not None:
-                break
-            self._empty_inbox()
+
+    def _single_step(self) -> None:
+        request = self._step_requests[0]
+        if request.taken < request.wanted:
             self._one_step()
-        with self._condition:
-            self._single_steps = max(0, self._single_steps - steps) if self._paused else 0
-            self._condition.notify_all()
+            request.taken += self._failure is None
 
     def _one_step(self) -> None:
         began = time.monotonic()
@@ -371,13 +352,13 @@ class FixedRateRunner:
             return
         self._step_times[self._steps % STEP_TIME_WINDOW] = time.monotonic() - began
         self._steps += 1
-        self._publish(self._take_snapshot())
+        self._publish(take_snapshot(self.world, self._epoch))
 
     def _keep_deadline(self, deadline: float) -> float:
-        """Sleep until ``deadline``; returns it, or a later one if periods had to be dropped."""
+        """Wait until ``deadline``; returns it, or a later one if periods had to be dropped."""
         late = time.monotonic() - deadline
         if late <= 0.0:
-            time.sleep(-late)
+            self._wait_until(deadline)
             return deadline
         if self._period == 0.0:
             return time.monotonic()
@@ -388,29 +369,23 @@ class FixedRateRunner:
         dropped = math.ceil(late / self._period)
         self._skipped += dropped
         deadline += dropped * self._period
-        time.sleep(max(0.0, deadline - time.monotonic()))
+        self._wait_until(deadline)
         return deadline
 
-    def _stop_clock(self) -> None:
-        if self._resumed_at is not None:
-            self._busy_wall += time.monotonic() - self._resumed_at
-            self._resumed_at = None
+    def _wait_until(self, deadline: float) -> None:
+        """Wait until ``deadline``, or until paused or stopped; what is submitted during a long wait acts at once."""
+        while (left := deadline - time.monotonic()) > 0.0 and not (self._stopping or self._paused):
+            if left > LONGEST_SLEEP:
+                self._wait_for_word(paused=False, timeout=left - 0.5 * LONGEST_SLEEP)
+                self._attend()
+            else:
+                time.sleep(left)
 
-    def _take_snapshot(self) -> Snapshot:
-        world = self.world
-        return Snapshot(
-            time=world.time,
-            step=world.step_count,
-            epoch=self._epoch,
-            q=world.q,
-            v=world.v,
-            joint_positions=world.joint_positions(),
-            joint_velocities=world.joint_velocities(),
-            joint_efforts=world.joint_efforts(),
-            diagnostics=world.diagnostics(),
-            _record=world.record_contacts(),
-            _world=world,
-        )
+    def _stop_clock(self) -> None:
+        with self._condition:
+            if self._resumed_at is not None:
+                self._busy_wall += time.monotonic() - self._resumed_at
+                self._resumed_at = None
 
     def _publish(self, snapshot: Snapshot) -> None:
         with self._condition:

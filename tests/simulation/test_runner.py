@@ -218,6 +218,81 @@ def test_stop_interrupts_a_long_run_of_single_steps(started: Callable[..., Fixed
     assert not waiting.is_alive()
 
 
+@pytest.mark.parametrize("way", ["pause", "resume", "reset", "stop"])
+def test_long_run_of_single_steps_is_broken_off(
+    started: Callable[..., FixedRateRunner], world: hs.World, way: str
+) -> None:
+    """By whoever wants something else; the answer says how far it came."""
+    runner = started(start_paused=True)
+    answer = runner.begin_steps(10**9)
+    wait_until(lambda: runner.snapshot().step > 10)
+    assert not answer.done()
+    before = runner.snapshot().step
+    getattr(runner, way)()
+    taken = answer.result(10.0)
+    assert before <= taken < 10**9
+    if way in ("pause", "stop"):
+        assert taken == world.step_count
+        assert runner.paused
+    if way == "reset":
+        assert runner.snapshot().step == 0
+        assert runner.step(2).step == 2
+
+
+def test_step_requests_are_served_in_turn(started: Callable[..., FixedRateRunner]) -> None:
+    """Each is told its own number, and a caller cannot take an answer away from the stepping thread."""
+    runner = started(start_paused=True)
+    answers = [runner.begin_steps(n) for n in (30, 20, 10)]
+    assert not answers[0].cancel()
+    assert [answer.result(10.0) for answer in answers] == [30, 20, 10]
+    assert runner.snapshot().step == 60
+
+
+@pytest.mark.parametrize("way", ["pause", "reset", "stop", "submit"])
+def test_long_period_is_interrupted(started: Callable[..., FixedRateRunner], way: str) -> None:
+    """At the slowest rate, a second between steps holds up nobody."""
+    runner = started(real_time_factor=runner_module.SLOWEST)
+    wait_until(lambda: runner.snapshot().step == 1)
+    seen = threading.Event()
+    began = time.monotonic()
+    if way == "submit":
+        runner.submit(lambda world: seen.set())
+        assert seen.wait(10.0)
+    else:
+        getattr(runner, way)()
+        if way == "pause":
+            assert runner.step().step == 2
+    assert time.monotonic() - began < 0.5 * DT / runner_module.SLOWEST
+
+
+def test_long_periods_are_kept(started: Callable[..., FixedRateRunner]) -> None:
+    """Waiting in a way that can be interrupted does not end early, nor add up."""
+    period = 2.5 * runner_module.LONGEST_SLEEP
+    began = time.monotonic()
+    runner = started(real_time_factor=DT / period)
+    wait_until(lambda: runner.snapshot().step == 11)
+    assert 10.0 * period <= time.monotonic() - began < 11.0 * period
+    assert runner.report().overruns == 0
+
+
+def test_report_is_read_while_pauses_begin_and_end(started: Callable[..., FixedRateRunner]) -> None:
+    """Its wall time never goes back."""
+    runner = started(real_time_factor=math.inf)
+    ended = threading.Event()
+
+    def toggle() -> None:
+        while not ended.is_set():
+            runner.pause()
+            runner.resume()
+
+    toggling = threading.Thread(target=toggle)
+    toggling.start()
+    walls = [runner.report().wall_time for _ in range(5000)]
+    ended.set()
+    toggling.join()
+    assert np.diff(walls).min() >= 0.0
+
+
 def test_snapshot_does_not_change_as_the_world_goes_on(started: Callable[..., FixedRateRunner]) -> None:
     """Readers need no lock."""
     runner = started(start_paused=True)
@@ -227,6 +302,18 @@ def test_snapshot_does_not_change_as_the_world_goes_on(started: Callable[..., Fi
     np.testing.assert_array_equal(early.q, q)
     assert early.time == time_
     np.testing.assert_allclose(early.frames["ball"][2, 3], q[6])
+
+
+def test_snapshot_cannot_be_written(started: Callable[..., FixedRateRunner]) -> None:
+    """It is shared by all readers."""
+    snapshot = started(start_paused=True).step(3)
+    arrays = [snapshot.q, snapshot.v, snapshot.joint_positions, snapshot.joint_velocities]
+    for array in (*arrays, snapshot.joint_efforts, snapshot.frames["ball"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+    for mapping in (snapshot.diagnostics, snapshot.frames, snapshot.grip_forces):
+        with pytest.raises(TypeError):
+            mapping["faces"] = 0  # type: ignore[index]
 
 
 # --- commands from other threads
@@ -292,6 +379,10 @@ def test_exception_in_the_thread_reaches_the_owner(started: Callable[..., FixedR
         ({"real_time_factor": 0.0}, "real_time_factor"),
         ({"real_time_factor": -1.0}, "real_time_factor"),
         ({"real_time_factor": math.nan}, "real_time_factor"),
+        ({"real_time_factor": 1e-9}, "real_time_factor"),
+        ({"real_time_factor": "x"}, "real_time_factor"),
+        ({"real_time_factor": None}, "real_time_factor"),
+        ({"real_time_factor": [1]}, "real_time_factor"),
         ({"overrun": "hurry"}, "overrun"),
     ],
 )

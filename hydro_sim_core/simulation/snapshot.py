@@ -1,0 +1,121 @@
+"""What other threads see of a running world: its state after a step, and how well the rate is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.contacts import ContactRecord
+from hydro_sim_core.simulation.world import World
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """State of a world after a step; immutable, readable from any thread. Its arrays cannot be written.
+
+    Attributes:
+        time: Simulated time, s.
+        step: Steps since the last reset.
+        epoch: Resets so far; (epoch, step) never repeats.
+        q: (nq,) coordinates.
+        v: (nv,) velocities.
+        joint_positions: In the order of ``World.joint_names``, rad or m.
+        joint_velocities: rad/s or m/s.
+        joint_efforts: Drive efforts of the last step, N m or N.
+        diagnostics: ``World.diagnostics``.
+    """
+
+    time: float
+    step: int
+    epoch: int
+    q: Array
+    v: Array
+    joint_positions: Array
+    joint_velocities: Array
+    joint_efforts: Array
+    diagnostics: Mapping[str, float | int | bool]
+    _record: ContactRecord
+    _world: World
+
+    @cached_property
+    def contacts(self) -> tuple[ContactPatch, ...]:
+        """Contact patches of the last step."""
+        return tuple(self._world.patches_of(self._record))
+
+    @cached_property
+    def grip_forces(self) -> Mapping[str, float]:
+        """Mean contact force a finger of every gripper, N."""
+        forces = {name: self._world.grip_force_of(self._record, name) for name in self._world.gripper_names}
+        return MappingProxyType(forces)
+
+    @cached_property
+    def frames(self) -> Mapping[str, Array]:
+        """Pose (4, 4) of every link in the world."""
+        poses = _read_only(self._world.frame_poses(self.q))
+        return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
+
+
+def take_snapshot(world: World, epoch: int) -> Snapshot:
+    """The present state; called where the world is stepped.
+
+    Args:
+        world: The world.
+        epoch: Resets so far.
+    """
+    return Snapshot(
+        time=world.time,
+        step=world.step_count,
+        epoch=epoch,
+        q=_read_only(world.q),
+        v=_read_only(world.v),
+        joint_positions=_read_only(world.joint_positions()),
+        joint_velocities=_read_only(world.joint_velocities()),
+        joint_efforts=_read_only(world.joint_efforts()),
+        diagnostics=MappingProxyType(world.diagnostics()),
+        _record=world.record_contacts(),
+        _world=world,
+    )
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class RunnerReport:
+    """How well the rate was kept.
+
+    Attributes:
+        simulated_time: s.
+        wall_time: Time spent running (not paused), s.
+        real_time_factor: Simulated over wall time.
+        steps: Steps taken.
+        overruns: Steps that ended after their deadline.
+        skipped_steps: Periods given up because the runner was too late.
+        late_max: Largest lateness of a step's end, s.
+        step_time_mean: s; like the next three over the last minute at 1 kHz.
+        step_time_p50: s.
+        step_time_p99: s.
+        step_time_max: s.
+    """
+
+    simulated_time: float
+    wall_time: float
+    real_time_factor: float
+    steps: int
+    overruns: int
+    skipped_steps: int
+    late_max: float
+    step_time_mean: float
+    step_time_p50: float
+    step_time_p99: float
+    step_time_max: float
