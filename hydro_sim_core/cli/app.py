@@ -55,10 +55,56 @@ JsonOption = Annotated[
 ]
 
 
+PackageDirOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--package-dir",
+        metavar="DIR",
+        help="Package, or folder that holds packages, for package:// and $(find …) in a URDF or xacro file.",
+        show_default=False,
+    ),
+]
+
+
+def _assignments(values: list[str] | None) -> list[str] | None:
+    for value in values or ():
+        if not value.partition(":=")[0] or ":=" not in value:
+            raise typer.BadParameter(f"'{value}' is not NAME:=VALUE")
+    return values
+
+
+XacroArgOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--xacro-arg",
+        metavar="NAME:=VALUE",
+        help="Argument of a xacro file.",
+        callback=_assignments,
+        show_default=False,
+    ),
+]
+
+
 def main() -> None:
     """Entry point of ``hydro-sim``."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hydro-sim {output.versions()['hydro_sim_core']}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Options of the command itself."""
 
 
 def _positive(value: float | None) -> float | None:
@@ -99,12 +145,14 @@ def run(
         bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
     ] = False,
     json: JsonOption = None,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
     if json is not None:
         output.check_writable(json)
-    console = Console()
-    world = open_world(scene)
+    console = output.make_console()
+    world = open_world(scene, package_dir or (), xacro_arg or ())
     if rate is None:
         rate = math.inf if headless else 1.0
     result = run_world(world, duration, rate, console, live=not headless)
@@ -116,9 +164,13 @@ def run(
 
 
 @app.command()
-def check(scene: SceneArgument) -> None:
+def check(
+    scene: SceneArgument,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
+) -> None:
     """Load a scene and print what was found in it, without running it."""
-    print_world(open_world(scene), Console())
+    print_world(open_world(scene, package_dir or (), xacro_arg or ()), output.make_console())
 
 
 @app.command()
@@ -144,7 +196,7 @@ def validate(
     ] = None,
 ) -> None:
     """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
-    console = Console()
+    console = output.make_console()
     if name is None:
         table = Table("experiment", "what it shows", box=None)
         for known, experiment in EXPERIMENTS.items():

@@ -12,10 +12,20 @@ from typing import Any
 import numba
 import numpy
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import ExperimentReport
+
+#: Columns of output that goes into a file or a pipe, where nothing must be cut; rich would take 80.
+_UNLIMITED = 10_000
+
+
+def make_console() -> Console:
+    """The standard output: as wide as the terminal, or as wide as what is printed where there is none."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_UNLIMITED)
 
 
 def versions() -> dict[str, str]:

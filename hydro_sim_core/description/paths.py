@@ -84,7 +84,7 @@ class PackageResolver:
                 return candidate
         raise InputError(
             self.description, element, f"no package '{name}'",
-            "pass the folder that holds it in package_dirs or source its ROS workspace",
+            "pass the folder that holds it in package_dirs (--package-dir), or source its ROS workspace",
         )  # fmt: skip
 
     def _locate(self, uri: str, element: str) -> Path:
@@ -119,7 +119,7 @@ class PackageResolver:
         if not any(normal.is_relative_to(root) for root in roots):
             raise InputError(
                 self.description, element, f"'{uri}' is a path outside the package ({roots[0]})",
-                "move the file into the package or name its package in package_dirs",
+                "move the file into the package or name its package in package_dirs (--package-dir)",
             )  # fmt: skip
         return normal
 

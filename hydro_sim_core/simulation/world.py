@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -384,18 +384,20 @@ def load_urdf(
     path: str | os.PathLike[str],
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     fixed_base: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
     Args:
         path: URDF or xacro file.
-        package_dirs: Folders to look for ``package://`` paths in.
+        package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
         fixed_base: Weld the root link to the world; otherwise it floats.
+        xacro_args: Values for the file's ``<xacro:arg>`` declarations.
 
     Raises:
         InputError: The file is wrong.
     """
-    robot = load_robot(path, package_dirs)
+    robot = load_robot(path, package_dirs, xacro_args)
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
     return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))

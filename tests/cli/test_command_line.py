@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,60 @@ def test_a_robot_file_runs_too(report):
     assert data["contacts"] == []
 
 
+@pytest.fixture
+def packaged_xacro(tmp_path):
+    """A xacro file that needs an argument and a package; the folder that holds the package."""
+    shelf = tmp_path / "shelf"
+    package = shelf / "parts"
+    package.mkdir(parents=True)
+    root = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (package / "part.xacro").write_text(f'{root}<link name="$(arg side)_part"/></robot>')
+    path = tmp_path / "robot.xacro"
+    path.write_text(f'{root}<xacro:include filename="$(find parts)/part.xacro"/></robot>')
+    return path, shelf
+
+
+@pytest.mark.parametrize("command", [("check",), ("run", "--headless", "--duration", "0.002")])
+def test_arguments_and_packages_of_a_xacro_file(packaged_xacro, command):
+    path, shelf = packaged_xacro
+    result = call(*command, path, "--xacro-arg", "side:=a:=b", "--package-dir", shelf)
+    assert result.exit_code == 0, result.stderr
+
+
+def test_what_a_xacro_file_needs_is_named_with_its_option(packaged_xacro, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    path, shelf = packaged_xacro
+    assert "--package-dir" in refused(call("check", path, "--xacro-arg", "side:=a"))
+    assert "--xacro-arg side:=VALUE" in refused(call("check", path, "--package-dir", shelf))
+    assert "did you mean 'side'?" in refused(
+        call("check", path, "--package-dir", shelf, "--xacro-arg", "side:=a", "--xacro-arg", "sid:=b")
+    )
+
+
+def test_a_scene_takes_no_options_for_robots(tmp_path):
+    line = refused(call("check", "drop_box", "--package-dir", tmp_path))
+    assert "are for robot files; write package_dirs and xacro_args to the models" in line
+
+
+def test_version():
+    result = call("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"hydro-sim {version('hydro-sim-core')}\n"
+
+
+def test_check_cuts_no_name_without_a_terminal(tmp_path):
+    name = "a_link_with_a_name_that_no_column_of_a_narrow_terminal_would_hold_in_one_line"
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        f'<robot name="r"><link name="{name}"><collision name="{name}_collision">'
+        f'<geometry><box size="1 1 1"/></geometry></collision></link></robot>'
+    )
+    printed = CliRunner().invoke(app, ["check", str(path)], env={"COLUMNS": "40"}).stdout
+    assert f" {name} " in printed
+    assert f" {name}_collision " in printed
+    assert "…" not in printed
+
+
 @pytest.mark.parametrize(
     ("scene", "says"),
     [
@@ -163,6 +218,8 @@ def test_markup_in_a_name_is_printed_as_it_is():
         ("run", "drop_box", "--rate", "0"),
         ("run", "drop_box", "--rate", "nan"),
         ("run", "drop_box", "--wings"),
+        ("check", "robot.xacro", "--xacro-arg", "side=left"),
+        ("check", "robot.xacro", "--xacro-arg", ":=left"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(arguments):
