@@ -22,6 +22,7 @@ Positive = Annotated[Number, Field(gt=0.0)]
 NonNegative = Annotated[Number, Field(ge=0.0)]
 Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
 Vector3 = tuple[Number, Number, Number]
+Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 Lengths3 = tuple[Positive, Positive, Positive]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 LinkPair = tuple[Name, Name]
@@ -347,7 +348,7 @@ class SceneSpec(Section):
 
     name: Name
     time_step: Number = Field(0.001, ge=1e-6, le=0.1, description="s")
-    gravity: Vector3 = Field((0.0, 0.0, -9.81), description="m/s^2")
+    gravity: tuple[Acceleration, Acceleration, Acceleration] = Field((0.0, 0.0, -9.81), description="m/s^2")
     models: tuple[ModelSpec, ...] = ()
     environment: tuple[EnvironmentSpec, ...] = ()
     contact: ContactSettings = ContactSettings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,7 +55,9 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise InputError(path, line, f"not YAML: {error.problem}", "correct the syntax") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except RecursionError:
+        raise InputError(path, "", "its values nest too deeply", "flatten it") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         problem = " ".join(str(error).split())
@@ -72,6 +75,11 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$"), list("-+.0123456789")
 )
+
+
+#: Quotes the beginning of a value; aliases let a short file hold one that is astronomically long.
+_excerpt = reprlib.Repr()
+_excerpt.maxlevel, _excerpt.maxlist, _excerpt.maxdict, _excerpt.maxstring = 2, 4, 4, 80
 
 
 def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
@@ -119,8 +127,8 @@ def _words_for(details: ErrorDetails) -> tuple[str, str]:
     if requirement != message:
         if details["type"] == "model_type":
             requirement = "be a mapping of keys to values"
-        return f"{details['input']!r} is not accepted", f"it should {requirement}"
-    return f"{details['input']!r}: {message}", "correct the value"
+        return f"{_excerpt.repr(details['input'])} is not accepted", f"it should {requirement}"
+    return f"{_excerpt.repr(details['input'])}: {message}", "correct the value"
 
 
 def _line_of(root: yaml.Node, location: Sequence[int | str]) -> int:

@@ -98,6 +98,12 @@ BAD = {
     "missing name": ("name: test\n", "", "name, line 2", "is missing; add it"),
     "syntax": ("[[upper, ground]]", "[[upper, ground]", "line 1", "not YAML"),
     "time step too large": ("2e-3", "0.5", "time_step, line 3", "less than or equal to 0.1"),
+    "gravity too large": (
+        "time_step: 2e-3",
+        "time_step: 2e-3\ngravity: [0, 0, -1.0e7]",
+        "gravity.2, line 4",
+        "greater than or equal to -1000000",
+    ),
     "time step NaN": ("2e-3", ".nan", "time_step, line 3", "finite number"),
     "time step of text": ("2e-3", "fast", "time_step, line 3", "valid number"),
     "a truth value is no number": ("2e-3", "true", "time_step, line 3", "valid number"),
@@ -241,7 +247,8 @@ def test_a_velocity_command_needs_a_velocity_gain(write_scene):
     [
         ("", "the file is empty"),
         ("- a list", "mapping of keys"),
-        ("{" * 5000, "not YAML"),
+        ("{" * 5000, r"scene\.yaml: its values nest too deeply; flatten it$"),
+        ("name: " + "[" * 5000, "nest too deeply"),
         ("name: \x00", "not YAML"),
         ("name: !!python/object/apply:os.system ['true']", "not YAML"),
         ("&a [*a]", "mapping of keys"),
@@ -251,6 +258,14 @@ def test_file_that_is_no_scene(write_scene, text, problem):
     path = write_scene(text)
     with pytest.raises(InputError, match=problem):
         load_scene_spec(path)
+
+
+def test_a_value_that_aliases_make_astronomical_is_quoted_in_part(write_scene):
+    """Twenty-five lists of ten, each of the one before: 10^25 elements to write out."""
+    levels = [f"&l{i} [{', '.join([f'*l{i - 1}' if i else '1'] * 10)}]" for i in range(25)]
+    with pytest.raises(InputError, match=r"^\S+: name, line 1: \[.* is not accepted") as caught:
+        load_scene_spec(write_scene(f"name: [{', '.join(levels)}]"))
+    assert len(str(caught.value)) < 500
 
 
 def test_missing_scene(tmp_path):
