@@ -14,7 +14,7 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.description.spec import Array, Compliance, ProximitySpec
+from hydro_sim_core.description.spec import DEFAULT_SLAB_THICKNESS, Array, Compliance, ProximitySpec
 from hydro_sim_core.description.yaml_source import Section
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -146,7 +146,9 @@ class ProximityChoice(Section):
     mu_static: NonNegative | None = Field(None, description="Static friction.")
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
     point_stiffness: Positive | None = Field(None, description="Point-contact stiffness, N/m.")
-    slab_thickness: Positive | None = Field(None, description="Depth of a compliant half space, m.")
+    slab_thickness: Positive | None = Field(
+        None, description="Depth at which a compliant half space reaches its modulus, m."
+    )
 
     @property
     def spec(self) -> ProximitySpec:
@@ -175,7 +177,9 @@ class ContactDefaults(Section):
     mu_dynamic: NonNegative = Field(0.5, description="Dynamic friction.")
     mu_static: NonNegative = Field(0.5, description="Static friction.")
     point_stiffness: Positive = Field(1e6, description="Point-contact stiffness, N/m.")
-    slab_thickness: Positive = Field(0.1, description="Depth of a compliant half space, m.")
+    slab_thickness: Positive = Field(
+        DEFAULT_SLAB_THICKNESS, description="Depth at which a compliant half space reaches its modulus, m."
+    )
 
     def complete(self, proximity: ProximitySpec) -> ProximitySpec:
         """``proximity`` with these values wherever it has none."""

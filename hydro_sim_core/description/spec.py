@@ -18,6 +18,9 @@ JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", 
 ShapeKind = Literal["sphere", "box", "cylinder", "capsule", "ellipsoid", "half_space", "mesh"]
 Compliance = Literal["rigid", "compliant"]
 
+#: Depth at which a compliant half space reaches its modulus where nobody gives one, m.
+DEFAULT_SLAB_THICKNESS = 0.1
+
 
 @dataclass(frozen=True)
 class ShapeSpec:

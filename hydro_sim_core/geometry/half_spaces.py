@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hydro_sim_core.description.spec import DEFAULT_SLAB_THICKNESS
 from hydro_sim_core.geometry.checks import non_negative, positive
 from hydro_sim_core.geometry.geometry import Geometry, GeometryKind
-
-#: Depth at which a compliant half space reaches its modulus when the caller gives none, m.
-DEFAULT_SLAB_THICKNESS = 1.0
 
 
 def half_space(
