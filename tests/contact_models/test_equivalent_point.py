@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rigid_poses import pose, poses, vectors
 from scipy.optimize import nnls, root
@@ -173,6 +173,21 @@ def test_flight_is_free_fall():
     mu=st.floats(0.0, 1.0),
     e=st.tuples(st.floats(0.5, 1.5), st.floats(0.5, 1.5), st.floats(0.01, 0.2)),
     wrench=vectors(6, 3.0),
+)
+# Friction so weak that it holds only what hardly moves.
+@example(
+    np.array([0, 3.5e-9, 0, 0, 0, 0]), 1e-8, (0.5, 1.5, 0.01), np.array([0, -5e-3, -6e-6, -1e-8, 0, 1e-8])
+)
+@example(np.array([0.027004, 0, 0, 0, 0, 0]), 1e-8, (0.5, 0.5, 0.01), REST)
+@example(
+    np.array([0.504, 8.2e-6, 0, -4.5e-9, 0, 0]), 1e-8, (1.5, 1.5, 0.2), np.array([0, 0, 0, 0, -9e-6, -1e-5])
+)
+# Friction at its limit just about to tip the block over its edge.
+@example(
+    np.array([0, 0, 1.7e-8, -2.3e-8, -0.62, 1.7e-5]),
+    0.5,
+    (1.5, 1.0, 0.2),
+    np.array([0, 2.8e-3, 0, 0, -3e-5, 0]),
 )
 def test_a_step_from_flat_contact_solves_the_model(V, mu, e, wrench):
     friction = FrictionEllipsoid(mu, *e)

@@ -38,6 +38,11 @@ def fischer_burmeister(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.sqrt(a * a + b * b) - a - b
 
 
+def smaller(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Zero where ``fischer_burmeister`` is, with a derivative there also where ``a`` and ``b`` both vanish."""
+    return np.where(a.real < b.real, a, b)
+
+
 def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Solution:
     """Iterate from ``guess`` until the residual is within ``tolerance``, then once more down to round-off.
 
@@ -50,7 +55,9 @@ def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Sol
         jacobian = _jacobian(residual, z)
         if not (np.isfinite(value).all() and np.isfinite(jacobian).all()):
             return Solution(z, np.inf, iteration)
-        step = np.linalg.lstsq(jacobian, -value, rcond=1e-13)[0]
+        # Rows of unlike size, those of weak friction, would drown the others in the round-off of their elimination.
+        weight = 1.0 / np.maximum(np.linalg.norm(jacobian, axis=1), 1.0)
+        step = np.linalg.lstsq(weight[:, None] * jacobian, -weight * value, rcond=1e-13)[0]
         converged = np.abs(value).max() <= tolerance
         for halvings in range(_MAX_HALVINGS):
             scale = 0.5**halvings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from hydro_sim_core.contact.equivalent_point.newton import fischer_burmeister
 Array = NDArray[np.float64]
 #: Real, or complex while derivatives are taken.
 Numbers = NDArray[Any]
+#: Zero exactly where its arguments are complementary.
+Complementarity = Callable[[Numbers, Numbers], Numbers]
 
 _UP = np.array([0.0, 0.0, 1.0])
 
@@ -89,24 +91,24 @@ class StepProblem:
         lift = max(-lowest, 0.0) / self.time_step
         return float(np.linalg.norm(self.v_free) + self.length * spin + lift)
 
-    def residual(self, z: Numbers) -> Numbers:
+    def residual(self, z: Numbers, complementarity: Complementarity = fischer_burmeister) -> Numbers:
         """The equations at scaled, stacked unknowns (14 + m,); zero at the solution."""
         length, speed, mass = self.length, self.speed, self.body.mass
         h = self.time_step * speed / length
         w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
 
         R = cayley(h * w) @ self.X_GB[:3, :3]
-        arm = a1 - self.X_GB[:3, 3] / length - h * v
+        arm = a1 - self._centre(v)
         normals = self.body.hull.normals @ R.T
         inertia = R @ (self.body.inertia / (mass * length**2)) @ R.T
 
-        ellipsoid = self.friction.scales / (1.0, 1.0, length)
-        p_t, p_o, p_r = self.friction.mu * p_n * ellipsoid * s
+        p_t, p_o, p_r = self.friction.mu * p_n * self._ellipsoid * s
         impulse = np.array([p_t, p_o, p_n[0]])
-        v_contact = v + np.cross(w, arm)
-        slip_rates = ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
+        slip_rates = self._slip_rates(w, v, arm)
+        # Between sticking and sliding the slip is as small as what friction can change: residuals count beside that.
+        pace = np.sqrt(slip * slip + self.friction.mu**2)
         friction = (
-            (slip_rates + slip * s, fischer_burmeister(slip, 1.0 - s @ s))
+            ((slip_rates + slip * s) / pace, complementarity(slip / pace, 1.0 - s @ s))
             if self.friction.mu > 0.0
             else (s, slip)
         )
@@ -120,9 +122,9 @@ class StepProblem:
                 - p_r * _UP,
                 # the contact point is lowest on the hull, eqs. 9 and 10; eqs. 8 and 11 then give a2
                 _UP + faces @ normals,
-                fischer_burmeister(faces, self.body.hull.offsets / length - normals @ arm),
+                complementarity(faces, self.body.hull.offsets / length - normals @ arm),
                 # no penetration, eq. 12, as a mean speed over the step
-                fischer_burmeister(p_n, a1[2:] / h),
+                complementarity(p_n, a1[2:] / h),
                 # eqs. 14 and 15
                 *friction,
             ]
@@ -135,14 +137,31 @@ class StepProblem:
         for contact in candidates:
             a1 = contact.a1 * (1.0, 1.0, 0.0) / length
             v_contact = v + np.cross(w, a1 - self.X_GB[:3, 3] / length)
-            ellipsoid = self.friction.scales / (1.0, 1.0, length)
-            slip_rates = ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
-            slip = np.linalg.norm(slip_rates)
             p_n = [max(-v_contact[2], 1e-3)]
-            for sliding in (1.0, 0.0):
-                s = -sliding * slip_rates / max(slip, 1e-12)
-                landed = v * (1.0, 1.0, 0.0)
-                yield np.concatenate([w, landed, a1, p_n, s, [sliding * slip], contact.face_multipliers])
+            landed = v * (1.0, 1.0, 0.0)
+            sticking = np.concatenate([w, landed, a1, p_n, np.zeros(4), contact.face_multipliers])
+            yield self.sliding(sticking)
+            yield sticking
+
+    def sliding(self, z: Array) -> Array:
+        """These scaled, stacked unknowns, but with friction against the slip that they have."""
+        at = Unknowns.unstacked(z)
+        slip_rates = self._slip_rates(at.w, at.v, at.a1 - self._centre(at.v))
+        slip = float(np.linalg.norm(slip_rates))
+        return np.concatenate(at._replace(s=-slip_rates / max(slip, 1e-300), slip=np.array([slip])))
+
+    def _slip_rates(self, w: Numbers, v: Numbers, arm: Numbers) -> Numbers:
+        """Slip (3,) along t, o and about r, each times its scale of the ellipsoid."""
+        v_contact = v + np.cross(w, arm)
+        return self._ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
+
+    def _centre(self, v: Numbers) -> Numbers:
+        """Centre of mass (3,) at the end of the step."""
+        return self.X_GB[:3, 3] / self.length + self.time_step * self.speed / self.length * v
+
+    @property
+    def _ellipsoid(self) -> Array:
+        return self.friction.scales / (1.0, 1.0, self.length)
 
     def in_si_units(self, z: Array) -> Unknowns:
         """Scaled, stacked unknowns in rad/s, m/s, m and N s."""

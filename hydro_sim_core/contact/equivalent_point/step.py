@@ -6,15 +6,15 @@ problem: contact is found where the body will be, not where it was, so nothing p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.equivalent_point.body import FrictionEllipsoid, RigidBody, check_positive
 from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints, closest_points, lowest_features
-from hydro_sim_core.contact.equivalent_point.newton import Solution, semismooth_newton, trust_region
+from hydro_sim_core.contact.equivalent_point.newton import Solution, semismooth_newton, smaller, trust_region
 from hydro_sim_core.contact.equivalent_point.problem import Numbers, StepProblem, cayley, moved
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
@@ -23,7 +23,9 @@ Array = NDArray[np.float64]
 
 _SOURCE = "step_on_plane"
 #: Largest residual of a solved step, in units of the body's size, mass and speed.
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-13
+#: Residual from which on a solution is polished.
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +144,39 @@ def _flight(X_GB: Array, V_GB: Array, nearest: ClosestPoints) -> EquivalentPoint
 
 def _solve(problem: StepProblem, *candidates: ClosestPoints) -> Solution:
     """The first solution found from the candidate contacts."""
-    solvers: tuple[Callable[..., Solution], ...] = (semismooth_newton, trust_region)
-    guesses = list(problem.guesses(*candidates))
     best = np.inf
-    for solver in solvers:
-        for guess in guesses:
-            solution = solver(problem.residual, guess, _TOLERANCE)
-            if solution.residual <= _TOLERANCE:
-                return solution
-            best = min(best, solution.residual)
+    for solution in _attempts(problem, list(problem.guesses(*candidates))):
+        if solution.residual <= _NEAR:
+            solution = _polished(problem, solution)
+        if solution.residual <= _TOLERANCE:
+            return solution
+        best = min(best, solution.residual)
     problem_text = f"no contact solution was found, the residual stays at {best:.1e}"
     raise InputError(_SOURCE, "time_step", problem_text, "take a smaller step")
+
+
+def _attempts(problem: StepProblem, guesses: list[Array]) -> Iterator[Solution]:
+    """Try to solve the problem, by the fastest way first."""
+    for guess in guesses:
+        yield semismooth_newton(problem.residual, guess, _NEAR)
+    # Where friction is so weak that it hardly matters, Newton finds it only from the motion without.
+    frictionless = replace(problem, friction=replace(problem.friction, mu=0.0))
+    for guess in guesses:
+        solution = semismooth_newton(frictionless.residual, guess, _NEAR)
+        if solution.residual <= _NEAR:
+            z = _polished(frictionless, solution).z
+            yield semismooth_newton(problem.residual, z, _NEAR)
+            yield semismooth_newton(problem.residual, problem.sliding(z), _NEAR)
+            break
+    for guess in guesses:
+        yield trust_region(problem.residual, guess, _NEAR)
+
+
+def _polished(problem: StepProblem, solution: Solution) -> Solution:
+    """Go on from near the solution, where the branches of complementarity that hold there are known."""
+    polished = semismooth_newton(lambda z: problem.residual(z, smaller), solution.z, _TOLERANCE)
+    iterations = solution.iterations + polished.iterations
+    return min(solution, polished, key=lambda s: s.residual)._replace(iterations=iterations)
 
 
 def _free_spin(body: RigidBody, R_GB: Array, w: Array, angular_impulse: Array, time_step: float) -> Array:
