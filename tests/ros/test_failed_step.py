@@ -24,7 +24,9 @@ def wheel_node(start_node, tmp_path):
     (tmp_path / "wheel.urdf").write_text(WHEEL)
     scene = tmp_path / "wheel.yaml"
     scene.write_text(SCENE)
-    return start_node("-p", f"scene:={scene}")
+    node = start_node("-p", f"scene:={scene}")
+    node.wait_for_output("scene 'wheel'", timeout=300)  # the first start ever compiles
+    return node
 
 
 def test_overflow_pauses_the_node_until_reset(wheel_node):

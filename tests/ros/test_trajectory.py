@@ -1,5 +1,6 @@
 """Trajectories: what lies between the points, and what is refused."""
 
+import json
 import math
 from itertools import pairwise
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hydro_sim.motion import Motion, TrajectoryFollower, check_between_knots
+import hydro_sim_core as hs
+from hydro_sim.motion import Motion, TrajectoryFollower, check_between_knots, position_limits
 from hydro_sim.trajectory import Knot, Trajectory, parse_trajectory
 from hydro_sim_core.errors import InputError
 
@@ -153,6 +155,30 @@ def test_segments_are_refused_exactly_where_they_leave_the_limits(gaps, derivati
     for limits in ((path.min() + 1e-6, math.inf), (-math.inf, path.max() - 1e-6)):
         with pytest.raises(InputError, match="swings out"):
             check_between_knots(trajectory, {"a": limits})
+
+
+def test_limits_are_those_that_commands_are_held_to(tmp_path):
+    """Also behind a floating joint, which has more coordinates than velocities."""
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    (tmp_path / "lever.urdf").write_text(
+        f'<robot name="lever"><link name="base">{inertial}</link><link name="bar">{inertial}</link>'
+        '<joint name="hinge" type="revolute"><parent link="base"/><child link="bar"/><axis xyz="1 0 0"/>'
+        '<limit lower="-0.5" upper="1.5" effort="1" velocity="1"/></joint></robot>'
+    )
+    scene = {
+        "name": "lever",
+        "models": [{"name": "lever", "urdf": "lever.urdf", "base": "floating"}],
+        "actuators": [{"joints": ["hinge"], "kp": 1.0, "kd": 1.0, "mode": "position"}],
+    }
+    (tmp_path / "lever.yaml").write_text(json.dumps(scene))
+    world = hs.load_scene(tmp_path / "lever.yaml")
+    ((name, (lower, upper)),) = position_limits(world).items()
+    for inside, outside in ((lower, lower - 1e-9), (upper, upper + 1e-9)):
+        world.check_command({name: inside}, mode="position")
+        with pytest.raises(InputError, match="outside its limits"):
+            world.check_command({name: outside}, mode="position")
 
 
 def test_segment_that_swings_out_names_joint_and_segment():

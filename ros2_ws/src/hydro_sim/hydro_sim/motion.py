@@ -32,11 +32,8 @@ _NEGLIGIBLE = 1e-14
 def position_limits(world: World) -> PositionLimits:
     """Limits of the joints of a World that take commands."""
     tree, names = world.built.assembly.tree, world.built.assembly.velocity_names
-    coordinate = {name: int(tree.q_of_v[i]) for i, name in enumerate(names)}
-    return {
-        name: (float(tree.q_lower[coordinate[name]]), float(tree.q_upper[coordinate[name]]))
-        for name in world.actuated_joint_names
-    }
+    rows = {name: names.index(name) for name in world.actuated_joint_names}
+    return {name: (float(tree.q_lower[i]), float(tree.q_upper[i])) for name, i in rows.items()}
 
 
 def segment_coefficients(start: Knot, end: Knot) -> Array:
