@@ -57,17 +57,19 @@ class StatusLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._period = _LIVE_PERIOD if console.is_terminal else _LINE_PERIOD
-        self._shown: tuple[float, float] | None = None  # wall and simulated time
+        self._shown: tuple[float, Snapshot] | None = None  # when, and what
         self._width = 0
 
     def update(self, snapshot: Snapshot, paused: bool) -> None:
         """Show ``snapshot`` if the line is due."""
         now = time.monotonic()
-        then, simulated = self._shown = self._shown or (now, snapshot.time)
+        if self._shown is None or self._shown[1].epoch != snapshot.epoch:
+            self._shown = (now, snapshot)
+        then, before = self._shown
         if now - then < self._period:
             return
-        factor = (snapshot.time - simulated) / (now - then)
-        self._shown = (now, snapshot.time)
+        factor = (snapshot.time - before.time) / (now - then)
+        self._shown = (now, snapshot)
         line = self._format(snapshot, "paused" if paused else f"real-time factor {factor:6.3f}")
         if self._console.is_terminal:
             self._console.file.write("\r" + line.ljust(self._width))
