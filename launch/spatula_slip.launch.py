@@ -13,10 +13,16 @@ from launch_ros.parameter_descriptions import ParameterValue
 # The same layout in the repository and in the installed package.
 CONFIG = Path(__file__).parent.parent / "config"
 
+# What its configuration shows of one robot.
+RVIZ_TOPICS = ("/robot_description", "/hydro_sim/contact_markers")
+
 ARGUMENTS = {
-    "scene": (str(CONFIG / "scenes" / "spatula_slip.yaml"), "Scene YAML, URDF or xacro file."),
+    "scene": (
+        str(CONFIG / "scenes" / "spatula_slip.yaml"),
+        "Scene YAML, URDF or xacro file, or a shipped scene.",
+    ),
     "params_file": (str(CONFIG / "node.yaml"), "Parameters of the node."),
-    "namespace": ("", "Namespace of the node and its topics."),
+    "namespace": ("", "Namespace of the node and its topics; /clock, /tf and /diagnostics stay shared."),
     "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped."),
     "use_sim_time": ("true", "Whether RViz follows /clock."),
     "rviz": ("false", "Start RViz."),
@@ -30,6 +36,8 @@ def start_rviz(context):
         get_package_prefix("rviz2")
     except PackageNotFoundError:
         return [LogInfo(msg="rviz2 is not installed; going on without it")]
+    namespace = LaunchConfiguration("namespace").perform(context).strip("/")
+    prefix = f"/{namespace}" if namespace else ""
     use_sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
     return [
         Node(
@@ -37,6 +45,7 @@ def start_rviz(context):
             executable="rviz2",
             arguments=["-d", str(CONFIG / "rviz" / "hydro_sim.rviz")],
             parameters=[{"use_sim_time": use_sim_time}],
+            remappings=[(topic, prefix + topic) for topic in RVIZ_TOPICS],
         )
     ]
 

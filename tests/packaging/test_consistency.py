@@ -109,7 +109,15 @@ def test_readme_names_every_topic_and_service():
     """Whatever the node creates stands in a table."""
     source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
     names = set(re.findall(r'"((?:~/|/)[a-z_]+)"', source))
-    assert {"~/contact_markers", "/clock", "/joint_states", "~/pause", "~/joint_trajectory"} <= names
+    names |= set(re.findall(r'create_publisher\(\w+, "([a-z_]+)"', source))
+    assert {
+        "~/contact_markers",
+        "/clock",
+        "joint_states",
+        "robot_description",
+        "~/pause",
+        "~/joint_trajectory",
+    } <= names
     missing = {name for name in names if f"`{name}`" not in README}
     assert not missing
 

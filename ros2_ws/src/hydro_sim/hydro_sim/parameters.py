@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.runner import SLOWEST
 
 _SOURCE = "parameters"
 #: Declared by rclpy itself.
@@ -46,10 +47,13 @@ def _parameter(
 class Parameters:
     """Current values; those marked live change under ``ros2 param set``."""
 
-    scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate.")
+    scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate, or the name of a shipped scene.")
     duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
     real_time_factor: float = _parameter(
-        1.0, "Simulated over wall time to hold; 0 steps as fast as possible.", low=0.0, high=1000.0
+        1.0,
+        "Simulated over wall time to hold, 0.001 or more; 0 steps as fast as possible.",
+        low=0.0,
+        high=1000.0,
     )
     overrun: Literal["skip", "catch_up"] = _parameter(
         "catch_up",
@@ -59,7 +63,7 @@ class Parameters:
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
     joint_state_rate: float = _parameter(
-        250.0, "/joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
+        250.0, "joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
     )
     clock_rate: float = _parameter(
         0.0, "/clock a second of simulated time; 0 publishes after every step.", low=0.0, high=1e5, live=True
@@ -164,5 +168,11 @@ def _check_contents(values: Parameters) -> None:
     position = values.legend_position
     if len(position) != 3 or not all(math.isfinite(p) for p in position):
         raise InputError(_SOURCE, "legend_position", f"{position} is no point", "give finite x, y and z")
+    if 0.0 < values.real_time_factor < SLOWEST:
+        problem = f"{values.real_time_factor} is out of range"
+        raise InputError(_SOURCE, "real_time_factor", problem, f"give 0 or {SLOWEST:g} to 1000")
+    if not values.world_frame.strip():
+        raise InputError(_SOURCE, "world_frame", "is empty", "give the frame a name, such as world")
     if not values.scene:
-        raise InputError(_SOURCE, "scene", "is not set", "pass -p scene:=FILE with a scene YAML or URDF file")
+        mend = "pass -p scene:=FILE with a scene YAML or URDF file, or the name of a shipped scene"
+        raise InputError(_SOURCE, "scene", "is not set", mend)

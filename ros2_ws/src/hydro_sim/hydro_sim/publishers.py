@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from threading import Event, Thread
 
 import numpy as np
@@ -31,7 +32,7 @@ from hydro_sim.transforms import LATCHED, make_transform_publisher
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
-_WAIT = 0.2  # s, how long a thread takes at most to notice that it shall end
+_PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
 _AT_WORLD = np.eye(4)
 
 
@@ -58,7 +59,8 @@ class Schedule:
 class StatePublisher:
     """Publishes the scene once, and clock, joint states, wrenches and transforms as the simulation advances.
 
-    When publishing is slower than stepping, states in between are left out; none is sent twice.
+    When publishing is slower than stepping, states in between are left out. While paused, the clock and the joint
+    states of that instant are repeated slowly, for those who join late.
 
     Args:
         node: Owner of the publishers.
@@ -75,10 +77,10 @@ class StatePublisher:
 
         self._transforms = make_transform_publisher(node, world, runner.snapshot(), parameters.world_frame)
         description = String(data=scene_urdf(world.scene, parameters.world_frame))
-        self._description = node.create_publisher(String, "/robot_description", LATCHED)
+        self._description = node.create_publisher(String, "robot_description", LATCHED)
         self._description.publish(description)
         self._clock = node.create_publisher(Clock, "/clock", _CLOCK)
-        self._joint_states = node.create_publisher(JointState, "/joint_states", 10)
+        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._joint_state = JointState(name=list(world.joint_names))
 
         frames = set(world.frame_names)
@@ -102,19 +104,28 @@ class StatePublisher:
         clock, joints, wrenches, transforms = (Schedule() for _ in range(4))
         seen: Snapshot | None = None
         while not self._stop.is_set():
-            snapshot = self._runner.wait_for_step(seen, _WAIT)
+            snapshot = self._runner.wait_for_step(seen, _PAUSED_PERIOD)
             if snapshot is None:
+                if seen is not None and self._runner.paused:
+                    self._publish_clock(seen)
+                    self._publish_joint_states(seen)
                 continue
-            seen, time = snapshot, snapshot.time
-            if clock.due(time, self._parameters.clock_rate):
-                self._clock.publish(Clock(clock=stamp(time)))
-            if joints.due(time, self._parameters.joint_state_rate):
-                fill_joint_state(self._joint_state, snapshot)
-                self._joint_states.publish(self._joint_state)
-            if wrenches.due(time, self._parameters.wrench_rate):
+            seen, now = snapshot, snapshot.time
+            if clock.due(now, self._parameters.clock_rate):
+                self._publish_clock(snapshot)
+            if joints.due(now, self._parameters.joint_state_rate):
+                self._publish_joint_states(snapshot)
+            if wrenches.due(now, self._parameters.wrench_rate):
                 self._publish_wrenches(snapshot)
-            if self._transforms is not None and transforms.due(time, self._parameters.tf_rate):
+            if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
                 self._transforms.publish(snapshot)
+
+    def _publish_clock(self, snapshot: Snapshot) -> None:
+        self._clock.publish(Clock(clock=stamp(snapshot.time)))
+
+    def _publish_joint_states(self, snapshot: Snapshot) -> None:
+        fill_joint_state(self._joint_state, snapshot)
+        self._joint_states.publish(self._joint_state)
 
     def _publish_wrenches(self, snapshot: Snapshot) -> None:
         for pair, message, publisher in self._wrenches:
@@ -156,7 +167,10 @@ class ContactPublisher:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(1.0 / self._parameters.marker_rate):
+        due = time.monotonic()
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
+            # Deadlines that follow each other keep the rate; one that was missed is dropped.
+            due = max(due + 1.0 / self._parameters.marker_rate, time.monotonic())
             snapshot = self._runner.snapshot()
             if self._markers.get_subscription_count():
                 encoded = self._encoder.encode(snapshot.contacts, split_time(snapshot.time))
