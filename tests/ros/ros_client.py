@@ -157,8 +157,12 @@ class Client:
     def step(self) -> Any:
         return self._call("step", Trigger.Request())
 
+    def begin_step(self) -> Any:
+        """Ask for steps without waiting; the future of the answer."""
+        return self._services["step"].call_async(Trigger.Request())
+
     def call_reset(self) -> None:
-        """Call the service, no more: a paused node sends no states."""
+        """Call the service, no more: a paused node repeats its state but sends no wrenches."""
         answer = self._call("reset", Trigger.Request())
         assert answer.success, answer.message
 

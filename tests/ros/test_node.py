@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from ros_client import stamp_of
+from ros_client import Client, stamp_of
 from visualization_msgs.msg import Marker
 
 from hydro_sim_core.description import load_robot
@@ -135,9 +135,9 @@ def test_velocity_command_turns_a_joint(client, home):
 
 def test_effort_command_pushes_a_joint(client, home):
     """An effort on one joint shows in its state and moves it; the others are left to their weightless arm."""
-    client.send_array("/forward_effort_controller/commands", [4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    client.send_array("/forward_effort_controller/commands", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     client.wait_until(lambda: client.joint("joint_1") > home[0] + 0.02, "joint_1 pushed")
-    assert client.received["/joint_states"][-1].effort[0] == pytest.approx(4.0)
+    assert client.received["/joint_states"][-1].effort[0] == pytest.approx(1.0)
 
 
 def test_trajectory_of_some_joints_is_followed_in_simulated_time(client, home):
@@ -206,6 +206,44 @@ def test_pause_step_reset(client):
     client.reset()
     assert client.time < paused_at
     assert client.joint("joint_1") == pytest.approx(before, abs=1e-2)
+
+
+def test_long_run_of_steps_holds_up_nobody(client):
+    """While a million steps are taken, everything else is served; a pause breaks them off."""
+    client.pause(True)
+    assert client.set_parameter("step_count", 1_000_000).successful
+    answer = client.begin_step()
+    begun = client.time
+    client.wait_for_time(begun + 0.1)
+    client.next("/diagnostics")
+    assert client.set_parameter("step_count", 3).successful
+    assert not answer.done()
+    assert client.pause(True).success
+    client.wait_until(answer.done, "the answer of step")
+    assert not answer.result().success
+    taken = int(answer.result().message.split()[3])
+    assert answer.result().message == f"broken off after {taken} of 1000000 steps"
+    assert 100 <= taken < 1_000_000
+    # The next call takes its own steps, no more.
+    paused_at = float(client.step().message.split()[1])
+    assert float(client.step().message.split()[1]) == pytest.approx(paused_at + 0.003, abs=1e-9)
+    assert client.set_parameter("step_count", 1).successful
+
+
+def test_paused_node_tells_its_state_to_who_joins_late(client, node):
+    """Clock and joint states, with the stamp of that instant."""
+    client.wait_for_time(0.2)
+    client.pause(True)
+    late = Client(node.domain)
+    try:
+        late.wait_for_node()
+        late.next("/clock")
+        late.next("/joint_states")
+        late.next("/joint_states")
+        assert len({stamp_of(message) for message in late.received["/joint_states"]}) == 1
+        assert stamp_of(late.received["/clock"][-1]) == late.time
+    finally:
+        late.close()
 
 
 def test_rates_are_set_within_their_range(client):

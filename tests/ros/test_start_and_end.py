@@ -1,6 +1,10 @@
 """How the node starts with bad input and how it ends."""
 
+import time
+
 import pytest
+import rclpy
+from ros_client import Client, stamp_of
 
 SCENE = "config/scenes/spatula_slip.yaml"
 
@@ -17,6 +21,20 @@ BAD_STARTS = {
     "NaN": (["-p", f"scene:={SCENE}", "-p", "duration:=.nan"], "duration: nan is out of range"),
     "unknown choice": (["-p", f"scene:={SCENE}", "-p", "overrun:=hurry"], "overrun: 'hurry' is unknown"),
     "unknown joint": (["-p", f"scene:={SCENE}", "-p", "command_joints:=[elbow]"], "command_joints: 'elbow'"),
+    "factor that stands": (
+        ["-p", f"scene:={SCENE}", "-p", "real_time_factor:=1.0e-9"],
+        "real_time_factor: 1e-09",
+    ),
+    "nameless world": (["-p", f"scene:={SCENE}", "-p", "world_frame:=''"], "world_frame: is empty"),
+    "unknown scene": (
+        ["-p", "scene:=drop_bix"],
+        "neither a file nor a shipped scene; did you mean 'drop_box'",
+    ),
+    "empty list": (["-p", f"scene:={SCENE}", "-p", "command_joints:=[]"], "a parameter is an empty list"),
+    "no joints": (
+        ["-p", "scene:=drop_box", "-p", "command_joints:=[elbow]"],
+        "'elbow' cannot be commanded; leave it out",
+    ),
     "missing parameter file": (["--params-file", "nowhere.yaml"], "nowhere.yaml"),
 }
 
@@ -34,11 +52,12 @@ def test_bad_start_is_one_line_and_status_one(start_node, arguments, expected):
 
 @pytest.mark.parametrize("factor", [1.0, 0.0])
 def test_runs_for_the_duration_and_reports(start_node, factor):
-    """It ends by itself after the simulated time asked for, in real time or as fast as possible."""
+    """It ends by itself after exactly the simulated time asked for, in real time or as fast as possible."""
     node = start_node("-p", f"scene:={SCENE}", "-p", "duration:=2.5", "-p", f"real_time_factor:={factor}")
     assert node.wait(120) == 0
     report = dict(line.strip().split("  ", 1) for line in node.output.splitlines()[-7:])
-    assert 2.5 <= float(report["simulated time [s]"]) < 5.0
+    assert report["simulated time [s]"].strip() == "2.500"
+    assert report["steps"].strip() == "2500"
     assert report["commands refused"].strip() == "0"
     if factor:
         assert "contact faces" in node.output
@@ -52,3 +71,43 @@ def test_interrupt_ends_it_cleanly(start_node):
     assert node.stop() == 0
     assert "simulated time [s]" in node.output
     assert "Traceback" not in node.output
+
+
+def test_interrupt_breaks_off_a_long_run_of_steps(start_node):
+    """Ctrl-C at the slowest rate while a client waits for a million steps: it is told how far they came."""
+    node = start_node(
+        *("-p", "scene:=drop_box", "-p", "start_paused:=true", "-p", "step_count:=1000000"),
+        *("-p", "real_time_factor:=0.001"),
+    )
+    node.wait_for_output("scene '", timeout=300)
+    client = Client(node.domain)
+    try:
+        client.wait_for_node()
+        answer = client.begin_step()
+        client.wait_until(lambda: stamp_of(client.received["/clock"][-1]) > 0.1, "the first steps")
+        assert node.stop() == 0
+        client.wait_until(answer.done, "the answer of step")
+        assert "of 1000000 steps" in answer.result().message
+        assert "Traceback" not in node.output
+    finally:
+        client.close()
+
+
+def test_namespace_holds_what_belongs_to_one_robot(start_node):
+    """Time, transforms and diagnostics are shared by all; everything else stands below the namespace."""
+    node = start_node("-r", "__ns:=/robot1", "-p", "scene:=drop_box", "-p", "start_paused:=true")
+    context = rclpy.Context()
+    context.init(domain_id=node.domain)
+    observer = rclpy.create_node("observer", context=context)
+    try:
+        expected = {"/clock", "/diagnostics", "/robot1/joint_states", "/robot1/robot_description"}
+        deadline = time.monotonic() + 300.0
+        topics = set()
+        while not expected <= topics and time.monotonic() < deadline:
+            time.sleep(0.2)
+            topics = {name for name, _ in observer.get_topic_names_and_types()}
+    finally:
+        observer.destroy_node()
+        context.shutdown()
+    assert expected <= topics
+    assert not {"/joint_states", "/robot_description"} & topics

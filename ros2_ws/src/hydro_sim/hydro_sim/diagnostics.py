@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -88,7 +89,7 @@ class Diagnostics:
         values = {"refused since start": self._rejections.total, **self._rejections.counts}
         return self._status("commands", level, text, values)
 
-    def _status(self, part: str, level: bytes, text: str, values: dict[str, Any]) -> DiagnosticStatus:
+    def _status(self, part: str, level: bytes, text: str, values: Mapping[str, Any]) -> DiagnosticStatus:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
         name = f"{self._node.get_name()}: {part}"
         return DiagnosticStatus(level=level, name=name, message=text, hardware_id="hydro_sim", values=pairs)

@@ -10,7 +10,6 @@ import math
 import signal
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Event
 
 import rclpy
@@ -19,7 +18,6 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
-import hydro_sim_core as hs
 from hydro_sim import optional
 from hydro_sim.commands import GripperCommands, JointCommands
 from hydro_sim.diagnostics import Diagnostics
@@ -28,8 +26,9 @@ from hydro_sim.publishers import ContactPublisher, StatePublisher
 from hydro_sim.rejections import Rejections
 from hydro_sim.services import SimulationServices
 from hydro_sim.status import StatusLine, compile_progress, print_report
+from hydro_sim_core.cli.scenes import open_world
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation import FixedRateRunner, World
 
 _NODE_NAME = "hydro_sim"
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
@@ -63,6 +62,12 @@ def _make_node(args: list[str]) -> Node:
         # rclpy's own signal handlers would invalidate the context under the publishing threads.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         return Node(_NODE_NAME, automatically_declare_parameters_from_overrides=True)
+    except ValueError as error:
+        if "PARAMETER_NOT_SET" not in str(error):
+            raise
+        # To ROS an empty list has no type; rclpy does not say which parameter it is.
+        mend = "leave the parameter out to have its default"
+        raise InputError("arguments", "--ros-args", "a parameter is an empty list", mend) from None
     except RuntimeError as error:
         problem = " ".join(str(error).partition(", at ")[0].split())
         raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
@@ -72,13 +77,14 @@ def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event)
     logger = node.get_logger()
     logger.info(optional.summary())
     with compile_progress(console):
-        world = _load(parameters.scene)
+        world = open_world(parameters.scene)
         world.step()
         world.reset()
     factor = parameters.real_time_factor or math.inf
     runner = FixedRateRunner(world, factor, parameters.overrun, parameters.start_paused)
     rejections = Rejections(logger)
-    _connect_inputs(node, world, runner, parameters, rejections)
+    end = EndOfRun(runner, world, parameters.duration)
+    services = _connect_inputs(node, world, runner, parameters, rejections)
     Diagnostics(node, runner, factor, rejections)
     publishers = (StatePublisher(node, world, runner, parameters), ContactPublisher(node, runner, parameters))
     logger.info(
@@ -91,63 +97,88 @@ def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event)
         for part in (runner, *publishers):
             part.start()
             running.callback(part.stop)
-        _spin(node, runner, parameters, status, stop)
+        _spin(node, runner, services, end, status, stop)
     if status is not None:
         status.close()
         print_report(console, runner.report(), rejections.total)
 
 
-def _load(scene: str) -> hs.World:
-    if Path(scene).suffix in (".urdf", ".xacro"):
-        return hs.load_urdf(scene)
-    return hs.load_scene(scene)
-
-
 def _connect_inputs(
-    node: Node, world: hs.World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
-) -> None:
+    node: Node, world: World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
+) -> SimulationServices:
     commands = JointCommands(node, world, runner, _command_joints(world, parameters), rejections)
     for name in world.gripper_names:
         prefix = "gripper" if len(world.gripper_names) == 1 else name
         GripperCommands(node, world, runner, name, prefix, rejections)
-    SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
+    return SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
 
 
-def _command_joints(world: hs.World, parameters: Parameters) -> tuple[str, ...]:
+def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
     """Joints that command arrays address: those asked for, or all but the fingers."""
     fingers = {joint for gripper in world.scene.spec.grippers for joint in gripper.joints}
     arm = tuple(name for name in world.actuated_joint_names if name not in fingers)
     asked = tuple(name for name in parameters.command_joints if name)
     for name in asked:
         if name not in world.actuated_joint_names:
-            mend = f"use some of {', '.join(world.actuated_joint_names)}"
+            names = world.actuated_joint_names
+            mend = (
+                f"use some of {', '.join(names)}" if names else "leave it out; the scene has no such joints"
+            )
             raise InputError("parameters", "command_joints", f"'{name}' cannot be commanded", mend)
     if len(set(asked)) != len(asked):
         raise InputError("parameters", "command_joints", "names a joint twice", "name each joint once")
     return asked or arm
 
 
+class EndOfRun:
+    """Pauses the runner exactly when the simulated time asked for is over.
+
+    Args:
+        runner: The runner.
+        world: Asked for its time step.
+        duration: Simulated time to run, s; 0 for no end.
+    """
+
+    def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
+        self._runner = runner
+        self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
+        runner.add_command_source(self._before_step)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the last step is done."""
+        return self._runner.snapshot().step >= self._last_step
+
+    def _before_step(self, world: World) -> None:
+        if world.step_count + 1 >= self._last_step:
+            self._runner.pause()
+
+
 def _spin(
-    node: Node, runner: FixedRateRunner, parameters: Parameters, status: StatusLine | None, stop: Event
+    node: Node,
+    runner: FixedRateRunner,
+    services: SimulationServices,
+    end: EndOfRun,
+    status: StatusLine | None,
+    stop: Event,
 ) -> None:
-    end = parameters.duration or math.inf
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     failure = None
     try:
-        while not stop.is_set():
+        while not (stop.is_set() or end.reached):
             executor.spin_once(timeout_sec=_SPIN_PERIOD)
-            snapshot = runner.snapshot()
-            if status is not None:
-                status.update(snapshot, runner.paused)
             if runner.error is not None:
                 raise runner.error
             if runner.failure != failure:
                 failure = runner.failure
                 if failure is not None:
                     node.get_logger().error(f"paused: {failure}")
-            if snapshot.time >= end:
-                return
+            if status is not None:
+                status.update(runner.snapshot(), runner.paused and not end.reached)
+        runner.pause()
+        while services.stepping:
+            executor.spin_once(timeout_sec=_SPIN_PERIOD)
     finally:
         executor.shutdown()
 
