@@ -99,8 +99,11 @@ class Client:
         return state.position[list(state.name).index(name)]
 
     def force(self, finger: str) -> np.ndarray:
-        """Newest force of a finger on the spatula, in the spatula's frame, N."""
-        force = self.received[f"/hydro_sim/wrench/{finger}_on_spatula"][-1].wrench.force
+        """Force of a finger on the spatula at ``time``, in the spatula's frame, N."""
+        # Topics arrive each at their own pace when the machine is busy.
+        wrenches = self.received[f"/hydro_sim/wrench/{finger}_on_spatula"]
+        known = [wrench for wrench in wrenches if stamp_of(wrench) <= self.time]
+        force = (known or wrenches)[-1].wrench.force
         return np.array([force.x, force.y, force.z])
 
     def refused(self) -> int:

@@ -162,9 +162,12 @@ def test_gripper_force_command_sets_the_grip(client):
     """The contact force follows the command and no longer the scene's script."""
     for wanted in (12.0, 5.0):
         client.send_number("/gripper/force_command", wanted)
-        client.wait_for_time(client.time + 0.6)
-        for finger in FINGERS:
-            assert abs(client.force(finger)[0]) == pytest.approx(wanted, rel=0.03)
+        client.wait_until(
+            lambda wanted=wanted: all(
+                abs(client.force(finger)[0]) == pytest.approx(wanted, rel=0.03) for finger in FINGERS
+            ),
+            f"a grip of {wanted} N",
+        )
     client.wait_for_time(2.0)  # the script would relax at 1.5 s
     assert abs(client.force("left_finger")[0]) == pytest.approx(5.0, rel=0.03)
 
