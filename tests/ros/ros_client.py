@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,9 @@ TOPICS = {
 
 
 class Client:
-    """Keeps what arrives on every topic of the node and sends what a test asks for."""
+    """Keeps what arrives on ``topics`` of the node and sends what a test asks for."""
 
-    def __init__(self, domain: int) -> None:
+    def __init__(self, domain: int, topics: Iterable[str] = TOPICS) -> None:
         self._context = rclpy.Context()
         self._context.init(domain_id=domain)
         self._node = rclpy.create_node("test_client", context=self._context)
@@ -56,7 +56,8 @@ class Client:
             "reset": self._node.create_client(Trigger, "/hydro_sim/reset"),
             "set_parameters": self._node.create_client(SetParameters, "/hydro_sim/set_parameters"),
         }
-        for topic, (message_type, qos) in TOPICS.items():
+        for topic in topics:
+            message_type, qos = TOPICS[topic]
             self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
 
     def close(self) -> None:
