@@ -16,11 +16,10 @@ from typer.core import TyperGroup
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.check import print_world
 from hydro_sim_core.cli.run import run_world
-from hydro_sim_core.cli.scenes import open_world
 from hydro_sim_core.cli.status import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
-from hydro_sim_core.experiments.scenes import shipped_scenes
+from hydro_sim_core.experiments.scenes import open_world, shipped_scenes
 
 
 class _Group(TyperGroup):

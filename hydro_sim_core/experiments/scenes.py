@@ -1,13 +1,52 @@
-"""The scene files that ship with the project."""
+"""The scenes that ship with the project, and the way from what a user typed to a world."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World, load_scene, load_urdf
 
 #: In a source checkout the scenes lie beside the package.
 SCENES_DIR = Path(__file__).parents[2] / "config" / "scenes"
+_ROBOT_SUFFIXES = (".urdf", ".xacro")
+_SCENE_SUFFIXES = (".yaml", ".yml")
 
 
 def shipped_scenes() -> dict[str, Path]:
     """Path of every shipped scene by its name; empty where the package is installed without its checkout."""
     return {path.stem: path for path in sorted(SCENES_DIR.glob("*.yaml"))}
+
+
+def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequence[str] = ()) -> World:
+    """Load a scene file, a robot file or a shipped scene.
+
+    Args:
+        scene: Path, or name of a shipped scene.
+        package_dirs: Packages, or folders that hold packages, of a robot file.
+        xacro_args: Arguments of a xacro file, each ``name:=value``.
+
+    Raises:
+        InputError: There is no such file or scene, or it is wrong, or a scene is given options for robots.
+    """
+    path = Path(scene)
+    if path.suffix in _ROBOT_SUFFIXES:
+        arguments = dict(argument.split(":=", 1) for argument in xacro_args)
+        return load_urdf(path, package_dirs, xacro_args=arguments)
+    if package_dirs or xacro_args:
+        raise InputError(
+            scene,
+            "--package-dir, --xacro-arg",
+            "are for robot files",
+            "write package_dirs and xacro_args to the models of the scene",
+        )
+    if path.suffix in _SCENE_SUFFIXES or path.is_file():
+        return load_scene(path)
+    shipped = shipped_scenes()
+    if scene not in shipped:
+        raise InputError(
+            scene, "scene", "is neither a file nor a shipped scene", did_you_mean(scene, shipped)
+        )
+    return load_scene(shipped[scene])

@@ -26,8 +26,8 @@ from hydro_sim.publishers import ContactPublisher, StatePublisher
 from hydro_sim.rejections import Rejections
 from hydro_sim.services import SimulationServices
 from hydro_sim.status import StatusLine, compile_progress, print_report
-from hydro_sim_core.cli.scenes import open_world
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import FixedRateRunner, World
 
 _NODE_NAME = "hydro_sim"
