@@ -30,7 +30,7 @@ def test_versions_and_licences_agree(path):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     package = ElementTree.parse(path).getroot()
     assert package.findtext("version") == project["version"]
-    assert package.findtext("license") == project["license"]["text"]
+    assert package.findtext("license") == project["license"]
     assert package.findtext("name") == path.parent.name
 
 
