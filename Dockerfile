@@ -18,8 +18,10 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 COPY . .
-# ROS runs on the system's Python, so the engine has to be there too.
-RUN python3 -m pip install --break-system-packages --no-cache-dir .
+# ROS runs on the system's Python, so the engine has to be there too. pip cannot replace apt's typing_extensions, only
+# shadow it, and ROS's messages are compiled for apt's NumPy 1.26.
+RUN python3 -m pip install --break-system-packages --no-cache-dir --ignore-installed 'typing_extensions>=4.14' \
+    && python3 -m pip install --break-system-packages --no-cache-dir . 'numpy<2'
 
 WORKDIR /hydro-sim/ros2_ws
 RUN source /opt/ros/jazzy/setup.bash && colcon build
