@@ -72,6 +72,11 @@ class DriveBank:
         """Names of the grippers."""
         return tuple(self._grippers)
 
+    @property
+    def gripper_joint_names(self) -> tuple[str, ...]:
+        """Drivable joints that move the fingers of grippers."""
+        return tuple(group.master for groups in self._fingers.values() for group in groups)
+
     def default_mode(self, joint: str) -> CommandMode:
         """Mode in which a joint's drive starts."""
         return self._mode[joint]

@@ -304,6 +304,11 @@ class World:
         """Grippers of the scene."""
         return self._drives.gripper_names
 
+    @property
+    def gripper_joint_names(self) -> tuple[str, ...]:
+        """Drivable joints that move fingers: the fingers' own, or those that they mimic."""
+        return self._drives.gripper_joint_names
+
     def set_gripper(
         self, name: str | None = None, force: float | None = None, position: float | None = None
     ) -> None:

@@ -131,6 +131,7 @@ def test_commanding_the_shared_joint_ends_the_script(tmp_path: Path) -> None:
     world = make_world(tmp_path, {"text": text}, block, grippers=[spec], commands=[script])
     world.step(300)
     assert pad_forces(world) == pytest.approx([FORCE] * 2, rel=1e-3)
+    assert world.gripper_joint_names == ("knob_joint",)
     world.set_command({"knob_joint": -0.01})
     world.step(100)
     np.testing.assert_array_equal(pad_forces(world), [])

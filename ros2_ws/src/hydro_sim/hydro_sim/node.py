@@ -114,9 +114,8 @@ def _connect_inputs(
 
 
 def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
-    """Joints that command arrays address: those asked for, or all but the fingers."""
-    fingers = {joint for gripper in world.scene.spec.grippers for joint in gripper.joints}
-    arm = tuple(name for name in world.actuated_joint_names if name not in fingers)
+    """Joints that command arrays address: those asked for, or all but those that move fingers."""
+    arm = tuple(name for name in world.actuated_joint_names if name not in world.gripper_joint_names)
     asked = tuple(name for name in parameters.command_joints if name)
     for name in asked:
         if name not in world.actuated_joint_names:
