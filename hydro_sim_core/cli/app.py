@@ -14,6 +14,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.bench import bench_geometry
 from hydro_sim_core.cli.check import print_world
 from hydro_sim_core.cli.run import run_world
 from hydro_sim_core.cli.status import compile_progress
@@ -215,3 +216,22 @@ def validate(
         experiment.plot(report, plot)
     if not report.agrees:
         raise typer.Exit(1)
+
+
+bench = typer.Typer(help="Measure speed.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+
+@bench.command()
+def geometry(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few poses each, without the finest meshes.")
+    ] = False,
+    json: JsonOption = None,
+) -> None:
+    """Time contact faces of moving pairs, beside Drake where it is installed."""
+    if json is not None:
+        output.check_writable(json)
+    result = bench_geometry(quick, output.make_console())
+    if json is not None:
+        output.write_json(json, {**output.versions(), **result})

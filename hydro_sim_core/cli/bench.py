@@ -1,0 +1,114 @@
+"""Speed of the contact geometry, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from hydro_sim_core.cli.status import compile_progress
+from hydro_sim_core.experiments.geometry_bench import (
+    QUICK,
+    SPEEDS,
+    THOROUGH,
+    Side,
+    Timing,
+    all_pairs,
+    compile_queries,
+    measure,
+)
+from hydro_sim_core.geometry import Geometry
+
+
+def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
+    """Time contact faces of all pairs in ours and, where it is installed, in Drake, and print the table.
+
+    Args:
+        quick: Take few poses and leave out the finest meshes.
+        console: Where to print.
+
+    Returns:
+        Plain data for JSON.
+    """
+    make_drake, missing = _find_drake()
+    if missing:
+        console.print(f"[yellow]Drake is left out:[/yellow] {missing}", highlight=False, soft_wrap=True)
+    with compile_progress(console):
+        compile_queries()
+    pairs = all_pairs()
+    timings = list(
+        track(
+            measure(pairs, QUICK if quick else THOROUGH, make_drake),
+            description="timing pairs",
+            total=len(pairs) * len(SPEEDS),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+    )
+    console.print(timing_table(timings))
+    return {"drake_left_out": missing, "timings": [timing.as_dict() for timing in timings]}
+
+
+def _find_drake() -> tuple[Callable[[Geometry, Geometry], Side] | None, str]:
+    """Drake's side, and why there is none."""
+    try:
+        from hydro_sim_core.experiments.geometry_bench.drake import DrakePair
+    except ImportError as error:
+        return None, f"{error}; install it: pip install 'hydro-sim-core[oracles]'"
+    return DrakePair, ""
+
+
+def timing_table(timings: Sequence[Timing]) -> Table:
+    """One row a pair and speed; Drake's columns only where it ran."""
+    table = Table(
+        title="contact faces, one thread, 1 ms between queries",
+        title_justify="left",
+        caption="share: our CPU time over Drake's without the overhead, which is what its call costs for bodies "
+        "that are far apart; whole: over all of Drake's time",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    columns: dict[str, Callable[[Timing], str]] = {
+        "pair": lambda t: t.family,
+        "m/s": lambda t: f"{t.speed:g}",
+        "faces": lambda t: f"{t.faces:.0f}",
+        "µs a query": lambda t: f"{1e6 * t.seconds:.0f}",
+        "ns a face": lambda t: f"{1e9 * t.seconds_a_face:.0f}",
+    }
+    if any(timing.drake_seconds is not None for timing in timings):
+        columns |= {
+            "Drake's": lambda t: _number(t.drake_seconds_a_face, "{:.0f}", 1e9),
+            "its faces": lambda t: _number(t.drake_faces, "{:.0f}"),
+            "overhead, µs": lambda t: _number(t.drake_overhead, "{:.1f}", 1e6),
+            "whole": lambda t: _number(t.share, "{:.3f}"),
+            "share": lambda t: _number(t.share_without_overhead, "{:.3f}"),
+        }
+    columns["target"] = _target
+    for heading in columns:
+        table.add_column(heading, justify="left" if heading == "pair" else "right")
+    for timing in timings:
+        table.add_row(*(cell(timing) for cell in columns.values()))
+    return table
+
+
+def _number(value: float | None, form: str, factor: float = 1.0) -> str:
+    return "" if value is None else form.format(factor * value)
+
+
+def _target(timing: Timing) -> str:
+    """What is allowed, green where it is reached, red where it is not, plain where that is not known."""
+    if timing.seconds_allowed is not None:
+        text = f"≤ {1e6 * timing.seconds_allowed:.0f} µs"
+    elif timing.share_allowed is not None:
+        text = f"≤ {timing.share_allowed:.3g}"
+    else:
+        text = ""
+    if timing.reaches_target is None:
+        return text
+    colour = "green" if timing.reaches_target else "red"
+    return f"[{colour}]{text} {'✓' if timing.reaches_target else '✗'}[/{colour}]"

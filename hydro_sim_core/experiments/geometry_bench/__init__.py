@@ -1,0 +1,27 @@
+"""Contact geometry alone: pairs of shapes in motion, timed in ours and, where it is installed, in Drake."""
+
+from __future__ import annotations
+
+from hydro_sim_core.experiments.geometry_bench.measure import (
+    QUICK,
+    THOROUGH,
+    Effort,
+    Side,
+    Timing,
+    compile_queries,
+    measure,
+)
+from hydro_sim_core.experiments.geometry_bench.pairs import SPEEDS, BenchPair, all_pairs
+
+__all__ = [
+    "QUICK",
+    "SPEEDS",
+    "THOROUGH",
+    "BenchPair",
+    "Effort",
+    "Side",
+    "Timing",
+    "all_pairs",
+    "compile_queries",
+    "measure",
+]

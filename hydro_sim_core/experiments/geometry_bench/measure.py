@@ -1,0 +1,205 @@
+"""Both sides take turns over the same poses and so see the same load; CPU time of the one thread that queries."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hydro_sim_core.experiments.geometry_bench.ours import OurPair
+from hydro_sim_core.experiments.geometry_bench.pairs import SPEEDS, BenchPair, all_pairs
+from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.geometry.geometry import FloatArray
+
+_FAR_APART = 10.0  # m
+_OVERHEAD_POSES = 300
+
+
+class Side(Protocol):
+    """Whoever finds contact faces of a pair."""
+
+    def count_faces(self, X_BA: FloatArray) -> int:
+        """Number of contact faces over all poses (n, 4, 4)."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is timed.
+
+    Attributes:
+        turns: Times that each side takes over.
+        faces: Faces of each side in one turn, about.
+        most_poses: Poses of a turn.
+        largest: Pairs with more faces than this are left out.
+    """
+
+    turns: int
+    faces: int
+    most_poses: int
+    largest: float = math.inf
+
+
+THOROUGH = Effort(turns=8, faces=40_000, most_poses=200)
+QUICK = Effort(turns=3, faces=3_000, most_poses=20, largest=3_000)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What one pair costs at one speed.
+
+    Times are CPU times a query, s; those of Drake are None where it was left out.
+
+    Attributes:
+        family: What the two geometries are.
+        level: Refinement.
+        elements: Elements of A and of B.
+        speed: m/s.
+        poses: Queries of each side.
+        faces: Contact faces a query.
+        drake_faces: Contact faces a query.
+        seconds: Ours.
+        drake_seconds: Drake's, with the overhead.
+        drake_overhead: Drake's for geometries that are far apart: what its call from Python costs.
+        share_allowed: Largest share of Drake's time.
+        seconds_allowed: Largest time of ours.
+    """
+
+    family: str
+    level: int
+    elements: tuple[int, int]
+    speed: float
+    poses: int
+    faces: float
+    seconds: float
+    drake_faces: float | None = None
+    drake_seconds: float | None = None
+    drake_overhead: float | None = None
+    share_allowed: float | None = None
+    seconds_allowed: float | None = None
+
+    @property
+    def seconds_a_face(self) -> float:
+        """Ours."""
+        return self.seconds / self.faces
+
+    @property
+    def drake_seconds_a_face(self) -> float | None:
+        """Drake's, without the overhead."""
+        if self.drake_seconds is None or self.drake_overhead is None or not self.drake_faces:
+            return None
+        return (self.drake_seconds - self.drake_overhead) / self.drake_faces
+
+    @property
+    def share(self) -> float | None:
+        """Our time over Drake's with its overhead."""
+        return None if self.drake_seconds is None else self.seconds / self.drake_seconds
+
+    @property
+    def share_without_overhead(self) -> float | None:
+        """Our time over Drake's without its overhead: what is held against the target."""
+        if self.drake_seconds is None or self.drake_overhead is None:
+            return None
+        return self.seconds / (self.drake_seconds - self.drake_overhead)
+
+    @property
+    def reaches_target(self) -> bool | None:
+        """Whether the pair costs no more than it may; None where that is not known."""
+        if self.seconds_allowed is not None:
+            return self.seconds <= self.seconds_allowed
+        if self.share_allowed is None or self.share_without_overhead is None:
+            return None
+        return self.share_without_overhead <= self.share_allowed
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        derived = (
+            "seconds_a_face",
+            "drake_seconds_a_face",
+            "share",
+            "share_without_overhead",
+            "reaches_target",
+        )
+        return {**asdict(self), **{name: getattr(self, name) for name in derived}}
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """Faces and CPU time (s) of a query."""
+
+    faces: float
+    seconds: float
+
+
+def compile_queries() -> None:
+    """Compile our queries, so that the first pair is ready as fast as the others."""
+    pair = all_pairs()[0]
+    OurPair(*pair.make(), pair.X_BA)
+
+
+def measure(
+    pairs: Sequence[BenchPair],
+    effort: Effort,
+    make_drake: Callable[[Geometry, Geometry], Side] | None,
+    speeds: Sequence[float] = SPEEDS,
+) -> Iterator[Timing]:
+    """Time all pairs at all speeds, one after the other.
+
+    Args:
+        pairs: What to time.
+        effort: How much.
+        make_drake: Makes Drake's side from A and B; None leaves it out.
+        speeds: m/s.
+    """
+    for pair in pairs:
+        a, b = pair.make()
+        sides: dict[str, Side] = {"ours": OurPair(a, b, pair.X_BA)}
+        faces = sides["ours"].count_faces(pair.X_BA[None])
+        if faces > effort.largest:
+            continue
+        if make_drake is not None:
+            sides["drake"] = make_drake(a, b)
+            sides["drake"].count_faces(pair.X_BA[None])
+        overhead = _overhead(sides["drake"]) if "drake" in sides else None
+        count = effort.turns * min(max(effort.faces // faces, 4), effort.most_poses)
+        for speed in speeds:
+            spent = _take_turns(pair.poses(speed, count), effort.turns, sides)
+            drake = spent.get("drake")
+            yield Timing(
+                family=pair.family,
+                level=pair.level,
+                elements=(len(a.elements), len(b.elements)),
+                speed=speed,
+                poses=count,
+                faces=spent["ours"].faces,
+                seconds=spent["ours"].seconds,
+                drake_faces=drake.faces if drake else None,
+                drake_seconds=drake.seconds if drake else None,
+                drake_overhead=overhead,
+                share_allowed=pair.share_allowed(speed),
+                seconds_allowed=pair.target_seconds,
+            )
+
+
+def _take_turns(X_BA: FloatArray, turns: int, sides: dict[str, Side]) -> dict[str, _Spent]:
+    """What every side spends a query; both go on where they stopped, so the motion is never interrupted."""
+    seconds = dict.fromkeys(sides, 0.0)
+    faces = dict.fromkeys(sides, 0)
+    for part in np.split(X_BA, turns):
+        for name, side in sides.items():
+            began = time.thread_time()
+            faces[name] += side.count_faces(part)
+            seconds[name] += time.thread_time() - began
+    return {name: _Spent(faces[name] / len(X_BA), seconds[name] / len(X_BA)) for name in sides}
+
+
+def _overhead(side: Side) -> float:
+    """CPU time, s, of a query of geometries that are far apart."""
+    X_BA = np.tile(np.eye(4), (_OVERHEAD_POSES, 1, 1))
+    X_BA[:, :3, 3] = _FAR_APART
+    began = time.thread_time()
+    side.count_faces(X_BA)
+    return (time.thread_time() - began) / _OVERHEAD_POSES
