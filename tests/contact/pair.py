@@ -1,0 +1,52 @@
+"""Two geometries whose faces a query finds in many poses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from all_pairs import Contact, count_faces
+
+from hydro_sim_core.contact import FaceArrays, make_geometry_set, world_faces
+from hydro_sim_core.contact.poses import relative_pose
+from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
+from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.geometry import Geometry
+
+
+class Pair:
+    """Keeps the query's memory between poses, as a simulation does."""
+
+    def __init__(self, a: Geometry, b: Geometry, capacity: int = 4096) -> None:
+        canonical = canonical_order(a.kind, b.kind)
+        assert canonical is not None
+        self._first, self._second = (0, 1) if canonical else (1, 0)
+        self._geometries = make_geometry_set((a, b))
+        self._scratch = make_query_scratch(self._geometries)
+        self._buffer = make_face_buffer(capacity)
+
+    def faces(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> FaceArrays:
+        """Faces in the world frame, found by ``find``."""
+        poses = (X_WA, X_WB)
+        X_W2 = poses[self._second]
+        R_BA, p_BA = relative_pose(poses[self._first], X_W2)
+        count = find(self._geometries, self._first, self._second, R_BA, p_BA, self._scratch, self._buffer, 0)
+        assert count <= len(self._buffer.num_vertices)
+        return world_faces(self._buffer, 0, count, X_W2[:3, :3], X_W2[:3, 3], swapped=self._first == 1)
+
+    def contact(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> Contact:
+        """What the faces transmit."""
+        return transmitted(self.faces(X_WA, X_WB, find), X_WB[:3, 3])
+
+
+def transmitted(faces: FaceArrays, p_WB: np.ndarray) -> Contact:
+    """Sum of the faces' forces; the moment is about ``p_WB`` (3,), m."""
+    pressed = faces.areas * np.maximum(faces.pressures, 0.0)
+    forces = pressed[:, None] * faces.normals
+    return Contact(
+        force=forces.sum(axis=0),
+        moment=np.cross(faces.centroids - p_WB, forces).sum(axis=0),
+        area=float(faces.areas[faces.pressures >= 0.0].sum()),
+        load=float(pressed.sum()),
+        num_faces=count_faces(faces.areas),
+    )
