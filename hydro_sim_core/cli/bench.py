@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
@@ -23,6 +24,11 @@ from hydro_sim_core.experiments.geometry_bench import (
 )
 from hydro_sim_core.geometry import Geometry
 
+_SHARES = (
+    "share: our CPU time over Drake's without the overhead, which is what its call costs for bodies far apart; "
+    "whole: over all of Drake's time"
+)
+
 
 def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
     """Time contact faces of all pairs in ours and, where it is installed, in Drake, and print the table.
@@ -36,7 +42,9 @@ def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
     """
     make_drake, missing = _find_drake()
     if missing:
-        console.print(f"[yellow]Drake is left out:[/yellow] {missing}", highlight=False, soft_wrap=True)
+        console.print(
+            f"[yellow]Drake is left out:[/yellow] {escape(missing)}", highlight=False, soft_wrap=True
+        )
     with compile_progress(console):
         compile_queries()
     pairs = all_pairs()
@@ -65,14 +73,6 @@ def _find_drake() -> tuple[Callable[[Geometry, Geometry], Side] | None, str]:
 
 def timing_table(timings: Sequence[Timing]) -> Table:
     """One row a pair and speed; Drake's columns only where it ran."""
-    table = Table(
-        title="contact faces, one thread, 1 ms between queries",
-        title_justify="left",
-        caption="share: our CPU time over Drake's without the overhead, which is what its call costs for bodies "
-        "that are far apart; whole: over all of Drake's time",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-    )
     columns: dict[str, Callable[[Timing], str]] = {
         "pair": lambda t: t.family,
         "m/s": lambda t: f"{t.speed:g}",
@@ -80,7 +80,8 @@ def timing_table(timings: Sequence[Timing]) -> Table:
         "µs a query": lambda t: f"{1e6 * t.seconds:.0f}",
         "ns a face": lambda t: f"{1e9 * t.seconds_a_face:.0f}",
     }
-    if any(timing.drake_seconds is not None for timing in timings):
+    beside_drake = any(timing.drake_seconds is not None for timing in timings)
+    if beside_drake:
         columns |= {
             "Drake's": lambda t: _number(t.drake_seconds_a_face, "{:.0f}", 1e9),
             "its faces": lambda t: _number(t.drake_faces, "{:.0f}"),
@@ -89,6 +90,13 @@ def timing_table(timings: Sequence[Timing]) -> Table:
             "share": lambda t: _number(t.share_without_overhead, "{:.3f}"),
         }
     columns["target"] = _target
+    table = Table(
+        title="contact faces, one thread, 1 ms between queries",
+        title_justify="left",
+        caption=_SHARES if beside_drake else None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
     for heading in columns:
         table.add_column(heading, justify="left" if heading == "pair" else "right")
     for timing in timings:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import incline, spatula_slip
+from hydro_sim_core.experiments import incline, spatula_slip, sphere_convergence
 from hydro_sim_core.experiments.report import ExperimentReport
 
 
@@ -42,6 +42,11 @@ EXPERIMENTS = {
         "Creep below and acceleration above the friction angle of a block on a slope, against Coulomb's law.",
         incline.run,
         incline.plot,
+    ),
+    "sphere_convergence": Experiment(
+        "Force of a sphere on a half space against the closed form, at second order in the mesh size.",
+        sphere_convergence.run,
+        sphere_convergence.plot,
     ),
 }
 
