@@ -2,11 +2,13 @@
 
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.patch import ContactPatch, FaceArrays, compute_patch, fan_triangles, world_faces
+from hydro_sim_core.contact.quality import PatchQuality
 
 __all__ = [
     "ContactPatch",
     "FaceArrays",
     "GeometrySet",
+    "PatchQuality",
     "compute_patch",
     "fan_triangles",
     "make_geometry_set",

@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.contact.quality import PatchQuality, patch_quality
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 
@@ -73,6 +74,8 @@ class ContactPatch:
         name_b: Body of B; empty for bare geometries.
         geometry_a: Name of A's geometry.
         geometry_b: Name of B's geometry.
+        dropped_force: Pressure times area of the faces dropped because a field falls the wrong way there, N.
+        overlaps_without_faces: The bodies overlap, but no face between them was found: nothing holds them apart.
     """
 
     faces: FaceArrays
@@ -84,6 +87,8 @@ class ContactPatch:
     name_b: str = ""
     geometry_a: str = ""
     geometry_b: str = ""
+    dropped_force: float = 0.0
+    overlaps_without_faces: bool = False
     _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
 
     @property
@@ -148,6 +153,11 @@ class ContactPatch:
         if not np.any(weight):
             weight = self.faces.areas
         return weight @ self.faces.centroids / np.sum(weight) if self.num_faces else np.full(3, np.nan)
+
+    @cached_property
+    def quality(self) -> PatchQuality:
+        """How well the faces resolve the patch, and how far its force can be trusted."""
+        return patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
 
     def moment_on_b(self, point: ArrayLike) -> Array:
         """Moment of the contact forces on B about ``point`` (3,) m, in N m.
