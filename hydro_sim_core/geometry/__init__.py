@@ -16,16 +16,25 @@ from hydro_sim_core.geometry.files import load_surface
 from hydro_sim_core.geometry.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import compliant_mesh, rigid_mesh
+from hydro_sim_core.geometry.quality import MeshQuality, mesh_quality
 from hydro_sim_core.geometry.shapes import make_geometry
+from hydro_sim_core.geometry.solids import Field, compliant_solid, pressurised
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
-from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
+from hydro_sim_core.geometry.tetrahedral import stored_geometry, tetrahedral_mesh
+from hydro_sim_core.geometry.tetrahedralisation import Progress, SolidMesh, tetrahedralise
+from hydro_sim_core.geometry.volume_files import write_vtk
 
 __all__ = [
+    "Field",
     "Geometry",
     "GeometryKind",
+    "MeshQuality",
+    "Progress",
+    "SolidMesh",
     "box",
     "capsule",
     "compliant_mesh",
+    "compliant_solid",
     "convex_mesh",
     "cylinder",
     "ellipsoid",
@@ -33,7 +42,12 @@ __all__ = [
     "load_surface",
     "make_collision_geometry",
     "make_geometry",
+    "mesh_quality",
+    "pressurised",
     "rigid_mesh",
     "sphere",
+    "stored_geometry",
     "tetrahedral_mesh",
+    "tetrahedralise",
+    "write_vtk",
 ]

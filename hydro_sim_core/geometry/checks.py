@@ -68,9 +68,12 @@ def float_rows(source: str, element: str, values: ArrayLike, width: int) -> NDAr
 
 
 def index_rows(
-    source: str, element: str, values: ArrayLike, width: int, num_vertices: int
+    source: str, element: str, values: ArrayLike, width: int, num_vertices: int, *, distinct: bool = True
 ) -> NDArray[np.int64]:
-    """Return ``values`` as a new C-contiguous (M, width) array of distinct vertex indices, M at least 1."""
+    """Return ``values`` as a new C-contiguous (M, width) array of vertex indices, M at least 1.
+
+    Unless ``distinct`` is false, no row may repeat an index.
+    """
     raw = np.asarray(values)
     if raw.ndim != 2 or raw.shape[1] != width or raw.shape[0] == 0:
         raise InputError(source, element, f"has shape {raw.shape}", f"give shape (M, {width}) with M >= 1")
@@ -82,6 +85,8 @@ def index_rows(
         row = rows[bad[0]].tolist()
         problem = f"is {row}, but there are {num_vertices} vertices"
         raise InputError(source, f"{element}[{bad[0]}]", problem, f"use indices 0 to {num_vertices - 1}")
+    if not distinct:
+        return rows
     ordered = np.sort(rows, axis=1)
     bad = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if bad.size:

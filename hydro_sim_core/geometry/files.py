@@ -1,13 +1,11 @@
-"""Mesh files: surfaces through trimesh, tetrahedra through meshio."""
+"""Surface mesh files, through trimesh."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import meshio
 import numpy as np
 import trimesh
 
@@ -17,7 +15,6 @@ from hydro_sim_core.geometry.mesh import check_surface
 from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
 
 SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
-VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
 
 
 def load_surface(
@@ -41,13 +38,13 @@ def load_surface(
         InputError: The file is missing, of an unknown format, unreadable or empty, has coordinates that are
             not finite, or is not closed although ``watertight``.
     """
-    path = _existing(path, SURFACE_SUFFIXES)
+    path = existing_file(path, SURFACE_SUFFIXES)
     mesh = _read_surface(path)
     if not len(mesh.faces):
         raise InputError(path, "", "has no triangles", "export a triangulated surface")
     if not np.isfinite(mesh.vertices).all():
         raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
-    factors = _scale_factors(path, scale)
+    factors = scale_factors(path, scale)
     mesh.merge_vertices(merge_tex=True, merge_norm=True)
     vertices, triangles = np.asarray(mesh.vertices) * factors, np.asarray(mesh.faces, dtype=np.int64)
     a, b, c = triangles.T
@@ -65,39 +62,6 @@ def load_surface(
     return vertices, np.ascontiguousarray(triangles)
 
 
-def load_tetrahedra(path: str | Path, scale: float | Sequence[float] = 1.0) -> tuple[FloatArray, IntArray]:
-    """Read the linear tetrahedra of a VTK or Gmsh file; cells of lower dimension are left out.
-
-    Returns:
-        Vertices (N, 3) that belong to a tetrahedron, m, and tetrahedra (M, 4).
-
-    Raises:
-        InputError: The file is missing, of an unknown format or unreadable, holds no linear tetrahedra, or
-            has coordinates that are not finite.
-    """
-    path = _existing(path, VOLUME_SUFFIXES)
-    try:
-        # meshio reports an unreadable file on standard output and then exits the program.
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            mesh = meshio.read(path)
-    except (Exception, SystemExit) as error:
-        raise InputError(
-            path, "", f"cannot be read ({_first_line(error)})", "export the mesh again"
-        ) from None
-    blocks = [block.data for block in mesh.cells if block.type == "tetra"]
-    if not blocks:
-        found = ", ".join(sorted({block.type for block in mesh.cells})) or "no cells"
-        raise InputError(path, "cells", f"has {found}", "export linear tetrahedra")
-    tetrahedra = np.vstack(blocks).astype(np.int64)
-    if tetrahedra.min() < 0 or tetrahedra.max() >= len(mesh.points):
-        raise InputError(path, "cells", "name vertices that do not exist", "export the mesh again")
-    used, tetrahedra = np.unique(tetrahedra, return_inverse=True)
-    vertices = np.asarray(mesh.points, dtype=np.float64)[used] * _scale_factors(path, scale)
-    if not np.isfinite(vertices).all():
-        raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
-    return vertices, tetrahedra.reshape(-1, 4)
-
-
 @contextlib.contextmanager
 def named_after(path: str | Path) -> Iterator[None]:
     """Let an ``InputError`` name the file that the arrays came from."""
@@ -107,7 +71,8 @@ def named_after(path: str | Path) -> Iterator[None]:
         raise type(error)(path, error.element, error.problem, error.mend) from None
 
 
-def _existing(path: str | Path, suffixes: tuple[str, ...]) -> Path:
+def existing_file(path: str | Path, suffixes: tuple[str, ...]) -> Path:
+    """Return the path of a file that exists and has one of the suffixes, or raise ``InputError``."""
     path = Path(path)
     if path.suffix.lower() not in suffixes:
         problem = f"has the unknown format '{path.suffix}'"
@@ -124,16 +89,16 @@ def _read_surface(path: Path) -> trimesh.Trimesh:
             scene = scene.convert_units("meters")
         return scene.to_mesh()
     except Exception as error:  # parsers of damaged files raise anything
-        raise InputError(
-            path, "", f"cannot be read ({_first_line(error)})", "export the mesh again"
-        ) from None
+        raise InputError(path, "", f"cannot be read ({first_line(error)})", "export the mesh again") from None
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an exception of a parser says, in one line."""
     return (str(error).splitlines() or [""])[0] or type(error).__name__
 
 
-def _scale_factors(path: Path, scale: float | Sequence[float]) -> FloatArray:
+def scale_factors(path: Path, scale: float | Sequence[float]) -> FloatArray:
+    """Return the factors on the coordinates (3,), or raise ``InputError``."""
     factors = np.asarray(scale, dtype=np.float64)
     if factors.shape not in ((), (3,)) or not np.isfinite(factors).all() or (factors == 0.0).any():
         raise InputError(path, "scale", f"is {scale}", "give one factor or three, finite and not zero")

@@ -13,13 +13,14 @@ from hydro_sim_core.geometry.boxes import box
 from hydro_sim_core.geometry.capsules import capsule
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.cylinders import cylinder
-from hydro_sim_core.geometry.files import VOLUME_SUFFIXES, load_surface, named_after
+from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
+from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
 
 #: Constructor of every primitive and the number of lengths it takes.
 _PRIMITIVES: dict[str, tuple[Callable[..., Geometry], int]] = {

@@ -26,9 +26,14 @@ def triangle_areas(vertices: FloatArray, triangles: IntArray) -> FloatArray:
 
 def enclosed_volume(vertices: FloatArray, triangles: IntArray) -> float:
     """Volume inside a closed surface, m^3; negative when it is inside out."""
-    # Cones over an apex near the surface: the sum then loses no digits to a far-away origin.
+    return float(signed_volumes(vertices, triangles).sum())
+
+
+def signed_volumes(vertices: FloatArray, triangles: IntArray) -> FloatArray:
+    """Volumes (M,) of the cones from the triangles to one point, m^3; those of a closed surface add up to its own."""
+    # An apex near the surface: the sum then loses no digits to a far-away origin.
     a, b, c = (vertices[triangles[:, i]] - vertices[triangles[0, 0]] for i in range(3))
-    return float(np.einsum("ij,ij->", np.cross(a, b), c) / 6.0)
+    return np.einsum("ij,ij->i", np.cross(a, b), c) / 6.0
 
 
 def is_closed(triangles: IntArray) -> bool:

@@ -1,24 +1,21 @@
-"""Tetrahedral meshes from files: pressure proportional to the distance to the surface."""
+"""Geometries from tetrahedral mesh files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import trimesh
-from scipy.spatial import cKDTree
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import non_negative, positive
-from hydro_sim_core.geometry.files import load_tetrahedra, named_after
-from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.files import named_after
+from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.mesh import compliant_mesh, oriented, rigid_mesh
-from hydro_sim_core.geometry.prisms import split_prisms
-from hydro_sim_core.geometry.simplices import boundary_triangles, tetrahedron_volumes
-
-#: Point-triangle pairs whose distances are computed at once: bounds the memory (about 200 bytes a pair).
-_PAIRS_AT_ONCE = 2_000_000
+from hydro_sim_core.geometry.simplices import boundary_triangles
+from hydro_sim_core.geometry.solids import SURFACE_TOLERANCE, Field, pressurised
+from hydro_sim_core.geometry.volume_files import VolumeFile, load_volume
 
 
 def tetrahedral_mesh(
@@ -27,115 +24,85 @@ def tetrahedral_mesh(
     margin: float = 0.0,
     *,
     scale: float | Sequence[float] = 1.0,
+    field: Field | None = None,
 ) -> Geometry:
-    """Read a tetrahedral mesh and give every vertex the pressure ``E distance / (largest distance)``.
+    """Read a tetrahedral mesh and give it a pressure field.
 
-    The distance is that to the surface; vertices on the surface have pressure zero. A margin adds a skin of
-    that thickness, three tetrahedra a surface triangle, in which the pressure falls on at the same slope; the
-    mesh inside and its zero level set stay as they are.
+    The tetrahedra are kept as they are, also those without depth. A margin adds a skin of that thickness, three
+    tetrahedra a surface triangle, in which the pressure falls on at the slope that it has inside; the mesh inside and
+    its zero level set stay as they are.
 
     Args:
         path: File in VTK or Gmsh format, lengths in m.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
         margin: Thickness of the skin of a compliant mesh, m.
         scale: Factor on the coordinates, one or one an axis.
+        field: As for :func:`pressurised`. None takes the pressures in the file, multiplied by the modulus over the
+            one stored with them, and where there are none the distance to the surface.
 
     Raises:
-        InputError: The file cannot be read or holds no linear tetrahedra, no vertex lies inside, the skin
-            would fold, or a parameter is out of range.
+        InputError: The file cannot be read or holds no linear tetrahedra, no vertex lies inside, the field is not
+            zero on the surface or not positive inside, the file's mesh has another margin, the skin would fold, or a
+            parameter is out of range.
     """
     margin = 0.0 if modulus is None else non_negative(str(path), "margin", margin)
     modulus = None if modulus is None else positive(str(path), "modulus", modulus)
-    vertices, tetrahedra = load_tetrahedra(path, scale)
+    file = load_volume(path, scale)
     with named_after(path):
-        tetrahedra = oriented("", vertices, tetrahedra)
-        surface = boundary_triangles(tetrahedra)
+        file = replace(file, tetrahedra=oriented("", file.vertices, file.tetrahedra))
         if modulus is None:
+            surface = boundary_triangles(file.tetrahedra)
             used, triangles = np.unique(surface, return_inverse=True)
-            return rigid_mesh(vertices[used], triangles.reshape(-1, 3))
-        depth = _depth("", vertices, surface)
-        if margin > 0.0:
-            vertices, tetrahedra, depth = _with_skin("", vertices, tetrahedra, surface, depth, margin)
-        return compliant_mesh(
-            vertices, tetrahedra, modulus * (depth / depth.max()), modulus=modulus, margin=margin
+            return rigid_mesh(file.vertices[used], triangles.reshape(-1, 3))
+        if field is None and file.pressure is not None:
+            return _as_stored(file, modulus, margin)
+        if file.margin > 0.0:
+            problem = f"already holds a margin of {file.margin:g} m"
+            raise InputError("", "mesh", problem, "leave the field to the file or write it without margin")
+        return pressurised(
+            file.vertices,
+            file.tetrahedra,
+            modulus=modulus,
+            field="distance" if field is None else field,
+            margin=margin,
+            source="",
         )
 
 
-def _depth(source: str, vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Distance of every vertex to the surface, (N,), m."""
-    inside = np.setdiff1d(np.arange(len(vertices)), surface)
-    if not inside.size:
-        mend = "refine the mesh until at least one vertex lies inside"
-        raise InputError(source, "vertices", "all lie on the surface, so there is no pressure inside", mend)
-    depth = np.zeros(len(vertices))
-    depth[inside] = distance_to_surface(vertices[inside], vertices, surface)
-    return depth
+def stored_geometry(path: str | Path) -> Geometry:
+    """Read back exactly what :func:`write_vtk` wrote: mesh, pressures, modulus and margin.
 
-
-def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """Distance (P,) from each point (P, 3) to the nearest of the triangles, m."""
-    corners = vertices[triangles]
-    centres = corners.mean(axis=1)
-    reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
-    upper_bound, _ = cKDTree(vertices[np.unique(triangles)]).query(points)
-    tree = cKDTree(centres)
-    counts = tree.query_ball_point(points, upper_bound + reach, return_length=True)
-
-    distance = np.empty(len(points))
-    chunk = np.cumsum(counts) // _PAIRS_AT_ONCE
-    for number in range(chunk[-1] + 1):
-        rows = np.flatnonzero(chunk == number)
-        if not rows.size:
-            continue
-        near = np.concatenate(tree.query_ball_point(points[rows], upper_bound[rows] + reach)).astype(np.int64)
-        repeated = np.repeat(points[rows], counts[rows], axis=0)
-        closest = trimesh.triangles.closest_point(corners[near], repeated)
-        starts = np.cumsum(counts[rows]) - counts[rows]
-        distance[rows] = np.minimum.reduceat(np.linalg.norm(closest - repeated, axis=1), starts)
-    return distance
-
-
-def _with_skin(
-    source: str,
-    vertices: FloatArray,
-    tetrahedra: IntArray,
-    surface: IntArray,
-    depth: FloatArray,
-    margin: float,
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Add a layer of prisms, cut into tetrahedra, on the surface; its outer vertices have depth -margin."""
-    inner = np.unique(surface)
-    outer_points = vertices[inner] + margin * _outward(vertices, surface)[inner]
-    outer = np.zeros(len(vertices), dtype=np.int64)
-    outer[inner] = len(vertices) + np.arange(len(inner))
-    vertices = np.vstack([vertices, outer_points])
-
-    # Neighbouring prisms agree on the diagonal of their common wall because each cuts it by vertex number.
-    order = np.argsort(surface, axis=1)
-    low = np.take_along_axis(surface, order, axis=1)
-    skin = split_prisms(tuple(outer[low].T), tuple(low.T))
-    mirrored = np.repeat((order[:, 0] + 1) % 3 != order[:, 1], 3)
-    folded = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(vertices, skin) <= 0.0
-    if folded.any():
-        corner = np.round(vertices[skin[folded.argmax(), 0]], 6).tolist()
-        problem = f"of {margin:g} m folds the skin near {corner}"
-        raise InputError(source, "margin", problem, "smooth the surface there or give a smaller margin")
-    return vertices, np.vstack([tetrahedra, skin]), np.r_[depth, np.full(len(inner), -margin)]
-
-
-def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Displacement (N, 3) of every surface vertex that moves the faces around it out by one.
-
-    The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised so
-    that nearly parallel normals do not send it sideways.
+    Raises:
+        InputError: As :func:`tetrahedral_mesh`, or the file holds no pressures.
     """
-    a, b, c = (vertices[surface[:, i]] for i in range(3))
-    normals = np.cross(b - a, c - a)
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    matrix = np.zeros((len(vertices), 3, 3))
-    total = np.zeros((len(vertices), 3))
-    np.add.at(matrix, surface, (normals[:, :, None] * normals[:, None, :])[:, None])
-    np.add.at(total, surface, normals[:, None])
-    faces = np.trace(matrix, axis1=1, axis2=2)  # their number: normals have length one
-    regular = matrix + (1e-6 * faces + (faces == 0.0))[:, None, None] * np.eye(3)
-    return np.linalg.solve(regular, total[:, :, None])[:, :, 0]
+    file = load_volume(path)
+    if file.pressure is None:
+        raise InputError(path, "pressure", "is not stored", "use tetrahedral_mesh, which makes a field")
+    with named_after(path):
+        return _as_stored(file, positive("", "modulus", file.modulus), file.margin)
+
+
+def _as_stored(file: VolumeFile, modulus: float, margin: float) -> Geometry:
+    assert file.pressure is not None
+    if not file.modulus > 0.0:
+        raise InputError("", "pressure", "is nowhere positive", "write a positive pressure inside")
+    pressure = file.pressure * (modulus / file.modulus)
+    if file.margin == 0.0 and margin > 0.0:
+        return pressurised(
+            file.vertices,
+            file.tetrahedra,
+            modulus=modulus,
+            field=pressure,
+            margin=margin,
+            source="",
+        )
+    if not np.isclose(file.margin, margin, rtol=1e-6, atol=0.0):
+        problem = f"is {margin:g} m, but the mesh in the file has one of {file.margin:g} m"
+        raise InputError("", "margin", problem, "use the file's or write the mesh without margin")
+    surface = boundary_triangles(file.tetrahedra)
+    highest = surface.ravel()[pressure[surface].argmax()]
+    if pressure[highest] > SURFACE_TOLERANCE * pressure.max():
+        where = np.round(file.vertices[highest], 6).tolist()
+        problem = f"is {pressure[highest]:.3g} Pa on the surface at {where}"
+        raise InputError("", "pressure", problem, "make it zero on the surface and positive inside")
+    return compliant_mesh(file.vertices, file.tetrahedra, pressure, modulus=modulus, margin=margin)

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.tetrahedral import distance_to_surface
+from hydro_sim_core.geometry.distance import distance_to_surface
 
 MODULUS = 1e5
 
@@ -128,6 +128,18 @@ def test_bad_files(tmp_path):
         assert str(path) in str(caught.value)
 
 
+def test_skin_is_thinner_where_it_would_fold(angle):
+    margin = 0.6  # the cells of the mesh are 1/6 wide, so the skin folds at the concave edge
+    bare, grown = hs.tetrahedral_mesh(angle, MODULUS), hs.tetrahedral_mesh(angle, MODULUS, margin)
+    assert_valid_field(grown, MODULUS)
+    slope = MODULUS / (np.sqrt(2.0) / 6.0)
+    thickness = -grown.pressure[len(bare.vertices) :] / slope
+    assert thickness.max() == pytest.approx(margin)
+    assert thickness.min() < margin
+    on_concave_edge = (np.abs(bare.vertices[np.unique(bare.surface_triangles())][:, :2]) < 1e-9).all(axis=1)
+    assert (thickness[on_concave_edge] < margin).all()
+
+
 def test_margin_that_folds_the_skin(angle):
     with pytest.raises(InputError, match="smaller margin"):
-        hs.tetrahedral_mesh(angle, MODULUS, 0.6)
+        hs.tetrahedral_mesh(angle, MODULUS, 10.0)

@@ -10,7 +10,7 @@ import numpy as np
 from hydro_sim_core.geometry import Geometry, compliant_mesh, rigid_mesh, sphere
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.prisms import cones, split_prisms
-from hydro_sim_core.geometry.tetrahedral import distance_to_surface
+from hydro_sim_core.geometry.distance import distance_to_surface
 
 #: How much less the lobed solid reaches between its lobes than at their tips.
 WAIST = 0.45

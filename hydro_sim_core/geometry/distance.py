@@ -1,0 +1,59 @@
+"""Distances to a triangulated surface, and on which side of it a point lies."""
+
+from __future__ import annotations
+
+import numpy as np
+import trimesh
+from scipy.spatial import cKDTree
+
+from hydro_sim_core.geometry.simplices import FloatArray, IntArray
+
+#: Point-triangle pairs that are looked at at once: bounds the memory (about 200 bytes a pair).
+_PAIRS_AT_ONCE = 2_000_000
+
+
+def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
+    """Distance (P,) from each point (P, 3) to the nearest of the triangles, m."""
+    nearest = closest_points(points, vertices, triangles)
+    return np.linalg.norm(nearest - points, axis=1)
+
+
+def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
+    """The point (P, 3) of the triangles that is nearest to each point (P, 3)."""
+    corners = vertices[triangles]
+    centres = corners.mean(axis=1)
+    reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
+    upper_bound, _ = cKDTree(vertices[np.unique(triangles)]).query(points)
+    tree = cKDTree(centres)
+    counts = tree.query_ball_point(points, upper_bound + reach, return_length=True)
+
+    nearest = np.empty_like(points, dtype=np.float64)
+    chunk = np.cumsum(counts) // _PAIRS_AT_ONCE
+    for number in np.unique(chunk):
+        rows = np.flatnonzero(chunk == number)
+        near = np.concatenate(tree.query_ball_point(points[rows], upper_bound[rows] + reach)).astype(np.int64)
+        owner = np.repeat(np.arange(len(rows)), counts[rows])
+        candidates = trimesh.triangles.closest_point(corners[near], points[rows][owner])
+        squared = ((candidates - points[rows][owner]) ** 2).sum(axis=1)
+        by_distance = np.lexsort((squared, owner))
+        first = np.cumsum(counts[rows]) - counts[rows]
+        nearest[rows] = candidates[by_distance[first]]
+    return nearest
+
+
+def winding_numbers(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
+    """How often a surface winds around each point (P, 3): 1 inside a solid, 0 outside, between the two at holes.
+
+    The sum of the solid angles of the triangles (van Oosterom and Strackee 1983) over 4 pi.
+    """
+    winding = np.empty(len(points))
+    chunk = max(1, _PAIRS_AT_ONCE // len(triangles))
+    for start in range(0, len(points), chunk):
+        rows = slice(start, start + chunk)
+        a, b, c = (vertices[triangles[:, i]][None] - points[rows, None] for i in range(3))
+        la, lb, lc = (np.linalg.norm(x, axis=2) for x in (a, b, c))
+        numerator = np.einsum("pti,pti->pt", a, np.cross(b, c))
+        dot_ab, dot_bc, dot_ca = (np.einsum("pti,pti->pt", x, y) for x, y in ((a, b), (b, c), (c, a)))
+        denominator = la * lb * lc + dot_ab * lc + dot_bc * la + dot_ca * lb
+        winding[rows] = 2.0 * np.arctan2(numerator, denominator).sum(axis=1)
+    return winding / (4.0 * np.pi)

@@ -1,0 +1,81 @@
+"""Meshes kept on disk, named by what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from hydro_sim_core.geometry.geometry import FloatArray, IntArray
+from hydro_sim_core.jit import cache_root
+
+_LOG = logging.getLogger(__name__)
+
+#: Raised whenever what is stored changes its meaning.
+_FORMAT = 1
+
+
+def load_arrays(
+    vertices: FloatArray, triangles: IntArray, options: Mapping[str, object]
+) -> dict[str, np.ndarray] | None:
+    """Arrays of the tetrahedral mesh that was stored for this surface, or None."""
+    path = _path(vertices, triangles, options)
+    if not path.exists():
+        return None
+    try:
+        with np.load(path) as stored:
+            arrays = dict(stored)
+        _check(arrays)
+    except Exception as error:  # a damaged archive raises anything
+        _LOG.warning("%s is damaged (%s): the mesh is made again", path, type(error).__name__)
+        return None
+    return arrays
+
+
+def store_arrays(
+    vertices: FloatArray,
+    triangles: IntArray,
+    options: Mapping[str, object],
+    arrays: Mapping[str, np.ndarray],
+) -> None:
+    """Keep the arrays; where the folder cannot be written they are made again next time."""
+    path = _path(vertices, triangles, options)
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes may store at once: each writes a file of its own and renames it.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".npz")
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        os.replace(temporary, path)
+    except OSError as error:
+        _LOG.warning("%s cannot be written (%s): the mesh is made again next time", path, error.strerror)
+        if temporary:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _path(vertices: FloatArray, triangles: IntArray, options: Mapping[str, object]) -> Path:
+    digest = hashlib.sha256(json.dumps([_FORMAT, options], sort_keys=True).encode())
+    for array in (vertices, triangles):
+        digest.update(str(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return cache_root() / "meshes" / f"{digest.hexdigest()[:32]}.npz"
+
+
+def _check(arrays: Mapping[str, np.ndarray]) -> None:
+    vertices, tetrahedra = arrays["vertices"], arrays["tetrahedra"]
+    bool(arrays["repeatable"])
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
+        raise ValueError("vertices")
+    if tetrahedra.ndim != 2 or tetrahedra.shape[1] != 4 or tetrahedra.dtype != np.int64:
+        raise ValueError("tetrahedra")
+    if tetrahedra.min() < 0 or tetrahedra.max() >= len(vertices):
+        raise ValueError("tetrahedra")

@@ -1,0 +1,149 @@
+"""Compliant solids: tetrahedra with a pressure field of the caller's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
+from hydro_sim_core.geometry.mesh import compliant_mesh
+from hydro_sim_core.geometry.pressure_fields import distance_field, given_field, laplace_field
+from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields
+from hydro_sim_core.geometry.skins import add_skin
+from hydro_sim_core.geometry.tetrahedralisation import Progress, tetrahedralise
+
+#: ``distance`` and ``laplace``, a function of positions (N, 3) in m, or values (N,) a vertex, both in Pa.
+Field = Literal["distance", "laplace"] | Callable[[FloatArray], ArrayLike] | ArrayLike
+
+#: Largest value on the surface that a function or array may have, as a fraction of its largest value. The mesh's
+#: surface lies within the mesher's envelope of the given one, so that a function is never quite zero there.
+SURFACE_TOLERANCE = 0.05
+
+
+def compliant_solid(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    *,
+    modulus: float | None = None,
+    resolution: float | None = None,
+    field: Field = "distance",
+    core: Geometry | None = None,
+    margin: float = 0.0,
+    source: str = "compliant_solid",
+    progress: Progress | None = None,
+) -> Geometry:
+    """Fill a closed surface of any shape with tetrahedra and a pressure field.
+
+    Args:
+        vertices: (N, 3) positions, m.
+        triangles: (M, 3) vertex indices.
+        modulus: Hydroelastic modulus E, Pa; needed unless ``field`` gives pressures.
+        resolution: Wanted edge length, m; a twentieth of the bounding box's diagonal when None.
+        field: See :func:`pressurised`.
+        core: See :func:`pressurised`; the tetrahedra follow its surface.
+        margin: Thickness of a skin in which the pressure falls on below zero, m.
+        source: Named by errors.
+        progress: Told what is being done.
+
+    Raises:
+        InputError: As :func:`tetrahedralise` and :func:`pressurised`.
+    """
+    solid = tetrahedralise(
+        vertices, triangles, resolution=resolution, core=core, source=source, progress=progress
+    )
+    return pressurised(
+        solid.vertices,
+        solid.tetrahedra,
+        modulus=modulus,
+        field=field,
+        core=core,
+        margin=margin,
+        source=source,
+    )
+
+
+def pressurised(
+    vertices: FloatArray,
+    tetrahedra: IntArray,
+    *,
+    modulus: float | None = None,
+    field: Field = "distance",
+    core: Geometry | None = None,
+    margin: float = 0.0,
+    source: str = "pressurised",
+) -> Geometry:
+    """Give tetrahedra a pressure field that is zero on their surface and positive inside.
+
+    Args:
+        vertices: (N, 3) positions, m.
+        tetrahedra: (M, 4) positively oriented.
+        modulus: Hydroelastic modulus E, Pa; the largest pressure when None.
+        field: ``"distance"``: E times the distance to the surface over the largest one. ``"laplace"``: E times the
+            solution of Laplace's equation, zero on the surface, one on the medial set. A function from positions
+            (N, 3), m, or an array, to pressures (N,), Pa.
+        core: Rigid mesh inside: the named fields reach E on its surface.
+        margin: Thickness of a skin on the surface, m. The pressure falls on in it at the slope that it has inside,
+            the mean of the elements at each vertex; inside, and with it the zero level set, stays as it is.
+        source: Named by errors.
+
+    Raises:
+        InputError: No vertex lies inside, the field is not zero on the surface or not positive inside, the core does
+            not lie inside, the skin would fold, or a parameter is out of range.
+    """
+    margin = non_negative(source, "margin", margin)
+    modulus = None if modulus is None else positive(source, "modulus", modulus)
+    if core is not None and core.kind != GeometryKind.RIGID_MESH:
+        raise InputError(source, "core", f"is a {core.kind.name.lower()}", "give a rigid mesh")
+    pressure, slope = _pressure(source, vertices, tetrahedra, modulus, field, core)
+    if margin > 0.0:
+        surface = boundary_triangles(tetrahedra)
+        if slope is None:
+            slope = _surface_slope(vertices, tetrahedra, pressure, surface)
+        vertices, tetrahedra, thickness = add_skin(source, vertices, tetrahedra, surface, margin)
+        pressure = np.r_[pressure, -slope * thickness]
+    return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=margin)
+
+
+def _pressure(
+    source: str,
+    vertices: FloatArray,
+    tetrahedra: IntArray,
+    modulus: float | None,
+    field: Field,
+    core: Geometry | None,
+) -> tuple[FloatArray, FloatArray | float | None]:
+    """Pressure at the vertices, and its slope at the surface where it is the same everywhere."""
+    if isinstance(field, str):
+        named = {"distance": distance_field, "laplace": laplace_field}
+        if field not in named:
+            mend = "write distance or laplace, or give a function or an array"
+            raise InputError(source, "field", f"is '{field}'", mend)
+        if modulus is None:
+            raise InputError(source, "modulus", "is not given", "state it in Pa")
+        unit = named[field](source, vertices, tetrahedra, core)
+        return modulus * unit.values, None if unit.slope is None else modulus * unit.slope
+    if core is not None:
+        raise InputError(source, "core", "is given with a field of values", "leave one of the two out")
+    values = field(vertices.copy()) if callable(field) else field
+    column = np.asarray(values)
+    if column.ndim != 1:
+        mend = f"give one pressure a vertex: ({len(vertices)},)"
+        raise InputError(source, "field", f"has shape {column.shape}", mend)
+    pressures = float_rows(source, "field", column[:, None], 1)[:, 0]
+    return given_field(source, vertices, tetrahedra, pressures, SURFACE_TOLERANCE), None
+
+
+def _surface_slope(
+    vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, surface: IntArray
+) -> FloatArray:
+    """Slope (S,) of the pressure at the vertices of the surface, in their order, Pa/m: mean of their elements."""
+    gradient = np.linalg.norm(linear_fields(vertices, tetrahedra, pressure)[:, :3], axis=1)
+    total = np.bincount(tetrahedra.ravel(), np.repeat(gradient, 4), minlength=len(vertices))
+    count = np.bincount(tetrahedra.ravel(), minlength=len(vertices))
+    inner = np.unique(surface)
+    return total[inner] / count[inner]

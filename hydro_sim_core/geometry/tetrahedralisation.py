@@ -1,0 +1,280 @@
+"""Surfaces of any shape become tetrahedra, through fTetWild in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import trimesh
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import tetwild_process
+from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
+from hydro_sim_core.geometry.distance import closest_points
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
+from hydro_sim_core.geometry.simplices import boundary_triangles, longest_edges, tetrahedron_volumes
+from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth
+from hydro_sim_core.geometry.surface_repair import Surface, repair_surface
+
+_LOG = logging.getLogger(__name__)
+
+#: Told what is being done, about once a second.
+Progress = Callable[[str], None]
+
+#: Edge length where nobody gives one, as a fraction of the bounding box's diagonal.
+DEFAULT_FRACTION = 1.0 / 20.0
+
+#: fTetWild may move the surface by this fraction of the bounding box's diagonal, and of the edge length.
+ENVELOPE = (1e-3, 1e-1)
+
+#: Passes of mesh improvement; bodies that mesh well need three to seven.
+PASSES = 25
+
+#: Elements of fTetWild a cubic edge length of volume and a square edge length of surface, measured.
+_ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
+
+#: Time that a run may take, s, and what each expected element adds to it.
+_TIME_LIMIT, _TIME_PER_ELEMENT = 90.0, 4e-3
+
+#: A tetrahedron may lose at most this fraction of its volume to moving its vertices onto the surface.
+_LARGEST_LOSS = 0.5
+
+#: Tetrahedra flatter than this, relative to a cube on their longest edge, are not accepted from the mesher.
+_FLATTEST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SolidMesh:
+    """Tetrahedra that fill a surface.
+
+    Attributes:
+        vertices: (N, 3) positions, m.
+        tetrahedra: (M, 4) vertex indices, positively oriented; each has a vertex inside the body.
+        surface: What they fill, after repairs.
+        edge_length: Wanted, m.
+        repairs: What was repaired, one clause each.
+    """
+
+    vertices: FloatArray
+    tetrahedra: IntArray
+    surface: Surface
+    edge_length: float
+    repairs: tuple[str, ...]
+
+
+def tetrahedralise(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    *,
+    resolution: float | None = None,
+    core: Geometry | None = None,
+    source: str = "tetrahedralise",
+    progress: Progress | None = None,
+) -> SolidMesh:
+    """Fill a closed surface, convex or not, with tetrahedra.
+
+    The same input gives the same mesh. fTetWild keeps the surface within an envelope of 0.1 % of the bounding box's
+    diagonal (or a tenth of the edge length, if smaller); vertices of the mesh's surface are then moved onto the given
+    one. Tetrahedra without depth are split (see ``splits.py``). Results are kept on disk.
+
+    Args:
+        vertices: (N, 3) positions, m.
+        triangles: (M, 3) vertex indices; defects are repaired as :func:`repair_surface` says.
+        resolution: Wanted edge length, m; a twentieth of the bounding box's diagonal when None.
+        core: Rigid mesh inside the surface, whose surface the tetrahedra follow as well.
+        source: Named by errors.
+        progress: Told what is being done.
+
+    Raises:
+        InputError: The surface cannot be repaired, the resolution would need more than 10^7 elements, or no mesh
+            of acceptable quality was found in time.
+    """
+    surface = repair_surface(source, vertices, triangles)
+    edge_length = surface.extent * DEFAULT_FRACTION
+    if resolution is not None:
+        edge_length = positive(source, "resolution", resolution)
+    expected = _check_budget(source, surface, edge_length)
+    edge_length = min(edge_length, surface.extent)
+    report = _reporter(progress)
+
+    options = {
+        "edge_length": edge_length,
+        "passes": PASSES,
+        "mesher": importlib.metadata.version("pytetwild"),
+    }
+    points, corners = surface.vertices, surface.triangles
+    if core is not None:
+        corners = np.vstack([corners, core.elements + len(points)])
+        points = np.vstack([points, core.vertices])
+    found = load_arrays(points, corners, options)
+    if found is None:
+        report(f"meshing about {expected:.0f} tetrahedra")
+        found = _run(source, points, corners, edge_length, surface, expected, report)
+        store_arrays(points, corners, options, found)
+    solid = _finished(surface, edge_length, found)
+    report(f"{len(solid.tetrahedra)} tetrahedra")
+    return solid
+
+
+def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
+    """Estimate the number of elements; raise when there would be too many."""
+    per_edge = 1.0 / edge_length
+    volume, area = _ELEMENTS_PER_VOLUME * surface.volume, _ELEMENTS_PER_AREA * surface.area
+    expected = volume * per_edge * per_edge * per_edge + area * per_edge * per_edge
+    if not expected <= MAX_ELEMENTS:
+        problem = f"{edge_length:g} m would make {expected:.2g} elements, the limit is {MAX_ELEMENTS:.0e}"
+        mend = (
+            f"give a coarser resolution, or scale the body, which is {surface.extent:.3g} m across, to metres"
+        )
+        raise InputError(source, "resolution", problem, mend)
+    return max(expected, float(len(surface.triangles)))
+
+
+def _reporter(progress: Progress | None) -> Progress:
+    def report(message: str) -> None:
+        _LOG.info(message)
+        if progress is not None:
+            progress(message)
+
+    return report
+
+
+def _run(
+    source: str,
+    points: FloatArray,
+    corners: IntArray,
+    edge_length: float,
+    surface: Surface,
+    expected: float,
+    report: Progress,
+) -> dict[str, np.ndarray]:
+    """Mesh; a result that is no good is tried again with a wider envelope."""
+    problem = ""
+    envelope = min(ENVELOPE[0], ENVELOPE[1] * edge_length / surface.extent)
+    for attempt in range(3):
+        job = {
+            "vertices": points - points[0],  # coordinates far from the origin would lose digits
+            "triangles": corners,
+            "edge_length": edge_length,
+            "envelope": envelope * 2.0**attempt,
+            "passes": PASSES,
+        }
+        limit = _TIME_LIMIT + _TIME_PER_ELEMENT * expected
+        outcome = _mesher(job, limit, report)
+        if isinstance(outcome, str):
+            problem = outcome
+            continue
+        outcome["vertices"] = outcome["vertices"] + points[0]
+        problem = _shortcomings(outcome["vertices"], outcome["tetrahedra"], surface)
+        if not problem:
+            return outcome
+    mend = "repair the surface in a modelling program, give another resolution, or declare_convex"
+    raise InputError(source, "", f"could not be filled with tetrahedra ({problem})", mend)
+
+
+def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str:
+    """Run the mesher's process; returns its arrays, or what went wrong."""
+    with tempfile.TemporaryDirectory(prefix="hydro_sim_") as folder:
+        source, target = Path(folder, "in.npz"), Path(folder, "out.npz")
+        np.savez(source, **job)  # type: ignore[arg-type]
+        # Without -P the folder of the script would come first in the path, and its modules hide others.
+        command = [sys.executable, "-P", tetwild_process.__file__, str(source), str(target)]
+        log = Path(folder, "log")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder
+            )
+        try:
+            status = _wait(process, limit, report)
+        finally:
+            process.kill()
+            process.wait()
+        if status is None:
+            return f"no mesh after {limit:.0f} s"
+        if status != 0 or not target.exists():
+            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+            return f"the mesher failed: {' '.join(last)[:200] or f'status {status}'}"
+        with np.load(target) as arrays:
+            return dict(arrays)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> int | None:
+    start = time.monotonic()
+    while (elapsed := time.monotonic() - start) < limit:
+        try:
+            return process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            report(f"meshing for {elapsed:.0f} s")
+    return None
+
+
+def _shortcomings(vertices: FloatArray, tetrahedra: IntArray, surface: Surface) -> str:
+    """What is wrong with a mesh; empty when it can be used."""
+    if not len(tetrahedra) or not np.isfinite(vertices).all():
+        return "the surface encloses nothing that the mesher can see"
+    volumes = np.abs(tetrahedron_volumes(vertices, tetrahedra))
+    if (volumes <= _FLATTEST * longest_edges(vertices, tetrahedra) ** 3).any():
+        return "some tetrahedra are flat"
+    if not 0.25 * surface.volume < volumes.sum() < 4.0 * surface.volume:
+        return f"the tetrahedra fill {volumes.sum():.3g} m^3, the surface {surface.volume:.3g} m^3"
+    return ""
+
+
+def _finished(
+    surface: Surface,
+    edge_length: float,
+    found: dict[str, np.ndarray],
+) -> SolidMesh:
+    """Orient the tetrahedra, move the surface's vertices onto the given surface, give every element depth."""
+    used, tetrahedra = np.unique(found["tetrahedra"], return_inverse=True)
+    vertices, tetrahedra = found["vertices"][used], tetrahedra.reshape(-1, 4)
+    negative = tetrahedron_volumes(vertices, tetrahedra) < 0.0
+    tetrahedra = np.where(negative[:, None], tetrahedra[:, [0, 1, 3, 2]], tetrahedra)
+
+    repairs = list(surface.repairs)
+    meshed = float(tetrahedron_volumes(vertices, tetrahedra).sum())
+    if abs(meshed - surface.volume) > 0.02 * surface.volume:
+        change = 100.0 * (meshed / surface.volume - 1.0)
+        repairs.append(f"parts of the surface that overlap or pinch resolved: volume {change:+.1f} %")
+    outer = np.unique(boundary_triangles(tetrahedra))
+    vertices = _moved_onto(vertices, tetrahedra, outer, _fine(surface, edge_length))
+    vertices, tetrahedra, added = give_every_tetrahedron_depth(vertices, tetrahedra)
+    if added:
+        repairs.append(f"{added} vertices added to tetrahedra without depth")
+    if not found["repeatable"]:
+        repairs.append("the mesher could not be made repeatable on this machine")
+    return SolidMesh(vertices, tetrahedra, surface, edge_length, tuple(repairs))
+
+
+def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
+    """The same surface in triangles small enough for a fast search of the nearest."""
+    longest = longest_edges(surface.vertices, surface.triangles).max()
+    size = 2.0 * max(edge_length, math.sqrt(longest * edge_length))
+    return trimesh.remesh.subdivide_to_size(surface.vertices, surface.triangles, size, max_iter=30)
+
+
+def _moved_onto(
+    vertices: FloatArray, tetrahedra: IntArray, moving: IntArray, surface: tuple[FloatArray, IntArray]
+) -> FloatArray:
+    """Move vertices to the nearest points of the surface, but not where that would flatten a tetrahedron."""
+    moved = vertices.copy()
+    moved[moving] = closest_points(vertices[moving], *surface)
+    before = tetrahedron_volumes(vertices, tetrahedra)
+    while True:
+        spoilt = tetrahedron_volumes(moved, tetrahedra) < _LARGEST_LOSS * before
+        back = np.unique(tetrahedra[spoilt])
+        back = back[(moved[back] != vertices[back]).any(axis=1)]
+        if not back.size:
+            return moved
+        moved[back] = vertices[back]
