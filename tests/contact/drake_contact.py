@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from pydrake.common.value import AbstractValue  # noqa: F401  (registers the value types that Eval returns)
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
@@ -27,6 +28,15 @@ from scipy.spatial import cKDTree
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
 
+#: Touching poses in which a pair is compared.
+POSES = 12
+#: As a fraction of the area and of the load: the forces of bodies pushed through each other cancel.
+TOLERANCE = 1e-12
+#: Typical distance of a patch from the origin, m.
+ARM = 0.1
+#: Draws the poses of A and B.
+Place = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
+
 
 @dataclass(frozen=True)
 class Body:
@@ -42,11 +52,15 @@ class Body:
 
 @dataclass(frozen=True)
 class Wrench:
-    """What Drake's faces transmit: faces with negative pressure at the centroid count as faces but carry nothing."""
+    """What Drake's faces transmit: faces with negative pressure at the centroid count as faces but carry nothing.
+
+    ``load`` is the sum of the sizes of the faces' forces.
+    """
 
     force_on_b: np.ndarray
     moment_on_b_about_origin: np.ndarray
     area: float
+    load: float
     num_faces: int
 
 
@@ -85,7 +99,7 @@ class DrakePair:
         surfaces = query.ComputeContactSurfaces(
             kind.kPolygon if representation == "polygon" else kind.kTriangle
         )
-        force, moment, area, count = np.zeros(3), np.zeros(3), 0.0, 0
+        force, moment, area, load, count = np.zeros(3), np.zeros(3), 0.0, 0.0, 0
         for surface in surfaces:
             # Drake's normals point out of N into M, so they push M.
             sign = 1.0 if surface.id_M() == self._ids[1] else -1.0
@@ -95,7 +109,35 @@ class DrakePair:
                     continue
                 push = sign * face_area * pressure * normal
                 force, moment, area = force + push, moment + np.cross(centroid, push), area + face_area
-        return Wrench(force, moment, area, count)
+                load += np.linalg.norm(push)
+        return Wrench(force, moment, area, load, count)
+
+
+def compare(a: Body, b: Body, seed: int, place: Place, representation: str = "polygon") -> None:
+    """Hold force, moment, area and number of faces in ``POSES`` touching poses to Drake's."""
+    pair = DrakePair(a, b)
+    ours_a, ours_b = pair.geometries()
+    rng = np.random.default_rng(seed)
+    touching = 0
+    for _ in range(4 * POSES):
+        X_WA, X_WB = place(rng)
+        theirs = pair.wrench(X_WA, X_WB, representation)
+        patch = hs.contact.compute_patch(ours_a, X_WA, ours_b, X_WB, representation=representation)
+        if representation == "polygon":
+            assert patch.num_faces == theirs.num_faces
+        if theirs.load == 0.0:
+            assert np.array_equal(patch.force_on_b, np.zeros(3))
+            continue
+        allowed = TOLERANCE * theirs.load
+        assert np.linalg.norm(patch.force_on_b - theirs.force_on_b) <= allowed
+        assert patch.area == pytest.approx(theirs.area, rel=TOLERANCE)
+        if representation == "polygon":
+            moment = patch.moment_on_b((0.0, 0.0, 0.0))
+            assert np.linalg.norm(moment - theirs.moment_on_b_about_origin) <= ARM * allowed
+        touching += 1
+        if touching == POSES:
+            return
+    pytest.fail(f"only {touching} poses touch")
 
 
 def _properties(body: Body) -> ProximityProperties:

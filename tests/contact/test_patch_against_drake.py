@@ -7,16 +7,12 @@ from itertools import combinations_with_replacement, product
 import meshio
 import numpy as np
 import pytest
-from drake_contact import Body, DrakePair
+from drake_contact import Body, compare
 from poses import pose, random_direction, random_rotation
 from pydrake.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Sphere
 
 import hydro_sim_core as hs
 
-POSES = 12
-TOLERANCE = 1e-12
-#: Typical distance of a patch from the origin, m.
-ARM = 0.1
 KINDS = ["sphere", "box", "cylinder", "capsule", "ellipsoid", "convex", "tetrahedra"]
 MODULI = {"a": 1e5, "b": 3e6}
 #: Of a ball that fits inside each body: bodies closer than the sum of two overlap.
@@ -58,33 +54,6 @@ def make_body(kind: str, modulus: float | None, volume_file, margin: float = 0.0
         "tetrahedra": lambda: (g.tetrahedral_mesh(volume_file, **options), Mesh(str(volume_file))),
     }[kind]()
     return Body(ours, theirs, modulus, resolution, margin)
-
-
-def compare(a: Body, b: Body, seed: int, place, representation: str = "polygon") -> None:
-    """Hold force, moment, area and number of faces in ``POSES`` touching poses to Drake's."""
-    pair = DrakePair(a, b)
-    ours_a, ours_b = pair.geometries()
-    rng = np.random.default_rng(seed)
-    touching = 0
-    for _ in range(4 * POSES):
-        X_WA, X_WB = place(rng)
-        theirs = pair.wrench(X_WA, X_WB, representation)
-        patch = hs.contact.compute_patch(ours_a, X_WA, ours_b, X_WB, representation=representation)
-        if representation == "polygon":
-            assert patch.num_faces == theirs.num_faces
-        size = np.linalg.norm(theirs.force_on_b)
-        if size == 0.0:
-            assert np.array_equal(patch.force_on_b, np.zeros(3))
-            continue
-        assert np.linalg.norm(patch.force_on_b - theirs.force_on_b) <= TOLERANCE * size
-        assert patch.area == pytest.approx(theirs.area, rel=TOLERANCE)
-        if representation == "polygon":
-            moment = patch.moment_on_b((0.0, 0.0, 0.0))
-            assert np.linalg.norm(moment - theirs.moment_on_b_about_origin) <= TOLERANCE * ARM * size
-        touching += 1
-        if touching == POSES:
-            return
-    pytest.fail(f"only {touching} poses touch")
 
 
 def anywhere(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
