@@ -14,7 +14,13 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.description.spec import DEFAULT_SLAB_THICKNESS, Array, Compliance, ProximitySpec
+from hydro_sim_core.description.spec import (
+    DEFAULT_SLAB_THICKNESS,
+    Array,
+    Compliance,
+    PressureField,
+    ProximitySpec,
+)
 from hydro_sim_core.description.yaml_source import Section
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -149,6 +155,7 @@ class ProximityChoice(Section):
     slab_thickness: Positive | None = Field(
         None, description="Depth at which a compliant half space reaches its modulus, m."
     )
+    pressure_field: PressureField | None = Field(None, description="Pressure in depth of a compliant mesh.")
 
     @property
     def spec(self) -> ProximitySpec:

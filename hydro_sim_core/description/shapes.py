@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from hydro_sim_core.description.paths import PackageResolver
@@ -10,6 +12,7 @@ from hydro_sim_core.description.spec import (
     Array,
     CollisionSpec,
     Compliance,
+    PressureField,
     ProximitySpec,
     ShapeKind,
     ShapeSpec,
@@ -128,7 +131,18 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
             f"static friction {mu_static:g} is below dynamic friction {mu_dynamic:g}",
             "make drake:mu_static at least drake:mu_dynamic",
         )
-    return ProximitySpec(compliance=compliance, **numbers)
+    return ProximitySpec(compliance=compliance, pressure_field=_read_field(properties), **numbers)
+
+
+def _read_field(properties: XmlElement) -> PressureField | None:
+    element = properties.child("hydro:pressure_field")
+    if element is None:
+        return None
+    name = element.required_text("value")
+    for known in get_args(PressureField):
+        if name == known:
+            return known
+    raise element.error(f"'{name}' is no pressure field", f"write {' or '.join(get_args(PressureField))}")
 
 
 def _read_value(properties: XmlElement, tag: str, zero_allowed: bool) -> float | None:

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
 ShapeKind = Literal["sphere", "box", "cylinder", "capsule", "ellipsoid", "half_space", "mesh"]
 Compliance = Literal["rigid", "compliant"]
+PressureField = Literal["distance", "laplace"]
 
 #: Depth at which a compliant half space reaches its modulus where nobody gives one, m.
 DEFAULT_SLAB_THICKNESS = 0.1
@@ -57,6 +58,7 @@ class ProximitySpec:
         mu_dynamic: Coefficient of friction.
         point_stiffness: Stiffness of point contact, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
+        pressure_field: How the pressure of a compliant mesh grows with depth; see ``docs/geometry.md``.
     """
 
     compliance: Compliance | None = None
@@ -69,6 +71,7 @@ class ProximitySpec:
     mu_dynamic: float | None = None
     point_stiffness: float | None = None
     slab_thickness: float | None = None
+    pressure_field: PressureField | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """A URDF or xacro file becomes a :class:`~hydro_sim_core.description.spec.RobotSpec`.
 
-Standard URDF, the ``drake:`` contact tags, and two tags of our own: ``hydro:stiffness`` on ``<limit>``, the
-stiffness (N m/rad or N/m) with which a joint resists going past its limits, and ``<hydro:slab_thickness
-value=…/>`` (m) beside the ``drake:`` tags.
+Standard URDF, the ``drake:`` contact tags, and three of our own: ``hydro:stiffness`` on ``<limit>``, the stiffness
+(N m/rad or N/m) with which a joint resists going past its limits, and, beside the ``drake:`` tags,
+``<hydro:slab_thickness value=…/>`` (m) and ``<hydro:pressure_field value=…/>`` (distance or laplace).
 """
 
 from __future__ import annotations

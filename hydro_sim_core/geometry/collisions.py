@@ -28,11 +28,12 @@ def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) 
     Raises:
         InputError: As :func:`make_geometry`; names the description file and the element.
     """
+    tagged = collision.proximity.compliance is not None
     with _located(collision):
         try:
-            return make_geometry(collision.shape, proximity), False
+            return make_geometry(collision.shape, proximity, fill=tagged), False
         except SurfaceError:
-            if collision.proximity.compliance is not None:
+            if tagged:
                 raise
             return make_geometry(replace(collision.shape, declare_convex=True), proximity), True
 

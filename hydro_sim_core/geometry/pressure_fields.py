@@ -94,7 +94,8 @@ def laplace_field(
     """
     if core is None:
         depth = depths(source, vertices, tetrahedra)
-        relative = depth / _local_depths(vertices, tetrahedra, depth)
+        local = _local_depths(vertices, tetrahedra, depth)
+        relative = np.divide(depth, local, out=np.zeros_like(depth), where=local > 0.0)
         held = (depth <= 0.0) | (relative >= MEDIAL_ZONE)
         values = np.where(held, relative, 0.0)
     else:

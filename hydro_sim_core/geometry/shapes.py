@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.boxes import box
@@ -18,6 +20,7 @@ from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
+from hydro_sim_core.geometry.solids import compliant_solid
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
@@ -36,25 +39,31 @@ _PRIMITIVES: dict[str, tuple[Callable[..., Geometry], int]] = {
 CONVEXITY_TOLERANCE = 1e-6
 
 
+#: Diagonal of a compliant mesh's bounding box, m; beyond, the file is taken for one in other units.
+SMALLEST_EXTENT, LARGEST_EXTENT = 1e-3, 20.0
+
+
 class SurfaceError(InputError):
     """The triangles of a mesh file cannot be used as they are; their convex hull could be."""
 
 
-def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
+def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = True) -> Geometry:
     """Make the geometry of a shape.
 
-    A mesh file of tetrahedra keeps them. Of a surface, a rigid geometry keeps the triangles, which may be open; a
-    compliant one, and any that declares itself convex, takes the convex hull.
+    A mesh file of tetrahedra keeps them. Of a surface, a rigid geometry keeps the triangles, which may be open; one
+    that declares itself convex takes the convex hull. Of a compliant surface that is closed and convex every triangle
+    is coned to the centroid, unless a pressure field is chosen; any other is filled with tetrahedra.
 
     Args:
         shape: The shape.
         proximity: Its contact properties; the compliance, and of the modulus, resolution hint, margin and
             slab thickness those that the shape uses, must be given.
+        fill: Whether to fill a compliant surface that is not closed and convex, or to refuse it.
 
     Raises:
-        SurfaceError: A compliant surface is not closed, or neither convex nor declared so; or a rigid one has
-            triangles that contradict each other.
-        InputError: A property is missing or out of range, or the mesh file is bad.
+        SurfaceError: A rigid surface has triangles that contradict each other, or a compliant one is not closed and
+            convex although ``fill`` is false.
+        InputError: A property is missing, out of range or of no use to the shape, or the mesh file is bad.
     """
     source = f"shape '{shape.kind}'" if shape.path is None else str(shape.path)
     modulus = None
@@ -64,7 +73,13 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
     if shape.kind == "mesh":
         if shape.path is None:
             raise InputError(source, "path", "is missing", "name the mesh file")
-        return _mesh_geometry(shape, shape.path, modulus, margin)
+        if modulus is None or shape.declare_convex:
+            _refuse_field(source, proximity, "a rigid mesh" if modulus is None else "a convex hull")
+        if shape.path.suffix.lower() in VOLUME_SUFFIXES:
+            field = proximity.pressure_field
+            return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
+        return _surface_geometry(shape, shape.path, modulus, proximity, fill)
+    _refuse_field(source, proximity, f"a {shape.kind}")
     make, num_lengths = _PRIMITIVES[shape.kind]
     if len(shape.size) != num_lengths:
         problem = f"has {len(shape.size)} lengths"
@@ -78,16 +93,30 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec) -> Geometry:
     return make(*shape.size, **options)
 
 
-def _mesh_geometry(shape: ShapeSpec, path: Path, modulus: float | None, margin: float) -> Geometry:
-    if path.suffix.lower() in VOLUME_SUFFIXES:
-        return tetrahedral_mesh(path, modulus, margin, scale=shape.scale)
+def _surface_geometry(
+    shape: ShapeSpec, path: Path, modulus: float | None, proximity: ProximitySpec, fill: bool
+) -> Geometry:
     vertices, triangles = load_surface(path, shape.scale)
     with named_after(path):
-        if not shape.declare_convex:
+        if modulus is None and not shape.declare_convex:
             with _surface_errors():
-                if modulus is None:
-                    return rigid_mesh(vertices, triangles, open_surface=True)
-                _check_convex(vertices, triangles)
+                return rigid_mesh(vertices, triangles, open_surface=True)
+        if modulus is not None:
+            _check_extent(vertices)
+        margin = proximity.margin or 0.0
+        if not shape.declare_convex and (proximity.pressure_field or not _is_convex(vertices, triangles)):
+            if not fill:
+                mend = "declare_convex, tag it compliant or supply a tetrahedral mesh (.vtk)"
+                raise SurfaceError("", "", "is not closed and convex", mend)
+            return compliant_solid(
+                vertices,
+                triangles,
+                modulus=modulus,
+                resolution=_given("", proximity, "resolution_hint"),
+                field=proximity.pressure_field or "distance",
+                margin=margin,
+                source="",
+            )
         return convex_mesh(vertices, modulus=modulus, margin=margin)
 
 
@@ -99,12 +128,28 @@ def _surface_errors() -> Iterator[None]:
         raise SurfaceError(error.source, error.element, error.problem, error.mend) from None
 
 
-def _check_convex(vertices: FloatArray, triangles: IntArray) -> None:
-    check_surface("", vertices, triangles, open_surface=False)
+def _is_convex(vertices: FloatArray, triangles: IntArray) -> bool:
+    """Whether the surface is closed, free of contradictions and, up to a tolerance, its own convex hull."""
+    try:
+        check_surface("", vertices, triangles, open_surface=False)
+    except InputError:
+        return False
     hull_volume = enclosed_volume(*hull("", vertices))
-    if enclosed_volume(vertices, triangles) < (1.0 - CONVEXITY_TOLERANCE) * hull_volume:
-        mend = "declare_convex or supply a tetrahedral mesh (.vtk)"
-        raise InputError("", "", "is compliant but not convex", mend)
+    return enclosed_volume(vertices, triangles) >= (1.0 - CONVEXITY_TOLERANCE) * hull_volume
+
+
+def _check_extent(vertices: FloatArray) -> None:
+    extent = float(np.linalg.norm(np.ptp(vertices, axis=0)))
+    if not SMALLEST_EXTENT <= extent <= LARGEST_EXTENT:
+        problem = f"are {extent:.3g} m across, too {'small' if extent < 1.0 else 'large'} for a compliant body"
+        mend = "correct the scale: 1 for a file in metres, 0.001 for one in millimetres"
+        raise InputError("", "vertices", problem, mend)
+
+
+def _refuse_field(source: str, proximity: ProximitySpec, what: str) -> None:
+    if proximity.pressure_field is not None:
+        problem = f"is '{proximity.pressure_field}', but {what} takes none"
+        raise InputError(source, "pressure_field", problem, "leave it out or use a compliant mesh")
 
 
 def _given(source: str, proximity: ProximitySpec, name: str) -> Any:

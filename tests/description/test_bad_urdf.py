@@ -259,6 +259,10 @@ BAD = {
         "<drake:proximity_properties>, line 2", "0.4 is below dynamic friction 0.5",
         "at least drake:mu_dynamic",
     ),
+    "unknown pressure field": (
+        [collision(BOX, '<hydro:pressure_field value="soft"/>')],
+        "<hydro:pressure_field>, line 2", "'soft' is no pressure field", "write distance or laplace",
+    ),
     "missing mesh": (
         [collision('<mesh filename="gone.stl"/>')],
         "link 'a', <mesh>, line 2", "names no file", "correct the path",

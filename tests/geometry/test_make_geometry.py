@@ -1,9 +1,13 @@
 """Shapes of description files become the geometries that their properties ask for."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import meshio
 import numpy as np
 import pytest
 import trimesh
+from fields import assert_valid_field
 from grids import cube_grid
 
 from hydro_sim_core import geometry as hs
@@ -77,9 +81,51 @@ def test_declared_convex_takes_the_hull(files, proximity, kind):
     assert np.linalg.norm(surface[:, :2], axis=1).min() > 0.19  # nothing is left of the hole
 
 
-def test_compliant_surface_that_is_not_convex(files):
-    with pytest.raises(InputError, match=r"ring\.obj.*declare_convex or supply a tetrahedral mesh \(\.vtk\)"):
-        hs.make_geometry(shape(files / "ring.obj"), COMPLIANT)
+def test_compliant_surface_that_is_not_convex_is_filled(files):
+    solid = hs.make_geometry(shape(files / "ring.obj"), COMPLIANT)
+    assert_valid_field(solid, 1e6)
+    ring = trimesh.load(files / "ring.obj")
+    bare = hs.make_geometry(shape(files / "ring.obj"), replace(COMPLIANT, margin=0.0))
+    assert bare.volume() == pytest.approx(ring.volume, rel=5e-3)
+    assert solid.volume() - bare.volume() == pytest.approx(1e-4 * ring.area, rel=0.02)
+
+
+def test_chosen_field_fills_a_convex_surface_as_well(files):
+    ball = hs.make_geometry(shape(files / "convex.stl"), replace(COMPLIANT, pressure_field="laplace"))
+    assert_valid_field(ball, 1e6)
+    assert len(ball.elements) > 80
+
+
+def test_chosen_field_reaches_tetrahedral_files(files):
+    fields = {
+        name: hs.make_geometry(shape(files / "solid.vtk"), replace(COMPLIANT, pressure_field=name))
+        for name in ("distance", "laplace")
+    }
+    np.testing.assert_array_equal(fields["distance"].elements, fields["laplace"].elements)
+    assert np.abs(fields["distance"].pressure - fields["laplace"].pressure).max() > 1e4
+
+
+@pytest.mark.parametrize(
+    ("spec", "compliance"),
+    [
+        (ShapeSpec("sphere", (0.1,)), "compliant"),
+        (ShapeSpec("mesh", path=Path("ring.obj"), declare_convex=True), "compliant"),
+        (ShapeSpec("mesh", path=Path("ring.obj")), "rigid"),
+    ],
+)
+def test_field_where_none_is_possible(files, spec, compliance):
+    if spec.path:
+        spec = replace(spec, path=files / spec.path)
+    with pytest.raises(InputError, match=r"pressure_field: is 'laplace', but a .* takes none"):
+        hs.make_geometry(spec, replace(COMPLIANT, compliance=compliance, pressure_field="laplace"))
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e-3])
+def test_mesh_in_the_wrong_unit(files, scale):
+    with pytest.raises(
+        InputError, match=r"ring\.obj: vertices: are .* across.*0\.001 for one in millimetres"
+    ):
+        hs.make_geometry(shape(files / "ring.obj", scale=(scale,) * 3), COMPLIANT)
 
 
 def test_tetrahedral_file(files):
@@ -100,7 +146,7 @@ def open_box(files):
 
 
 def test_open_compliant_surface_names_the_file(open_box):
-    with pytest.raises(InputError, match=r"open\.stl: edge .* is open"):
+    with pytest.raises(InputError, match=r"open\.stl: triangles: have a hole of"):
         hs.make_geometry(shape(open_box), COMPLIANT)
 
 
@@ -141,12 +187,12 @@ def test_untagged_mesh_that_can_be_used_stays(files, name, completed):
     )
 
 
-def test_errors_name_the_description_and_the_mesh(files):
+def test_errors_name_the_description_and_the_mesh(files, open_box):
     with pytest.raises(InputError) as caught:
-        hs.make_collision_geometry(described(files / "ring.obj", COMPLIANT), COMPLIANT)
+        hs.make_collision_geometry(described(open_box, COMPLIANT), COMPLIANT)
     assert caught.value.source == "robot.urdf"
     assert caught.value.element == "link 'a', <collision>"
-    assert caught.value.problem == f"{files / 'ring.obj'}: is compliant but not convex"
+    assert caught.value.problem.startswith(f"{open_box}: triangles: have a hole of")
     with pytest.raises(InputError, match=r"robot\.urdf: link 'a', <collision>: .*gone\.stl: does not exist"):
         hs.make_collision_geometry(described(files / "gone.stl"), COMPLIANT)
 

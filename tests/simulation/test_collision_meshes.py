@@ -55,7 +55,10 @@ def test_untagged_meshes_become_hulls_with_one_warning(tmp_path, ring, caplog):
 @pytest.mark.parametrize(
     ("collision", "problem"),
     [
-        (geometry('<mesh filename="ring.stl"/>', "compliant"), "ring.stl: is compliant but not convex"),
+        (
+            geometry('<mesh filename="ring.stl" scale="1000"/>', "compliant"),
+            "ring.stl: vertices: are 714 m across, too large",
+        ),
         (geometry('<mesh filename="empty.stl"/>'), "empty.stl: "),
         (
             geometry('<sphere radius="1"/>').replace(

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from hydro_sim_core.geometry import Geometry, compliant_mesh, rigid_mesh, sphere
+from hydro_sim_core.geometry import Geometry, pressurised, rigid_mesh, sphere
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
+from hydro_sim_core.geometry.mesh import oriented
 from hydro_sim_core.geometry.prisms import cones, split_prisms
-from hydro_sim_core.geometry.distance import distance_to_surface
 
 #: How much less the lobed solid reaches between its lobes than at their tips.
 WAIST = 0.45
@@ -42,11 +42,8 @@ def lobed_solid(radius: float, level: int, layers: int, modulus: float) -> Geome
     core = cones(np.array([0]), *low.T)
     rings = [low + ring * len(shell) for ring in range(layers)]
     prisms = [split_prisms(tuple(outer.T), tuple(inner.T)) for inner, outer in pairwise(rings)]
-    surface = 1 + (layers - 1) * len(shell) + triangles
-
-    depth = distance_to_surface(vertices, vertices, surface)
-    depth[np.unique(surface)] = 0.0
-    return compliant_mesh(vertices, np.vstack([core, *prisms]), modulus * depth / depth.max())
+    tetrahedra = oriented("lobed solid", vertices, np.vstack([core, *prisms]))
+    return pressurised(vertices, tetrahedra, modulus=modulus, field="distance")
 
 
 def unit_sphere(level: int) -> tuple[FloatArray, IntArray]:
