@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import meshio
 import numpy as np
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
@@ -21,7 +20,7 @@ from pydrake.geometry import (
 )
 from pydrake.math import RigidTransform
 
-from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.geometry import Geometry, write_vtk
 from hydro_sim_core.geometry.geometry import FloatArray
 
 #: Drake wants a resolution hint also where the mesh is given; it has no effect.
@@ -52,7 +51,7 @@ class DrakePair:
             AddRigidHydroelasticProperties(_NO_HINT, properties)
         else:
             path = folder / f"{name}.vtk"
-            meshio.Mesh(geometry.vertices, [("tetra", geometry.elements)]).write(path)
+            write_vtk(geometry, path)
             AddCompliantHydroelasticProperties(_NO_HINT, geometry.modulus, properties)
         frame = self._scene_graph.RegisterFrame(self._source, GeometryFrame(name))
         instance = GeometryInstance(RigidTransform(), Mesh(path), name)
