@@ -1,4 +1,4 @@
-"""Convex hulls: every triangle of the hull coned to the centroid of its volume."""
+"""Convex hulls: every triangle coned to the centroid of the volume, or cells around the medial axis."""
 
 from __future__ import annotations
 
@@ -8,37 +8,86 @@ from scipy.spatial import ConvexHull, QhullError
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
+from hydro_sim_core.geometry.convex_depth import depth_mesh, inscribed_ball
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
-from hydro_sim_core.geometry.mesh import primitive
+from hydro_sim_core.geometry.mesh import compliant_mesh, primitive
 from hydro_sim_core.geometry.simplices import tetrahedron_volumes
 
+#: A hull is slender when a face is this many times farther from the centroid than the inscribed radius. Coned to the
+#: centroid, it would be softer there by the same factor than a body whose pressure grows with depth alike all over.
+SLENDER = 8.0
 
-def convex_mesh(vertices: ArrayLike, *, modulus: float | None = None, margin: float = 0.0) -> Geometry:
-    """Make the convex hull of points, with pressure E at the centroid of its volume and zero on its surface.
 
-    With a margin every vertex of the hull moves away from the centroid until the faces that meet there stand
-    at least the margin further out, and its pressure continues the field along that line. The field inside,
-    and with it the zero level set, stays exactly as it is without margin.
+def convex_mesh(
+    vertices: ArrayLike,
+    *,
+    modulus: float | None = None,
+    margin: float = 0.0,
+    medial: bool | None = None,
+) -> Geometry:
+    """Make the convex hull of points, with zero pressure on its surface and E deepest inside.
+
+    Either every triangle of the hull is coned to the centroid of its volume, where the pressure is E. With a margin
+    every vertex of the hull then moves away from the centroid until the faces that meet there stand at least the
+    margin further out, and its pressure continues the field along that line.
+
+    Or, for slender hulls, the mesh has vertices on the medial axis, and the pressure is E times the depth below the
+    nearest face over the largest depth. A margin then moves every face out.
+
+    In both the field inside, and with it the zero level set, stays exactly as it is without margin.
 
     Args:
         vertices: (N, 3) points, m; those inside the hull are left out.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
         margin: How far the faces of a compliant mesh stand outside the hull at least, m.
+        medial: Whether to put vertices on the medial axis. None does it for hulls that are slender (``SLENDER``) and
+            whose medial axis can be told from round-off.
 
     Raises:
-        InputError: The points are not finite or span no volume, or a parameter is out of range.
+        InputError: The points are not finite or span no volume, a parameter is out of range, or ``medial`` is true
+            and round-off hides the medial axis.
     """
     source = "convex_mesh"
     margin = 0.0 if modulus is None else non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
     points, triangles = hull(source, float_rows(source, "vertices", vertices, 3))
     centroid = _volume_centroid(points, triangles)
-    stretch = margin / _nearest_face_distance(points, triangles, centroid)
+    distances = _face_distances(points, triangles, centroid)
+    if modulus is not None and medial is not False and (medial or _is_slender(points, triangles, distances)):
+        geometry = _medial_mesh(points, triangles, modulus, margin)
+        if geometry is not None:
+            return geometry
+        if medial:
+            mend = "move points that nearly coincide onto each other, or leave medial out"
+            raise InputError(source, "vertices", "have a medial axis that round-off hides", mend)
+    stretch = margin / _nearest(triangles, distances, len(points))
     grown = points + stretch[:, None] * (points - centroid)
     tetrahedra = np.column_stack([triangles, np.full(len(triangles), len(points))])
     return primitive(
         np.vstack([grown, centroid]), tetrahedra, np.r_[0.0 - stretch, 1.0], modulus=modulus, margin=margin
     )
+
+
+def _is_slender(points: FloatArray, triangles: IntArray, distances: FloatArray) -> bool:
+    a, b, c = (points[triangles[:, i]] for i in range(3))
+    normals = np.cross(b - a, c - a)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    # The inscribed ball is no smaller than the least distance, which saves looking for it in most cases.
+    if distances.max() <= SLENDER * distances.min():
+        return False
+    _, radius = inscribed_ball(normals, np.einsum("ij,ij->i", normals, a))
+    return bool(distances.max() > SLENDER * radius)
+
+
+def _medial_mesh(points: FloatArray, triangles: IntArray, modulus: float, margin: float) -> Geometry | None:
+    bare = depth_mesh(points, triangles)
+    grown = bare if margin == 0.0 else depth_mesh(points, triangles, margin)
+    if bare is None or grown is None:
+        return None
+    vertices, tetrahedra, depth = grown
+    unit_pressure = (depth - margin) / bare[2].max()
+    unit_pressure[depth == depth.max()] = 1.0
+    return compliant_mesh(vertices, tetrahedra, modulus * unit_pressure, modulus=modulus, margin=margin)
 
 
 def hull(source: str, points: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -63,11 +112,15 @@ def _volume_centroid(points: FloatArray, triangles: IntArray) -> FloatArray:
     return volumes @ centres / volumes.sum()
 
 
-def _nearest_face_distance(points: FloatArray, triangles: IntArray, centroid: FloatArray) -> FloatArray:
-    """Distance from the centroid to the nearest plane among the faces at each vertex, (N,)."""
+def _face_distances(points: FloatArray, triangles: IntArray, centroid: FloatArray) -> FloatArray:
+    """Distance from the centroid to the plane of every triangle, (M,)."""
     a, b, c = (points[triangles[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
-    distances = np.einsum("ij,ij->i", a - centroid, normals) / np.linalg.norm(normals, axis=1)
-    nearest = np.full(len(points), np.inf)
+    return np.einsum("ij,ij->i", a - centroid, normals) / np.linalg.norm(normals, axis=1)
+
+
+def _nearest(triangles: IntArray, distances: FloatArray, num_points: int) -> FloatArray:
+    """Least distance among the triangles at each vertex, (N,)."""
+    nearest = np.full(num_points, np.inf)
     np.minimum.at(nearest, triangles.ravel(), np.repeat(distances, 3))
     return nearest

@@ -141,7 +141,9 @@ def _is_convex(vertices: FloatArray, triangles: IntArray) -> bool:
 def _check_extent(vertices: FloatArray) -> None:
     extent = float(np.linalg.norm(np.ptp(vertices, axis=0)))
     if not SMALLEST_EXTENT <= extent <= LARGEST_EXTENT:
-        problem = f"are {extent:.3g} m across, too {'small' if extent < 1.0 else 'large'} for a compliant body"
+        problem = (
+            f"are {extent:.3g} m across, too {'small' if extent < 1.0 else 'large'} for a compliant body"
+        )
         mend = "correct the scale: 1 for a file in metres, 0.001 for one in millimetres"
         raise InputError("", "vertices", problem, mend)
 

@@ -93,9 +93,9 @@ def test_ellipsoid_margin_leaves_the_zero_level_set_on_the_ellipsoid():
 def test_hull_with_margin_keeps_its_field(seed, count, stretch):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(count, 3)) * [1.0, 1.0, stretch] + rng.normal(size=3)
-    bare = hs.convex_mesh(points, modulus=MODULUS)
+    bare = hs.convex_mesh(points, modulus=MODULUS, medial=False)
     margin = 0.02
-    grown = hs.convex_mesh(points, modulus=MODULUS, margin=margin)
+    grown = hs.convex_mesh(points, modulus=MODULUS, margin=margin, medial=False)
     for geometry in (bare, grown):
         assert_valid_field(geometry, MODULUS)
     np.testing.assert_allclose(bare.volume(), ConvexHull(points).volume, rtol=1e-9)

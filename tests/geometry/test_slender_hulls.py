@@ -1,0 +1,111 @@
+"""Slender convex hulls: the pressure grows with depth alike all over, as closed forms say."""
+
+import numpy as np
+import pytest
+import trimesh
+from fields import assert_valid_field, pressure_at
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core import geometry as hs
+from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.errors import InputError
+
+MODULUS = 1e6
+
+
+def bar(length, width=1.0, height=1.0):
+    return trimesh.creation.box((length, width, height)).vertices
+
+
+def end_force(geometry, depth):
+    """Force on a rigid half space that cuts off the end of a body along z by a depth."""
+    X_WG = np.eye(4)
+    X_WG[2, 3] = -geometry.vertices[:, 2].min() - depth - geometry.margin
+    return -compute_patch(geometry, X_WG, hs.half_space(), np.eye(4)).force_on_b[2]
+
+
+@pytest.mark.parametrize("margin", [0.0, 1e-3])
+def test_bar_on_its_end_is_as_stiff_as_its_field_says(margin):
+    depth = 1e-2
+    rod = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=margin)
+    assert_valid_field(rod, MODULUS)
+    # p = E depth / 0.05 within the cell of the end; near the rim, in those of the sides, the depth below them.
+    core = 0.1 - 2.0 * depth
+    exact = MODULUS / 0.05 * (depth * core**2 + 4.0 * (depth**2 / 2.0 * core + depth**3 / 3.0))
+    # Faces at the rim reach into the margin's negative pressure and are weighed by the one at their centroid.
+    assert end_force(rod, depth) == pytest.approx(exact, rel=1e-9 if margin == 0.0 else 5e-3)
+    coned = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=margin, medial=False)
+    assert end_force(coned, depth) < 0.1 * exact  # what the mesh around one vertex makes of it
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0, 7.9])
+def test_hulls_that_are_not_slender_keep_one_inner_vertex(ratio):
+    geometry = hs.convex_mesh(bar(ratio), modulus=MODULUS)
+    assert len(geometry.vertices) == 9
+    assert (geometry.pressure > 0.0).sum() == 1
+    assert (hs.convex_mesh(bar(8.1), modulus=MODULUS).pressure > 0.0).sum() > 1
+
+
+def depth_below_faces(points, where):
+    equations = ConvexHull(points).equations
+    return -(where @ equations[:, :3].T + equations[:, 3]).max(axis=1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), count=st.integers(5, 40), stretch=st.floats(0.05, 20.0))
+def test_pressure_is_proportional_to_depth(seed, count, stretch):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(count, 3)) * [1.0, 0.5, stretch]
+    geometry = hs.convex_mesh(points, modulus=MODULUS, medial=True)
+    assert_valid_field(geometry, MODULUS)
+    assert geometry.volume() == pytest.approx(ConvexHull(points).volume, rel=1e-9)
+    where = rng.dirichlet(np.ones(count), 50) @ points
+    depth = depth_below_faces(points, where)
+    inner = geometry.vertices[geometry.pressure > 0.0]
+    largest = depth_below_faces(points, inner).max()
+    np.testing.assert_allclose(pressure_at(geometry, where), MODULUS * depth / largest, atol=1e-6 * MODULUS)
+
+
+@pytest.mark.parametrize(
+    "solid",
+    [
+        trimesh.creation.cylinder(0.05, 1.0, sections=32),
+        trimesh.creation.cylinder(0.05, 1.0, sections=33),
+        trimesh.creation.capsule(1.0, 0.05, count=[8, 8]),
+        trimesh.creation.cone(0.05, 1.0, sections=16),
+        trimesh.creation.box((1.0, 0.3, 0.02)),
+    ],
+    ids=["cylinder 32", "cylinder 33", "capsule", "cone", "plate"],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_solids_with_many_faces_through_one_medial_vertex(solid, turned):
+    points = np.array(solid.vertices)
+    if turned:
+        points = Rotation.from_euler("xyz", [0.3, 0.5, 0.7]).apply(points)
+    geometry = hs.convex_mesh(points, modulus=MODULUS, margin=1e-3, medial=True)
+    assert_valid_field(geometry, MODULUS)
+    rng = np.random.default_rng(0)
+    where = rng.dirichlet(np.ones(len(points)), 50) @ points
+    depth = depth_below_faces(points, where)
+    largest = depth_below_faces(points, geometry.vertices).max()
+    np.testing.assert_allclose(pressure_at(geometry, where), MODULUS * depth / largest, atol=1e-6 * MODULUS)
+    # With the margin every face has moved out by it, and the zero level set has not.
+    surface = geometry.vertices[np.unique(geometry.surface_triangles())]
+    np.testing.assert_allclose(depth_below_faces(points, surface), -1e-3, rtol=1e-6)
+
+
+def test_single_precision_hull_is_valid_whichever_mesh_it_gets():
+    points = trimesh.creation.capsule(1.0, 0.05, count=[12, 12]).vertices
+    points = Rotation.from_euler("xyz", [0.3, 0.5, 0.7]).apply(points).astype(np.float32)
+    geometry = hs.convex_mesh(points, modulus=MODULUS, margin=1e-4)
+    assert_valid_field(geometry, MODULUS)
+
+
+def test_medial_axis_hidden_by_round_off():
+    points = trimesh.creation.capsule(1.0, 0.05, count=[12, 12]).vertices
+    points = Rotation.from_euler("xyz", [0.3, 0.5, 0.7]).apply(points).astype(np.float32)
+    with pytest.raises(InputError, match="round-off hides"):
+        hs.convex_mesh(points, modulus=MODULUS, medial=True)
