@@ -1,0 +1,152 @@
+"""Random meshes, good and barely good, in random poses: always a finite patch, the same however it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from all_pairs import Contact, contact_by_all_pairs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pair import Pair, transmitted
+from poses import pose, random_direction, random_rotation
+from random_meshes import Recipe, recipes
+
+from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.geometry import Geometry
+
+#: Round-off of a contact, as a fraction of the bodies' largest pressure times the square of the smaller one's size, for
+#: bodies near the origins of their frames.
+ROUND_OFF = 1e-12
+RELATIONS = ("overlapping", "overlapping", "nested", "apart", "same pose", "face to face", "quarter turn")
+#: Relations in which nothing is aligned, so that the contact of all pairs is right.
+GENERIC = ("overlapping", "nested", "apart")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Two bodies and how they lie.
+
+    Attributes:
+        a: Body A; its size sets that of the scene.
+        b: Body B, compliant.
+        ratio: Size of B in those of A.
+        relation: One of ``RELATIONS``.
+        seed: Of the poses.
+        far: Distance of the scene from the world's origin, in sizes of A.
+    """
+
+    a: Recipe
+    b: Recipe
+    ratio: float
+    relation: str
+    seed: int
+    far: float
+
+    def bodies(self) -> tuple[Geometry, Geometry]:
+        """Make both bodies; in the same pose they are the same, unless A is rigid."""
+        recipe_b = replace(self.b, size=self.ratio * self.a.size)
+        a = self.a.build()
+        if self.relation == "same pose" and not a.is_rigid:
+            return a, a
+        return a, recipe_b.build()
+
+    def centers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Middles of both bodies in their frames."""
+        recipe_b = replace(self.b, size=self.ratio * self.a.size)
+        if self.relation == "same pose" and self.a.field != "rigid":
+            recipe_b = self.a
+        return self.a.center(), recipe_b.center()
+
+    def poses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Poses of A and B."""
+        rng = np.random.default_rng(self.seed)
+        middle = self.far * self.a.size * random_direction(rng)
+        reach = self.a.size * (1.0 + self.ratio)
+        gap = {"nested": 0.3 * abs(1.0 - self.ratio) * self.a.size, "apart": 3.0 * reach}
+        shift = gap.get(self.relation, 0.5 * reach) * rng.uniform() * random_direction(rng)
+        R_WA, R_WB = random_rotation(rng), random_rotation(rng)
+        if self.relation in ("same pose", "quarter turn"):
+            shift, R_WB = np.zeros(3), R_WA
+        if self.relation == "face to face":
+            shift, R_WB = np.array([0.0, 0.0, 2.0]) * self.a.size, np.eye(3)
+        if self.relation in ("quarter turn", "face to face"):
+            R_WA = R_WB @ np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        center_a, center_b = self.centers()
+        return pose(middle - R_WA @ center_a, R_WA), pose(middle + shift - R_WB @ center_b, R_WB)
+
+
+scenes = st.builds(
+    Scene,
+    a=recipes() | recipes(rigid=True),
+    b=recipes(),
+    ratio=st.sampled_from([0.1, 0.5, 1.0, 1.0, 5.0]),
+    relation=st.sampled_from(RELATIONS),
+    seed=st.integers(0, 10**6),
+    far=st.sampled_from([0.0, 1.0, 1000.0]),
+)
+
+
+def tolerance(scene: Scene, bodies: tuple[Geometry, Geometry]) -> float:
+    """What round-off may change a force by, N."""
+    size = min(1.0, scene.ratio) * scene.a.size
+    pressure = max(np.abs(body.pressure).max() for body in bodies)
+    away = 1.0 + scene.far + scene.a.away + scene.b.away * scene.ratio
+    return ROUND_OFF * away * pressure * size**2
+
+
+def assert_same(found: Contact, expected: Contact, allowed: float, size: float) -> None:
+    """Forces agree to ``allowed``, moments to that times ``size``."""
+    np.testing.assert_allclose(found.force, expected.force, rtol=0.0, atol=allowed)
+    np.testing.assert_allclose(found.moment, expected.moment, rtol=0.0, atol=allowed * size)
+
+
+def largest_misfit(faces: FaceArrays, body: Geometry, X_WG: np.ndarray) -> float:
+    """Largest difference between a face's pressure and the body's field at its centroid, by testing every element."""
+    points = (faces.centroids - X_WG[:3, 3]) @ X_WG[:3, :3]
+    corners = body.vertices[body.elements]
+    edges = np.linalg.inv((corners[:, 1:] - corners[:, :1]).transpose(0, 2, 1))
+    shares = np.einsum("mij,fmj->fmi", edges, points[:, None] - corners[None, :, 0])
+    inside = np.minimum(shares.min(axis=2), 1.0 - shares.sum(axis=2))
+    home = body.elements[inside.argmax(axis=1)]
+    share = np.take_along_axis(shares, inside.argmax(axis=1)[:, None, None], axis=1)[:, 0]
+    assert inside.max(axis=1).min() > -1e-6
+    pressure = body.pressure[home]
+    expected = pressure[:, 0] + np.einsum("fi,fi->f", share, pressure[:, 1:] - pressure[:, :1])
+    return float(np.abs(faces.pressures - expected).max())
+
+
+@settings(max_examples=1200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scene=scenes)
+def test_any_two_meshes(scene):
+    a, b = scene.bodies()
+    X_WA, X_WB = scene.poses()
+    faces = Pair(a, b).faces(X_WA, X_WB)
+    for values in (faces.centroids, faces.normals, faces.areas, faces.pressures, faces.field_gradients):
+        assert np.isfinite(values).all()
+    assert (faces.areas > 0.0).all()
+    assert not np.isnan(faces.gradients).any()
+    allowed, size = tolerance(scene, (a, b)), scene.a.size * (1.0 + scene.ratio)
+    away = 1.0 + scene.far + scene.a.away + scene.b.away * scene.ratio
+    if len(faces.areas):
+        for body, X in ((a, X_WA), (b, X_WB)):
+            if not body.is_rigid:
+                steepest = np.linalg.norm(body.fields[:, :3], axis=1).max() * size
+                assert largest_misfit(faces, body, X) <= 1e-12 * away * (steepest + body.pressure.max())
+
+    found = transmitted(faces, X_WB[:3, 3] + X_WB[:3, :3] @ scene.centers()[1])
+    if scene.relation not in GENERIC:
+        return
+    expected = contact_by_all_pairs(a, X_WA, b, X_WB)
+    assert_same(transmitted(faces, X_WB[:3, 3]), expected, allowed, (1.0 + scene.b.away) * size)
+    assert found.num_faces == expected.num_faces
+
+    backward = transmitted(Pair(b, a).faces(X_WB, X_WA), X_WB[:3, 3] + X_WB[:3, :3] @ scene.centers()[1])
+    assert_same(replace(backward, force=-backward.force, moment=-backward.moment), found, allowed, size)
+
+    rng = np.random.default_rng(scene.seed + 1)
+    X_VW = pose(size * rng.uniform(-3.0, 3.0, 3), random_rotation(rng))
+    center = (X_VW @ X_WB)[:3, 3] + (X_VW @ X_WB)[:3, :3] @ scene.centers()[1]
+    moved = transmitted(Pair(a, b).faces(X_VW @ X_WA, X_VW @ X_WB), center)
+    turned = replace(found, force=X_VW[:3, :3] @ found.force, moment=X_VW[:3, :3] @ found.moment)
+    assert_same(moved, turned, allowed, size)
