@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.bench import bench_geometry
 from hydro_sim_core.cli.check import print_world
+from hydro_sim_core.cli.mesh import MeshRequest, mesh_file
 from hydro_sim_core.cli.run import run_world
 from hydro_sim_core.cli.status import compile_progress
 from hydro_sim_core.errors import InputError
@@ -216,6 +217,91 @@ def validate(
         experiment.plot(report, plot)
     if not report.agrees:
         raise typer.Exit(1)
+
+
+@app.command()
+def mesh(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Closed surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH), in m.",
+            show_default=False,
+        ),
+    ],
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+            callback=_positive_and_finite,
+            show_default=False,
+        ),
+    ] = None,
+    modulus: Annotated[
+        float,
+        typer.Option(
+            metavar="PA",
+            help="Hydroelastic modulus, Pa.",
+            callback=_positive_and_finite,
+            show_default="1e7",
+        ),
+    ] = 1e7,
+    field: Annotated[
+        Literal["distance", "laplace"] | None,
+        typer.Option(
+            help="Pressure by distance to the surface or by Laplace's equation "
+            "(default: what the file holds, else distance)",
+            show_default=False,
+        ),
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="M", help="Skin of negative pressure, m.", min=0.0)] = 0.0,
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=_positive_and_finite
+        ),
+    ] = 1.0,
+    output_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write tetrahedra and pressures as VTK, VTU or MSH.",
+            dir_okay=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False
+        ),
+    ] = None,
+    axis: Annotated[
+        Literal["x", "y", "z"] | None,
+        typer.Option(
+            help="Normal of the cross-section (default: the body's shortest side)", show_default=False
+        ),
+    ] = None,
+    at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Make a compliant solid of a mesh file and report on its quality."""
+    if json is not None:
+        output.check_writable(json)
+    request = MeshRequest(
+        file, resolution, modulus, field, margin, scale, output_file, picture, axis, place=at
+    )
+    result = mesh_file(request, output.make_console())
+    if json is not None:
+        output.write_json(json, {**output.versions(), **result})
 
 
 bench = typer.Typer(help="Measure speed.", no_args_is_help=True)

@@ -48,7 +48,7 @@ def report(tmp_path):
 def test_help_names_every_command_and_the_exit_statuses():
     result = call("--help")
     assert result.exit_code == 0
-    for word in ("run", "check", "scenes", "validate", "bench", "Exit status"):
+    for word in ("run", "check", "scenes", "validate", "mesh", "bench", "Exit status"):
         assert word in result.stdout
 
 

@@ -1,0 +1,178 @@
+"""From a mesh file to a compliant solid: tetrahedra, pressure field and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.mesh_picture import AXES, draw_section, telling_plane
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import (
+    Geometry,
+    MeshQuality,
+    SolidMesh,
+    load_surface,
+    mesh_quality,
+    pressurised,
+    tetrahedral_mesh,
+    tetrahedralise,
+    write_vtk,
+)
+from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
+
+#: A tetrahedron with a smaller radius ratio is flat enough to be worth a look.
+POOR_RADIUS_RATIO = 0.05
+
+#: Longest sides of what robots handle, m; a file outside is more likely in another unit.
+LEAST_EXTENT, LARGEST_EXTENT = 1e-3, 10.0
+
+
+@dataclass(frozen=True)
+class MeshRequest:
+    """What to make of a file.
+
+    Attributes:
+        file: Surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH).
+        resolution: Wanted edge length of the tetrahedra, m; None for a twentieth of the body's extent.
+        modulus: Hydroelastic modulus, Pa.
+        field: Which pressure field; None for the one in the file if it holds one, else the distance to the surface.
+        margin: m.
+        scale: Factor on the coordinates of the file.
+        output: File of tetrahedra and pressures to write.
+        picture: PNG file of a cross-section to write.
+        axis: Coordinate that is the same in the section: x, y or z; None for the body's shortest side.
+        place: Where the section lies on the axis, m; None for where the pressure is largest.
+    """
+
+    file: Path
+    resolution: float | None
+    modulus: float
+    field: Literal["distance", "laplace"] | None
+    margin: float
+    scale: float
+    output: Path | None
+    picture: Path | None
+    axis: Literal["x", "y", "z"] | None
+    place: float | None
+
+
+def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
+    """Make the solid, print its quality, and write what was asked for.
+
+    Returns:
+        Plain data for JSON.
+
+    Raises:
+        InputError: The file holds no solid, or something cannot be written.
+    """
+    _check_outputs(request)
+    with console.status(f"reading {escape(request.file.name)}") as status:
+        geometry, solid = _make_solid(request, lambda message: status.update(escape(message)))
+        status.update("measuring the mesh")
+        quality = mesh_quality(geometry, solid)
+    console.print(quality_table(request.file.name, quality))
+    remarks = [("repaired", repair) for repair in quality.repairs] + _doubts_about_scale(geometry)
+    for kind, remark in remarks:
+        console.print(f"[yellow]{kind}:[/yellow] {escape(remark)}", highlight=False, soft_wrap=True)
+    if request.output is not None:
+        write_vtk(geometry, request.output)
+    if request.picture is not None:
+        axis, place = telling_plane(geometry, None if request.axis is None else AXES.index(request.axis))
+        place = place if request.place is None else request.place
+        draw_section(geometry, axis, place, request.file.name, request.picture)
+    return {
+        "file": str(request.file),
+        "modulus": geometry.modulus,
+        "margin": geometry.margin,
+        **asdict(quality),
+    }
+
+
+def _check_outputs(request: MeshRequest) -> None:
+    """Refuse what could not be written before minutes are spent on it."""
+    for path in (request.output, request.picture):
+        if path is not None:
+            output.check_writable(path)
+    if request.output is not None and request.output.suffix.lower() not in VOLUME_SUFFIXES:
+        problem = f"has the unknown format '{request.output.suffix}'"
+        raise InputError(request.output, "", problem, f"use one of {', '.join(VOLUME_SUFFIXES)}")
+
+
+def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[Geometry, SolidMesh | None]:
+    """The geometry, and the tetrahedra it was made of where they are new."""
+    file, source = request.file, str(request.file)
+    if file.suffix.lower() in VOLUME_SUFFIXES:
+        if request.resolution is not None:
+            mend = "leave it out: the tetrahedra of the file are kept"
+            raise InputError(file, "--resolution", "is for surfaces", mend)
+        geometry = tetrahedral_mesh(
+            file, request.modulus, request.margin, scale=request.scale, field=request.field
+        )
+        return geometry, None
+    vertices, triangles = load_surface(file, request.scale)
+    solid = tetrahedralise(
+        vertices, triangles, resolution=request.resolution, source=source, progress=progress
+    )
+    progress("pressure field")
+    geometry = pressurised(
+        solid.vertices,
+        solid.tetrahedra,
+        modulus=request.modulus,
+        field=request.field or "distance",
+        margin=request.margin,
+        source=source,
+    )
+    return geometry, solid
+
+
+def _doubts_about_scale(geometry: Geometry) -> list[tuple[str, str]]:
+    """A remark where the file's coordinates are hardly in m."""
+    extent = float(np.ptp(geometry.vertices, axis=0).max())
+    if LEAST_EXTENT <= extent <= LARGEST_EXTENT:
+        return []
+    factor = 0.001 if extent > LARGEST_EXTENT else 1000.0
+    question = f"the body is {extent:.3g} m long; is --scale {factor:g} missing?"
+    return [("unit", question)]
+
+
+def quality_table(title: str, quality: MeshQuality) -> Table:
+    """Quality of a compliant mesh; what deserves a look is yellow."""
+    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("quantity", "unit", "least", "median", "largest"):
+        table.add_column(heading, justify="left" if heading in ("quantity", "unit") else "right")
+
+    def add_one(name: str, unit: str, value: str, poor: bool = False) -> None:
+        table.add_row(name, unit, "", f"[yellow]{value}[/yellow]" if poor else value, "")
+
+    add_one("tetrahedra", "", str(quality.num_tetrahedra))
+    add_one("vertices", "", str(quality.num_vertices))
+    add_one("  of them inside", "", str(quality.num_inner_vertices))
+    add_one("triangles of the surface", "", str(quality.num_surface_triangles))
+    add_one("layers from the surface to the deepest vertex", "", str(quality.layers))
+    add_one(
+        "tetrahedra of constant pressure", "", str(quality.num_zero_gradient), quality.num_zero_gradient > 0
+    )
+    for name, unit, factor, spread, least_good in (
+        ("edges", "mm", 1e3, quality.edge_length, 0.0),
+        ("radius ratio, 1 for a regular tetrahedron", "", 1.0, quality.radius_ratio, POOR_RADIUS_RATIO),
+        ("aspect ratio, 1 for a regular tetrahedron", "", 1.0, quality.aspect_ratio, 0.0),
+    ):
+        cells = [f"{factor * value:.4g}" for value in (spread.least, spread.median, spread.largest)]
+        if spread.least < least_good:
+            cells[0] = f"[yellow]{cells[0]}[/yellow]"
+        table.add_row(name, unit, *cells)
+    add_one("largest pressure", "kPa", f"{1e-3 * quality.largest_pressure:.5g}")
+    add_one("volume", "cm³", f"{1e6 * quality.volume:.5g}")
+    if quality.surface_volume is not None and quality.deviation is not None:
+        add_one("volume of the file's surface", "cm³", f"{1e6 * quality.surface_volume:.5g}")
+        add_one("largest distance between the two surfaces", "mm", f"{1e3 * quality.deviation:.3g}")
+    return table
