@@ -89,6 +89,7 @@ class RunRecorder:
     def report(self, world: World, pace: Pace, interrupted: bool) -> RunReport:
         """Close the watch."""
         simulated = self.steps * world.time_step
+        summary = world.contact_summary()
         return RunReport(
             scene=world.name,
             source=str(world.scene.source),
@@ -103,7 +104,8 @@ class RunRecorder:
             max_residual=self._max_residual,
             unconverged_steps=self._unconverged,
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},
-            contacts=[_contact(patch) for patch in world.contacts],
+            contacts=[_contact(patch) for patch in summary.patches],
+            contact_warnings=[str(warning) for warning in summary.warnings],
             series={"time": self._times, "faces": self._faces, "grip_force": self._grip_forces},
         )
 
@@ -118,6 +120,7 @@ def _contact(patch: ContactPatch) -> dict[str, Any]:
         "centroid": patch.centroid.tolist(),
         "force_on_b": patch.force_on_b.tolist(),
         "normal_force": float(sum(patch.normal_force_on_b**2) ** 0.5),
+        "quality": asdict(patch.quality),
     }
 
 
@@ -140,6 +143,7 @@ class RunReport:
         unconverged_steps: Steps whose residual stayed above the tolerance.
         grip_forces: Of every gripper at the end, N.
         contacts: Contact patches at the end.
+        contact_warnings: Why their forces should not be trusted; empty if they can.
         series: Samples over simulated time.
     """
 
@@ -157,6 +161,7 @@ class RunReport:
     unconverged_steps: int
     grip_forces: dict[str, float]
     contacts: list[dict[str, Any]]
+    contact_warnings: list[str]
     series: dict[str, Any]
 
     @property
@@ -210,4 +215,4 @@ class RunReport:
             rows.append(
                 (name, f"{force}, {1e4 * c['area']:.2f} cm², {1e-3 * c['peak_pressure']:.2f} kPa peak")
             )
-        return rows
+        return rows + [("warning", escape(warning)) for warning in self.contact_warnings]

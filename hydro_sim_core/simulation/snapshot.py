@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.contact_summary import ContactSummary
 from hydro_sim_core.simulation.contacts import ContactRecord
 from hydro_sim_core.simulation.world import World
 
@@ -49,6 +50,11 @@ class Snapshot:
     def contacts(self) -> tuple[ContactPatch, ...]:
         """Contact patches of the last step."""
         return tuple(self._world.patches_of(self._record))
+
+    @cached_property
+    def contact_summary(self) -> ContactSummary:
+        """How far the contact forces can be trusted; computed by who asks first."""
+        return ContactSummary(self.contacts)
 
     @cached_property
     def grip_forces(self) -> Mapping[str, float]:

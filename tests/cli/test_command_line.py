@@ -76,6 +76,23 @@ def test_a_headless_run_reports_what_the_world_does(report):
     assert "grip force of gripper" in printed
 
 
+def test_a_report_warns_of_coarse_contact_only(report):
+    """The bubbles of the shipped gripper are coarse; a box is exact in any mesh."""
+    data, printed = report("spatula_slip_welded", "--headless", "--duration", "0.2")
+    world = load_scene(WELDED)
+    world.step(200)
+    for contact, patch in zip(data["contacts"], world.contacts, strict=True):
+        assert contact["quality"]["force_error"] == pytest.approx(patch.quality.force_error, rel=1e-12)
+        assert contact["quality"]["num_faces"] == patch.num_faces
+    assert data["contact_warnings"] == [str(warning) for warning in world.contact_summary().warnings]
+    assert len(data["contact_warnings"]) == 2
+    assert printed.count("force at this depth off by about") == 2
+
+    data, printed = report("drop_box", "--headless", "--duration", "0.5")
+    assert data["contact_warnings"] == []
+    assert "force at this depth off by about" not in printed
+
+
 def test_the_time_series_samples_the_run(report):
     data, _ = report("spatula_slip_welded", "--headless", "--duration", "0.1")
     series = data["series"]

@@ -1,10 +1,14 @@
 """What is drawn is the contact surface: its area, its pressure, its edges, on one fixed scale."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
+from hydro_sim import contact_markers
 from hydro_sim.contact_markers import ContactMarkers, patch_surface
 from hydro_sim.pressure_scale import PressureScale
 from hydro_sim_core import contact, geometry
@@ -18,9 +22,9 @@ def _pose(z):
     return X
 
 
-def _patch(depth):
+def _patch(depth, resolution=0.02):
     """A compliant sphere pressed ``depth`` (m) into the ground."""
-    sphere = geometry.sphere(0.05, resolution=0.02, modulus=1e5)
+    sphere = geometry.sphere(0.05, resolution=resolution, modulus=1e5)
     ground = geometry.half_space()
     return contact.compute_patch(sphere, _pose(0.05 - depth), ground, _pose(0.0))
 
@@ -65,11 +69,12 @@ def test_point_count_stays_while_the_patch_changes(encode):
 
 
 def test_ended_contact_is_deleted_once(encode):
-    """The array after the end deletes faces and edges; the next one is silent about them."""
+    """The array after the end deletes faces, edges and words; the next one is silent about them."""
     encode(_patch(0.004))
     after = encode(_patch(-0.01))
     assert sorted((m.type, m.action) for m in after if m.ns != "legend") == [
         (Marker.LINE_LIST, Marker.DELETE),
+        (Marker.TEXT_VIEW_FACING, Marker.DELETE),
         (Marker.TRIANGLE_LIST, Marker.DELETE),
     ]
     assert [m for m in encode() if m.ns != "legend"] == []
@@ -90,3 +95,43 @@ def test_legend_names_unit_and_full_scale(encode):
     """Title and end values, whether or not anything touches."""
     labels = {marker.text for marker in encode() if marker.type == Marker.TEXT_VIEW_FACING}
     assert labels == {"contact pressure, 20 kPa full scale", "0", "10", "20"}
+
+
+def test_coarse_patch_says_so(encode):
+    """Edges turn red, and a text that RViz can show (a height, opaque, not empty) floats above the patch."""
+    coarse, fine = replace(_patch(0.001), name_a="ball", name_b="ground"), _patch(0.004, resolution=0.005)
+    assert not coarse.quality.is_resolved
+    assert fine.quality.is_resolved
+    markers = encode(coarse)
+    (text,) = [m for m in markers if m.ns == "quality/ball on ground"]
+    assert (text.type, text.action) == (Marker.TEXT_VIEW_FACING, Marker.ADD)
+    assert text.text == f"4 faces, force at this depth off by about {100 * coarse.quality.force_error:.0f} %"
+    assert text.scale.z > 0.0
+    assert text.color.a == 1.0
+    assert text.pose.position.z > coarse.faces.vertices[..., 2].max()
+    (edges,) = _of_type(markers, Marker.LINE_LIST)
+    assert edges.color.r > 0.9
+
+
+def test_fine_patch_has_dark_edges_and_no_words(encode):
+    markers = encode(_patch(0.004, resolution=0.005))
+    assert not [m for m in markers if m.ns.startswith("quality/")]
+    (edges,) = _of_type(markers, Marker.LINE_LIST)
+    assert edges.color.r < 0.1
+
+
+def test_words_follow_the_quality_once_a_second(encode, monkeypatch):
+    """They stay while nobody looks, go when the patch has become fine, and their marker is deleted once."""
+    now = [100.0]
+    monkeypatch.setattr(contact_markers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    coarse, fine = _patch(0.001), _patch(0.004, resolution=0.005)
+
+    def words(patch):
+        return [(m.action, bool(m.text)) for m in encode(patch) if m.ns.startswith("quality/")]
+
+    assert words(coarse) == [(Marker.ADD, True)]
+    now[0] += 0.5
+    assert words(fine) == [(Marker.ADD, True)]
+    now[0] += 0.6
+    assert words(fine) == [(Marker.DELETE, False)]
+    assert words(fine) == []

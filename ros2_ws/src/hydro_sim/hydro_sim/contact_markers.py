@@ -1,19 +1,35 @@
-"""Contact patches as markers: filled faces coloured by pressure, their edges, and the legend."""
+"""Contact patches as markers: filled faces coloured by pressure, their edges, words where faces are too coarse."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.marker_message import DELETE, LINE_LIST, TRIANGLE_LIST, Marker, encode_marker_array
+from hydro_sim.marker_message import (
+    ADD,
+    DELETE,
+    LINE_LIST,
+    TEXT_VIEW_FACING,
+    TRIANGLE_LIST,
+    Marker,
+    encode_marker_array,
+)
 from hydro_sim.pressure_scale import PressureScale
 from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 _EDGE_WIDTH = 3e-4  # m
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
+#: Edges of patches that should not be trusted; no colour of the pressure scale.
+_WARNING_RGBA = (1.0, 0.25, 0.05, 1.0)
+_TEXT_HEIGHT = 0.008  # m
+_TEXT_RISE = 0.03  # m above the middle of the patch
+#: Wall time between two looks at the quality, s: it costs more than the markers, and changes slowly.
+_QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
 
 
@@ -75,6 +91,8 @@ class ContactMarkers:
     has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
     a contact ends, its markers are deleted once.
 
+    Where the force should not be trusted the edges turn red and a text, in a namespace of its own, says why.
+
     Args:
         scale: Colour scale.
         frame_id: Frame in which patches are given.
@@ -88,22 +106,34 @@ class ContactMarkers:
         self._frame_id = frame_id
         self._legend = scale.legend(legend_position)
         self._capacity: dict[tuple[str, str], int] = {}
-        self._shown: set[str] = set()
+        self._shown: set[tuple[str, int]] = set()
+        self._problems: dict[str, str] = {}
+        self._look_again = float("-inf")
 
     def encode(self, contacts: Iterable[ContactPatch], stamp: tuple[int, int]) -> bytes:
         """Serialise ``contacts`` (``ContactPatch``) at ``stamp`` (seconds, nanoseconds)."""
+        patches = tuple(contacts)
+        self._look_at_quality(patches)
         surfaces: dict[str, list[PatchSurface]] = {}
-        for patch in contacts:
+        for patch in patches:
             surface = patch_surface(patch.faces)
             if len(surface.triangles):
                 surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(surface)
 
         markers = [marker for pair, parts in surfaces.items() for marker in self._pair_markers(pair, parts)]
-        for pair in sorted(self._shown - surfaces.keys()):
-            markers.append(Marker(f"faces/{pair}", 0, TRIANGLE_LIST, DELETE))
-            markers.append(Marker(f"edges/{pair}", 0, LINE_LIST, DELETE))
-        self._shown = set(surfaces)
-        return encode_marker_array([*markers, *self._legend], self._frame_id, stamp)
+        shown = {(marker.ns, marker.type) for marker in markers}
+        ended = [Marker(ns, 0, kind, DELETE) for ns, kind in sorted(self._shown - shown)]
+        self._shown = shown
+        return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
+
+    def _look_at_quality(self, patches: tuple[ContactPatch, ...]) -> None:
+        now = time.monotonic()
+        if now < self._look_again:
+            return
+        self._look_again = now + _QUALITY_PERIOD
+        self._problems = {}
+        for warning in ContactSummary(patches).warnings:
+            self._problems.setdefault(warning.bodies, warning.problem)  # the gravest comes first
 
     def _pair_markers(self, pair: str, parts: list[PatchSurface]) -> list[Marker]:
         triangles = np.concatenate([part.triangles for part in parts]).reshape(-1, 9)
@@ -116,12 +146,18 @@ class ContactMarkers:
 
         padding = self._grow(("edges", pair), len(edges)) - len(edges)
         ends = np.concatenate([edges, np.tile(edges[0, :3], (padding, 2))]).reshape(-1, 3)
-        return [
+        problem = self._problems.get(pair)
+        rgba = _WARNING_RGBA if problem else _EDGE_RGBA
+        markers = [
             Marker(f"faces/{pair}", 0, TRIANGLE_LIST, points=corners, colours=colours),
-            Marker(
-                f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=_EDGE_RGBA, points=ends
-            ),
+            Marker(f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=rgba, points=ends),
         ]
+        if problem:
+            x, y, z = triangles.reshape(-1, 3).mean(axis=0).tolist()
+            at, height = (x, y, z + _TEXT_RISE), (0.0, 0.0, _TEXT_HEIGHT)
+            text = Marker(f"quality/{pair}", 0, TEXT_VIEW_FACING, ADD, at, height, rgba, text=problem)
+            markers.append(text)
+        return markers
 
     def _grow(self, key: tuple[str, str], needed: int) -> int:
         capacity = self._capacity.get(key, _SMALLEST_CAPACITY)

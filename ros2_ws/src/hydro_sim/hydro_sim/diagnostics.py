@@ -1,4 +1,4 @@
-"""``/diagnostics``: is the simulation on time, what did the solver do, which commands were refused."""
+"""``/diagnostics``: is the simulation on time, what did the solver do, can contact be trusted, what was refused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rclpy.node import Node
 
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 #: Below this share of the real-time factor asked for, the simulation counts as slow.
 _ON_TIME = 0.95
@@ -37,7 +38,7 @@ class Diagnostics:
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
-        message = DiagnosticArray(status=[self._timing(), self._solver(), self._commands()])
+        message = DiagnosticArray(status=[self._timing(), self._solver(), self._contact(), self._commands()])
         # Monitors compare this stamp with their own wall clock.
         message.header.stamp = Clock(clock_type=ClockType.SYSTEM_TIME).now().to_msg()
         self._publisher.publish(message)
@@ -81,6 +82,16 @@ class Diagnostics:
         level = DiagnosticStatus.OK if converged else DiagnosticStatus.WARN
         return self._status("solver", level, "converged" if converged else "did not converge", values)
 
+    def _contact(self) -> DiagnosticStatus:
+        """Quality of the patches, estimated here and now: the stepping thread has no time for it."""
+        summary = self._runner.snapshot().contact_summary
+        level, text = DiagnosticStatus.OK, "resolved" if summary.patches else "no contact"
+        if summary.warnings:
+            level, text = DiagnosticStatus.WARN, str(summary.warnings[0])
+            others = len(summary.warnings) - 1
+            text += f" (and {others} more)" if others else ""
+        return self._status("contact", level, text, _contact_values(summary))
+
     def _commands(self) -> DiagnosticStatus:
         refused = self._rejections.total - self._refused
         self._refused = self._rejections.total
@@ -93,6 +104,23 @@ class Diagnostics:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
         name = f"{self._node.get_name()}: {part}"
         return DiagnosticStatus(level=level, name=name, message=text, hardware_id="hydro_sim", values=pairs)
+
+
+def _contact_values(summary: ContactSummary) -> dict[str, Any]:
+    values: dict[str, Any] = {"patches": len(summary.patches)}
+    if summary.worst is not None:
+        quality = summary.worst.quality
+        values |= {
+            "worst patch": f"{summary.worst.name_a} on {summary.worst.name_b}",
+            "faces of the worst patch": quality.num_faces,
+            "size of a face over the worst patch": quality.face_size_ratio,
+            "estimated force error of the worst patch [%]": 100.0 * quality.force_error,
+        }
+    return values | {
+        "under-resolved patches": len(summary.under_resolved),
+        "patches past a medial surface": len(summary.deep),
+        "overlaps without contact": len(summary.faceless_overlaps),
+    }
 
 
 def _format(value: Any) -> str:

@@ -1,0 +1,96 @@
+"""``/diagnostics`` on contact: its worst patch in numbers, and a warning where the force should not be trusted."""
+
+from dataclasses import fields, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from hydro_sim.diagnostics import Diagnostics
+from hydro_sim_core import contact, geometry
+from hydro_sim_core.simulation import RunnerReport
+from hydro_sim_core.simulation.contact_summary import ContactSummary
+
+
+@pytest.fixture
+def status():
+    """The status on contact that the node publishes for a summary."""
+
+    def publish(summary):
+        sent, timers = [], []
+        node = SimpleNamespace(
+            create_publisher=lambda *_: SimpleNamespace(publish=sent.append),
+            create_timer=lambda period, callback, clock: timers.append(callback),
+            get_name=lambda: "node",
+        )
+        runner = SimpleNamespace(
+            report=lambda: RunnerReport(*np.zeros(len(fields(RunnerReport)))),
+            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics={}),
+            failure=None,
+            paused=True,
+        )
+        Diagnostics(node, runner, 1.0, SimpleNamespace(total=0, counts={}))
+        timers[0]()
+        (found,) = [s for s in sent[0].status if s.name == "node: contact"]
+        return found
+
+    return publish
+
+
+def _patch(resolution, name="ball"):
+    X_WA = np.eye(4)
+    X_WA[2, 3] = 0.09
+    ball = geometry.sphere(0.1, resolution=resolution, modulus=1e5)
+    patch = contact.compute_patch(ball, X_WA, geometry.half_space(), np.eye(4))
+    return replace(patch, name_a=name, name_b="ground")
+
+
+def _values(status):
+    return {pair.key: pair.value for pair in status.values}
+
+
+def test_worst_patch_is_shown_in_numbers(status):
+    fine, coarse = _patch(0.01), _patch(0.04, "peg")
+    shown = status(ContactSummary((fine, coarse)))
+    quality = coarse.quality
+    error = 100.0 * quality.force_error
+    assert shown.level == DiagnosticStatus.WARN
+    assert shown.message == (
+        f"peg on ground: {quality.num_faces} faces, force at this depth off by about {error:.0f} %; "
+        "mesh them finer (mesh_resolution_hint)"
+    )
+    assert _values(shown) == {
+        "patches": "2",
+        "worst patch": "peg on ground",
+        "faces of the worst patch": str(coarse.num_faces),
+        "size of a face over the worst patch": f"{quality.face_size_ratio:.6g}",
+        "estimated force error of the worst patch [%]": f"{error:.6g}",
+        "under-resolved patches": "1",
+        "patches past a medial surface": "0",
+        "overlaps without contact": "0",
+    }
+
+
+def test_resolved_contact_is_ok(status):
+    shown = status(ContactSummary((_patch(0.01),)))
+    assert (shown.level, shown.message) == (DiagnosticStatus.OK, "resolved")
+    assert float(_values(shown)["estimated force error of the worst patch [%]"]) < 10.0
+
+
+def test_no_contact_is_ok(status):
+    shown = status(ContactSummary(()))
+    assert (shown.level, shown.message) == (DiagnosticStatus.OK, "no contact")
+    assert _values(shown)["patches"] == "0"
+
+
+def test_every_kind_of_warning_is_counted(status):
+    """The gravest is the message; the number of others follows."""
+    deep = replace(_patch(0.01, "sheet"), dropped_force=1e3)
+    shown = status(ContactSummary((deep, _patch(0.04)), faceless_overlaps=(("peg", "hole"),)))
+    assert shown.level == DiagnosticStatus.WARN
+    assert shown.message.startswith("peg on hole: they overlap, but no contact holds them apart")
+    assert shown.message.endswith("(and 2 more)")
+    values = _values(shown)
+    counts = ("under-resolved patches", "patches past a medial surface", "overlaps without contact")
+    assert [values[key] for key in counts] == ["1", "1", "1"]

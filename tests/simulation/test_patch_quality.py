@@ -1,0 +1,140 @@
+"""What a running world tells of the quality of its contacts, and that stepping does not pay for it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_scenes import GROUND, box, free, make_world, sphere
+
+import hydro_sim_core as hs
+from hydro_sim_core.contact import patch as patch_module
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.contact_summary import SIGNIFICANT_SHARE, ContactSummary
+
+COARSE, FINE = 0.1, 0.01
+
+
+def resting_ball(folder: Path, hint: float) -> hs.World:
+    """A ball of 0.1 m that has come to rest on the ground, about 12 mm deep."""
+    ball = free(sphere("ball", 0.1, 1.0, modulus=2e4, hint=hint), (0, 0, 0.09))
+    world = make_world(folder, ball, environment=[GROUND])
+    world.step(500)
+    return world
+
+
+def ball_patch(height: float, hint: float = 0.02, **fields: object) -> hs.contact.ContactPatch:
+    """A compliant ball of 0.1 m, its centre at ``height`` above rigid ground, with other fields as given."""
+    X_WA = np.eye(4)
+    X_WA[2, 3] = height
+    ball = hs.geometry.sphere(0.1, resolution=hint, modulus=1e5)
+    patch = hs.contact.compute_patch(ball, X_WA, hs.geometry.half_space(), np.eye(4))
+    return replace(patch, **{"name_a": "ball", "name_b": "ground", **fields})
+
+
+def test_coarse_contact_is_told_from_a_fine_one(tmp_path: Path) -> None:
+    coarse, fine = (resting_ball(tmp_path, hint).contact_summary() for hint in (COARSE, FINE))
+    assert coarse.worst is coarse.patches[0]
+    assert coarse.under_resolved == coarse.patches
+    error = f"{100.0 * coarse.worst.quality.force_error:.0f} %"
+    assert [str(warning) for warning in coarse.warnings] == [
+        f"ball on ground: {coarse.worst.num_faces} faces, force at this depth off by about {error}; "
+        "mesh them finer (mesh_resolution_hint)"
+    ]
+    assert fine.worst.quality.force_error < 0.1
+    assert fine.under_resolved == ()
+    assert fine.warnings == ()
+
+
+def test_estimate_is_the_depth_error_of_a_resting_ball(tmp_path: Path) -> None:
+    """At rest the force is the weight in any mesh; what is off is the depth that a smooth ball would have for it."""
+    world = resting_ball(tmp_path, 0.04)
+    patch = world.contact_summary().worst
+    height = float(world.q[6])
+    smooth = 2.0 * np.pi * 2e4 * ((0.1**2 - height**2) / 2.0 - (0.1**3 - height**3) / 0.3)
+    true = abs(np.linalg.norm(patch.normal_force_on_b) / smooth - 1.0)
+    assert true > 0.15
+    assert true / 3.0 < patch.quality.force_error < 3.0 * true
+
+
+def test_box_on_the_ground_is_resolved(tmp_path: Path) -> None:
+    world = make_world(tmp_path, free(box("box", (0.2, 0.2, 0.2), 1.0), (0, 0, 0.099)), environment=[GROUND])
+    world.step(200)
+    summary = world.contact_summary()
+    assert summary.worst.quality.force_error <= 1e-9
+    assert summary.warnings == ()
+
+
+def test_no_contact_has_no_worst_patch(tmp_path: Path) -> None:
+    world = make_world(tmp_path, free(sphere("ball", 0.1, 1.0), (0, 0, 1.0)), environment=[GROUND])
+    world.step()
+    summary = world.contact_summary()
+    assert summary.patches == ()
+    assert summary.worst is None
+    assert summary.warnings == ()
+
+
+def test_slight_touches_do_not_count() -> None:
+    """A touch of a few faces beside a contact with a hundred times its force raises no alarm."""
+    firm, touch = ball_patch(0.09, 0.01), ball_patch(0.099, 0.02)
+    share = np.linalg.norm(touch.force_on_b) / np.linalg.norm(firm.force_on_b)
+    assert share < SIGNIFICANT_SHARE
+    assert not touch.quality.is_resolved
+    summary = ContactSummary((touch, firm))
+    assert summary.worst is firm
+    assert summary.warnings == ()
+    assert ContactSummary((touch,)).worst is touch
+
+
+def test_worst_patch_has_the_largest_error() -> None:
+    coarse, coarser, fine = ball_patch(0.09, 0.04), ball_patch(0.09, 0.08), ball_patch(0.09, 0.01)
+    summary = ContactSummary((coarse, fine, coarser))
+    assert summary.worst is coarser
+    assert summary.under_resolved == (coarser, coarse)
+
+
+def test_gravest_warnings_come_first() -> None:
+    """Nothing holding bodies apart, then lost force, then coarse faces."""
+    deep = ball_patch(0.09, 0.01, dropped_force=100.0, name_a="sheet", name_b="finger")
+    summary = ContactSummary((ball_patch(0.09, 0.08), deep), faceless_overlaps=(("peg", "hole"),))
+    assert summary.deep == (deep,)
+    assert [warning.bodies for warning in summary.warnings] == [
+        "peg on hole",
+        "sheet on finger",
+        "ball on ground",
+    ]
+    lost = 100.0 / (100.0 + float(np.linalg.norm(deep.force_on_b)))
+    assert f"{100 * lost:.0f} % of the force lost" in str(summary.warnings[1])
+    assert "no contact holds them apart" in str(summary.warnings[0])
+
+
+def test_single_face_is_named_as_one() -> None:
+    patch = ball_patch(0.09, 0.08)
+    one = replace(patch, faces=replace(patch.faces, **{k: v[:1] for k, v in vars(patch.faces).items()}))
+    assert ContactSummary((one,)).warnings[0].problem == "1 face, force at this depth off by about 100 %"
+
+
+def test_estimates_are_made_by_who_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never by the stepping thread, and once a snapshot."""
+    callers = []
+    original = patch_module.patch_quality
+
+    def watched(*arguments: object) -> object:
+        callers.append(threading.current_thread())
+        return original(*arguments)
+
+    monkeypatch.setattr(patch_module, "patch_quality", watched)
+    world = resting_ball(tmp_path, COARSE)
+    runner = FixedRateRunner(world, float("inf"), start_paused=True)
+    runner.start()
+    try:
+        snapshot = runner.step(20)
+        assert callers == []
+        assert snapshot.contact_summary.warnings
+        assert snapshot.contact_summary.worst is snapshot.contacts[0]
+        assert callers == [threading.current_thread()]
+    finally:
+        runner.stop()
