@@ -207,34 +207,50 @@ def test_single_face_tells_nothing():
     assert not patch.quality.is_resolved
 
 
-def test_size_ratio_of_equal_faces_and_of_slivers():
-    """``1 / sqrt(n)`` for equal faces, and hardly changed by a sliver among them."""
+def test_spike_of_a_single_face_tells_nothing():
+    """Two sides of the same polygon on each other are no edge between faces."""
+    polygon = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 0.0]]
+    assert patch_quality(made_faces([polygon], [1.0], [[0.0, 0.0, 1.0]])).force_error == 1.0
+
+
+def test_size_ratio_of_faces_and_of_slivers():
+    """``1 / sqrt(n)`` for equal faces; else the mean weighted by area, which a sliver hardly changes."""
     assert patch_quality(strips(16)[0]).face_size_ratio == pytest.approx(0.25, rel=1e-9)
-    x = [0.0, 1.0, 2.0, 2.0001]
+    x = [0.0, 1.0, 2.0, 4.0, 4.0001]
     polygons = [[[a, 0.0, 0.0], [b, 0.0, 0.0], [b, 1.0, 0.0], [a, 1.0, 0.0]] for a, b in pairwise(x)]
-    quality = patch_quality(made_faces(polygons, [1.0] * 3, [[0.0, 0.0, 1.0]] * 3))
-    assert quality.face_size_ratio == pytest.approx(np.sqrt(0.5), rel=1e-4)
+    quality = patch_quality(made_faces(polygons, [1.0] * 4, [[0.0, 0.0, 1.0]] * 4))
+    assert quality.face_size_ratio == pytest.approx(np.sqrt(6.0) / 4.0, rel=1e-4)
+
+
+def roof(degrees, pressures=(1.0, 1.0)) -> tuple[FaceArrays, float]:
+    """Two faces of 1 m^2 that turn by an angle, pressed into a half space of 1 Pa/m: faces, and the missing force.
+
+    They share an edge of 1 m, half a metre from both centroids; the normals differ by twice the sine of half the angle.
+    """
+    half = math.radians(degrees) / 2.0
+    c, s = math.cos(half), math.sin(half)
+    left = [[-c, 0.0, s], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-c, 1.0, s]]
+    right = [[0.0, 0.0, 0.0], [c, 0.0, s], [c, 1.0, s], [0.0, 1.0, 0.0]]
+    normals = [[-s, 0.0, -c], [s, 0.0, -c]]
+    faces = made_faces([left, right], pressures, [[0.0, 0.0, -1.0]] * 2, normals=normals)
+    return faces, 0.9 * 0.25 * 2.0 * s
 
 
 @pytest.mark.parametrize(("degrees", "counts"), [(20.0, True), (70.5, True), (90.0, False), (120.0, False)])
 def test_sharp_turns_are_edges_of_the_body(degrees, counts):
     """A roof pressed into a compliant half space; below ``CREASE_COSINE`` it may stand for something round."""
-    half = math.radians(degrees) / 2.0
-    assert (math.cos(2.0 * half) > CREASE_COSINE) is counts
-    c, s = math.cos(half), math.sin(half)
-    left = [[-c, 0.0, s], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-c, 1.0, s]]
-    right = [[0.0, 0.0, 0.0], [c, 0.0, s], [c, 1.0, s], [0.0, 1.0, 0.0]]
-    faces = made_faces(
-        [left, right],
-        [1.0, 1.0],
-        [[0.0, 0.0, -1.0]] * 2,
-        normals=[[-s, 0.0, -c], [s, 0.0, -c]],
-        slopes=(np.inf, 1.0),
-    )
-    error = patch_quality(faces).force_error
-    # One edge of 1 m, half a metre from both centroids; the normals turn by 2 sin(half) in a gradient of 1 Pa/m.
-    missing = 0.9 * 0.25 * 2.0 * s if counts else 0.0
-    assert error == pytest.approx(missing / (missing + 2.0), rel=1e-12)
+    assert (math.cos(math.radians(degrees)) > CREASE_COSINE) is counts
+    faces, missing = roof(degrees)
+    expected = missing / (missing + 2.0) if counts else 0.0
+    assert patch_quality(faces).force_error == pytest.approx(expected, rel=1e-12)
+
+
+def test_skirt_takes_half_of_what_is_missing_at_its_edge():
+    """The half that belongs to a face without force is no error of the force."""
+    faces, missing = roof(20.0, pressures=(1.0, -1.0))
+    quality = patch_quality(faces)
+    assert quality.num_faces == 1
+    assert quality.force_error == pytest.approx(0.5 * missing / (0.5 * missing + 1.0), rel=1e-12)
 
 
 @PROPERTY
