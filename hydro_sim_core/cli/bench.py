@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
@@ -20,6 +21,7 @@ from hydro_sim_core.experiments.geometry_bench import (
     Timing,
     all_pairs,
     compile_queries,
+    growths,
     measure,
 )
 from hydro_sim_core.geometry import Geometry
@@ -59,7 +61,19 @@ def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
         )
     )
     console.print(timing_table(timings))
-    return {"drake_left_out": missing, "timings": [timing.as_dict() for timing in timings]}
+    grown = growths(timings)
+    for growth in grown:
+        least, most = growth.faces
+        console.print(
+            f"{growth.family}: a face costs {growth.factor:.2f} times as much at {most:.0f} faces as at {least:.0f}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return {
+        "drake_left_out": missing,
+        "timings": [timing.as_dict() for timing in timings],
+        "growth": [asdict(growth) for growth in grown],
+    }
 
 
 def _find_drake() -> tuple[Callable[[Geometry, Geometry], Side] | None, str]:

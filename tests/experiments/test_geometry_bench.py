@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from hydro_sim_core.experiments.geometry_bench import Effort, Timing, all_pairs, measure
+from hydro_sim_core.experiments.geometry_bench import Effort, Growth, Timing, all_pairs, growths, measure
 from hydro_sim_core.experiments.geometry_bench.drake import DrakePair
 from hydro_sim_core.experiments.geometry_bench.ours import OurPair
 from hydro_sim_core.experiments.geometry_bench.pairs import TIME_STEP
@@ -75,6 +75,22 @@ def test_without_drake_only_our_times_are_there():
     assert timing.poses == 8
     assert timing.seconds > 0.0
     assert timing.drake_seconds is timing.share is timing.reaches_target is None
+
+
+def timed(family: str, speed: float, faces: float, seconds: float) -> Timing:
+    return Timing(family, 0, (1, 1), speed, 1, faces, seconds)
+
+
+def test_growth_compares_the_finest_with_the_coarsest_that_counts():
+    timings = [
+        timed("a", 0.1, 100.0, 1.0),
+        timed("a", 0.1, 1000.0, 2.0),
+        timed("a", 1.0, 1000.0, 7.0),
+        timed("a", 0.1, 4000.0, 12.0),
+        timed("b", 0.1, 1000.0, 2.0),
+    ]
+    (growth,) = growths(timings)
+    assert growth == Growth("a", (1000.0, 4000.0), pytest.approx(1.5))
 
 
 def test_shares_are_held_against_the_target_without_the_overhead():

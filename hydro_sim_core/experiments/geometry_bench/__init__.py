@@ -6,9 +6,11 @@ from hydro_sim_core.experiments.geometry_bench.measure import (
     QUICK,
     THOROUGH,
     Effort,
+    Growth,
     Side,
     Timing,
     compile_queries,
+    growths,
     measure,
 )
 from hydro_sim_core.experiments.geometry_bench.pairs import SPEEDS, BenchPair, all_pairs
@@ -19,9 +21,11 @@ __all__ = [
     "THOROUGH",
     "BenchPair",
     "Effort",
+    "Growth",
     "Side",
     "Timing",
     "all_pairs",
     "compile_queries",
+    "growths",
     "measure",
 ]

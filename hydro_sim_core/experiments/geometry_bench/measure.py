@@ -11,10 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from hydro_sim_core.experiments.geometry_bench.ours import OurPair
-from hydro_sim_core.experiments.geometry_bench.pairs import SPEEDS, BenchPair, all_pairs
+from hydro_sim_core.experiments.geometry_bench.pairs import LOWEST_SPEED, SPEEDS, BenchPair, all_pairs
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 
+#: Patches of fewer faces pay for finding them at all.
+GROWTH_FROM = 500
 _FAR_APART = 10.0  # m
 _OVERHEAD_POSES = 300
 
@@ -124,6 +126,35 @@ class Timing:
             "reaches_target",
         )
         return {**asdict(self), **{name: getattr(self, name) for name in derived}}
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How our cost a face grows with the resolution.
+
+    Attributes:
+        family: Of pairs.
+        faces: Of the coarsest pair that counts and of the finest.
+        factor: Cost a face of the finest over that of the coarsest, at the lowest speed.
+    """
+
+    family: str
+    faces: tuple[float, float]
+    factor: float
+
+
+def growths(timings: Sequence[Timing]) -> list[Growth]:
+    """Growth in every family with two pairs of ``GROWTH_FROM`` faces or more."""
+    found = []
+    for family in dict.fromkeys(timing.family for timing in timings):
+        fine = [
+            t for t in timings if t.family == family and t.faces >= GROWTH_FROM and t.speed == LOWEST_SPEED
+        ]
+        if len(fine) >= 2:
+            coarsest, finest = min(fine, key=lambda t: t.faces), max(fine, key=lambda t: t.faces)
+            factor = finest.seconds_a_face / coarsest.seconds_a_face
+            found.append(Growth(family, (coarsest.faces, finest.faces), factor))
+    return found
 
 
 @dataclass(frozen=True)
