@@ -27,6 +27,7 @@ from hydro_sim_core.geometry import (
     tetrahedralise,
     write_vtk,
 )
+from hydro_sim_core.geometry.files import SURFACE_SUFFIXES
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
 
 #: A tetrahedron with a smaller radius ratio is flat enough to be worth a look.
@@ -110,6 +111,10 @@ def _check_outputs(request: MeshRequest) -> None:
 def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[Geometry, SolidMesh | None]:
     """The geometry, and the tetrahedra it was made of where they are new."""
     file, source = request.file, str(request.file)
+    formats = (*SURFACE_SUFFIXES, *VOLUME_SUFFIXES)
+    if file.suffix.lower() not in formats:
+        problem = f"has the unknown format '{file.suffix}'"
+        raise InputError(file, "", problem, f"use one of {', '.join(formats)}")
     if file.suffix.lower() in VOLUME_SUFFIXES:
         if request.resolution is not None:
             mend = "leave it out: the tetrahedra of the file are kept"

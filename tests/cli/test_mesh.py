@@ -85,6 +85,7 @@ def test_tetrahedra_of_a_file_are_kept_and_get_the_field_that_is_asked_for(tmp_p
     ("name", "options", "says"),
     [
         ("none.stl", (), "does not exist"),
+        ("none.xyz", (), "use one of .stl, .obj, .dae, .glb, .ply, .vtk, .vtu, .msh"),
         ("broken.stl", (), "no triangles"),
         ("open.stl", (), "open.stl"),
         ("bracket.stl", ("--resolution", 1e-3), "resolution"),
