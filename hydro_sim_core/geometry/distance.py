@@ -6,7 +6,7 @@ import numpy as np
 import trimesh
 from scipy.spatial import cKDTree
 
-from hydro_sim_core.geometry.simplices import FloatArray, IntArray
+from hydro_sim_core.geometry.simplices import FloatArray, IntArray, longest_edges
 
 #: Point-triangle pairs that are looked at at once: bounds the memory (about 200 bytes a pair).
 _PAIRS_AT_ONCE = 2_000_000
@@ -21,7 +21,7 @@ def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: Int
 def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
     """The point (P, 3) of the triangles that is nearest to each point (P, 3)."""
     corners = vertices[triangles]
-    centres = corners.mean(axis=1)
+    centres, sizes = corners.mean(axis=1), longest_edges(vertices, triangles)
     reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
     upper_bound, _ = cKDTree(vertices[np.unique(triangles)]).query(points)
     tree = cKDTree(centres)
@@ -33,12 +33,24 @@ def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray
         rows = np.flatnonzero(chunk == number)
         near = np.concatenate(tree.query_ball_point(points[rows], upper_bound[rows] + reach)).astype(np.int64)
         owner = np.repeat(np.arange(len(rows)), counts[rows])
-        candidates = trimesh.triangles.closest_point(corners[near], points[rows][owner])
-        squared = ((candidates - points[rows][owner]) ** 2).sum(axis=1)
+        asked = points[rows][owner]
+        candidates = _closest_in_triangle(asked, corners[near], sizes[near])
+        squared = ((candidates - asked) ** 2).sum(axis=1)
         by_distance = np.lexsort((squared, owner))
         first = np.cumsum(counts[rows]) - counts[rows]
         nearest[rows] = candidates[by_distance[first]]
     return nearest
+
+
+def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Nearest point (P, 3) of one triangle (P, 3, 3) each, whose longest edge is given (P,)."""
+    # trimesh compares fourth powers of lengths with an absolute 1e-13: too much for triangles below a millimetre.
+    origins = corners[:, 0]
+    scale = sizes[:, None]
+    unit = trimesh.triangles.closest_point(
+        (corners - origins[:, None]) / scale[:, None], (points - origins) / scale
+    )
+    return origins + scale * unit
 
 
 def winding_numbers(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:

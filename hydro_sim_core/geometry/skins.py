@@ -7,7 +7,7 @@ import numpy as np
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.prisms import split_prisms
-from hydro_sim_core.geometry.simplices import tetrahedron_volumes
+from hydro_sim_core.geometry.simplices import sorted_rows, tetrahedron_volumes
 
 #: Where the skin would fold it is made thinner, down to this fraction of the margin.
 THINNEST = 1.0 / 16.0
@@ -33,8 +33,9 @@ def add_skin(
         new vertices, m.
 
     Raises:
-        InputError: The skin would fold however thin it is made.
+        InputError: The skin would fold however thin it is made, or the solid touches itself along an edge.
     """
+    _check_edges(source, vertices, surface)
     inner, corners = np.unique(surface, return_inverse=True)
     outward = _outward(vertices[inner], corners.reshape(-1, 3))
     thickness = np.full(len(inner), margin)
@@ -58,6 +59,18 @@ def add_skin(
             corner = np.round(vertices[inner[thickness.argmin()]], 6).tolist()
             problem = f"of {margin:g} m folds the skin near {corner}"
             raise InputError(source, "margin", problem, "smooth the surface there or give a smaller margin")
+
+
+def _check_edges(source: str, vertices: FloatArray, surface: IntArray) -> None:
+    edges = surface[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    order, starts, counts = sorted_rows(edges)
+    crowded = edges[order[starts[counts > 2]]]
+    if len(crowded):
+        where = np.round(vertices[crowded[0, 0]], 6).tolist()
+        problem = f"has no place where the solid touches itself along an edge, near {where}"
+        raise InputError(
+            source, "margin", problem, "separate or join the parts there, or leave the margin out"
+        )
 
 
 def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:

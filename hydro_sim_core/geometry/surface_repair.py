@@ -64,6 +64,11 @@ class Surface:
         """Signed volume, m^3; parts that overlap count twice."""
         return float(signed_volumes(self.vertices, self.triangles).sum())
 
+    @property
+    def thickness(self) -> float:
+        """Mean thickness of the body, m: that of the plate with the same volume and surface."""
+        return 2.0 * self.volume / self.area
+
 
 def repair_surface(source: str, vertices: ArrayLike, triangles: ArrayLike) -> Surface:
     """Merge, drop and turn what a closed surface needs to bound a solid.
@@ -114,14 +119,26 @@ def _without_slivers(source: str, points: FloatArray, corners: IntArray, repairs
     if flat.any():
         repairs.append(f"{np.count_nonzero(flat)} triangles without area dropped")
         corners = corners[~flat]
-    if len(corners) < 4:
+    if len(corners) < 4:  # no fewer bound a solid
         problem = f"are {len(corners)} with an area"
         raise InputError(source, "triangles", problem, "give the closed surface of a solid")
-    order, starts, _ = sorted_rows(corners)
-    if len(starts) < len(corners):
-        repairs.append(f"{len(corners) - len(starts)} repeated triangles dropped")
-        corners = corners[np.sort(order[starts])]
-    return corners
+    kept = _single(corners)
+    if len(kept) < len(corners):
+        repairs.append(f"{len(corners) - len(kept)} repeated triangles dropped")
+    return corners[kept]
+
+
+def _single(corners: IntArray) -> IntArray:
+    """Rows to keep of triangles that occur several times: one, or none of a wall between two touching solids."""
+    order, starts, counts = sorted_rows(corners)
+    turned_evenly = (np.roll(corners, -1, axis=1) > corners).sum(
+        axis=1
+    ) == 2  # even permutations of a sorted row
+    balance = np.add.reduceat(np.where(turned_evenly, 1, -1)[order], starts)
+    walls = (counts == 2) & (balance == 0)
+    if walls.all():
+        walls[:] = False  # a solid that is given twice, once inside out
+    return np.sort(order[starts[~walls]])
 
 
 def _turned(points: FloatArray, corners: IntArray, repairs: list[str]) -> IntArray:
@@ -133,9 +150,11 @@ def _turned(points: FloatArray, corners: IntArray, repairs: list[str]) -> IntArr
     corners = np.where(kept[part][:, None], corners, corners[:, ::-1])
     disagreed = np.count_nonzero(flip == kept[part])
 
+    # The volume of a part tells where its inside is only if it is closed; one part with a small hole nearly is.
     volumes = np.bincount(part, signed_volumes(points, corners))
+    judged = _closed_parts(corners, part) | (len(volumes) == 1)
     wrong = []
-    for number in np.flatnonzero(volumes < 0.0):
+    for number in np.flatnonzero((volumes < 0.0) & judged):
         others = corners[(part != number) & (volumes[part] > 0.0)]
         probe = points[corners[part == number][:1, 0]]
         if not len(others) or winding_numbers(probe, points, others)[0] < 0.5:
@@ -149,9 +168,17 @@ def _turned(points: FloatArray, corners: IntArray, repairs: list[str]) -> IntArr
     return np.ascontiguousarray(corners)
 
 
+def _closed_parts(corners: IntArray, part: IntArray) -> np.ndarray:
+    """Mask of the parts in which every edge joins two triangles."""
+    order, starts, counts = sorted_rows(_edges(corners))
+    closed = np.ones(part.max() + 1, dtype=bool)
+    closed[part[order[starts[counts != 2]] // 3]] = False
+    return closed
+
+
 def _agreeing_turns(corners: IntArray) -> tuple[IntArray, np.ndarray]:
     """Connected part of every triangle, and which to turn so that each agrees with the first of its part."""
-    edges = corners[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    edges = _edges(corners)
     order, starts, counts = sorted_rows(edges)
     starts = starts[counts == 2]
     first, second = order[starts], order[starts + 1]
@@ -173,7 +200,7 @@ def _agreeing_turns(corners: IntArray) -> tuple[IntArray, np.ndarray]:
 
 
 def _note_edges(source: str, points: FloatArray, corners: IntArray, repairs: list[str]) -> None:
-    edges = corners[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    edges = _edges(corners)
     order, starts, counts = sorted_rows(edges)
     crowded = np.count_nonzero(counts > 2)
     if crowded:
@@ -186,10 +213,14 @@ def _note_edges(source: str, points: FloatArray, corners: IntArray, repairs: lis
         a, b = rim[0]
         ends = f"{np.round(points[a], 6).tolist()} to {np.round(points[b], 6).tolist()}"
         problem = (
-            f"have a hole of {100.0 * hole:.2g} % of the surface ({len(rim)} open edges, one from {ends})"
+            f"have holes of {100.0 * hole:.0f} % of the surface ({len(rim)} open edges, one from {ends})"
         )
         raise InputError(source, "triangles", problem, "close the hole or declare_convex to take the hull")
     repairs.append(f"holes with {len(rim)} open edges bridged")
+
+
+def _edges(corners: IntArray) -> IntArray:
+    return corners[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
 
 
 def _hole_area(points: FloatArray, rim: IntArray) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetwild_process
 from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
-from hydro_sim_core.geometry.distance import closest_points
+from hydro_sim_core.geometry.distance import closest_points, distance_to_surface
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
 from hydro_sim_core.geometry.simplices import boundary_triangles, longest_edges, tetrahedron_volumes
@@ -35,8 +35,12 @@ Progress = Callable[[str], None]
 #: Edge length where nobody gives one, as a fraction of the bounding box's diagonal.
 DEFAULT_FRACTION = 1.0 / 20.0
 
-#: fTetWild may move the surface by this fraction of the bounding box's diagonal, and of the edge length.
-ENVELOPE = (1e-3, 1e-1)
+#: fTetWild may move the surface by this fraction of the bounding box's diagonal, of the edge length and of the mean
+#: thickness, whichever is smallest.
+ENVELOPE = (1e-3, 1e-1, 1e-1)
+
+#: What a second try multiplies the envelope by.
+_WIDER = 4.0
 
 #: Passes of mesh improvement; bodies that mesh well need three to seven.
 PASSES = 25
@@ -44,8 +48,11 @@ PASSES = 25
 #: Elements of fTetWild a cubic edge length of volume and a square edge length of surface, measured.
 _ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
 
-#: Time that a run may take, s, and what each expected element adds to it.
-_TIME_LIMIT, _TIME_PER_ELEMENT = 90.0, 4e-3
+#: Time that a try may take, s, and what each expected element adds to it.
+_TIME_LIMIT, _TIME_PER_ELEMENT = 20.0, 8e-3
+
+#: Elements are accepted up to this ratio of their length to the thickness of a thin body, measured.
+_THIN = 5.0
 
 #: A tetrahedron may lose at most this fraction of its volume to moving its vertices onto the surface.
 _LARGEST_LOSS = 0.5
@@ -85,7 +92,7 @@ def tetrahedralise(
     """Fill a closed surface, convex or not, with tetrahedra.
 
     The same input gives the same mesh. fTetWild keeps the surface within an envelope of 0.1 % of the bounding box's
-    diagonal (or a tenth of the edge length, if smaller); vertices of the mesh's surface are then moved onto the given
+    diagonal (less for small edge lengths and thin bodies); vertices of the mesh's surface are then moved onto the given
     one. Tetrahedra without depth are split (see ``splits.py``). Results are kept on disk.
 
     Args:
@@ -129,9 +136,16 @@ def tetrahedralise(
 
 def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
     """Estimate the number of elements; raise when there would be too many."""
-    per_edge = 1.0 / edge_length
+    thickness = surface.thickness
+    per_edge = 1.0 / min(edge_length, _THIN * thickness)
     volume, area = _ELEMENTS_PER_VOLUME * surface.volume, _ELEMENTS_PER_AREA * surface.area
     expected = volume * per_edge * per_edge * per_edge + area * per_edge * per_edge
+    if not expected <= MAX_ELEMENTS and edge_length > _THIN * thickness:
+        problem = (
+            f"bound a body {thickness:.2g} m thick in the mean, which would need {expected:.2g} elements"
+        )
+        mend = "give it more thickness, declare_convex, or use it as a rigid mesh"
+        raise InputError(source, "triangles", problem, mend)
     if not expected <= MAX_ELEMENTS:
         problem = f"{edge_length:g} m would make {expected:.2g} elements, the limit is {MAX_ELEMENTS:.0e}"
         mend = (
@@ -161,13 +175,13 @@ def _run(
 ) -> dict[str, np.ndarray]:
     """Mesh; a result that is no good is tried again with a wider envelope."""
     problem = ""
-    envelope = min(ENVELOPE[0], ENVELOPE[1] * edge_length / surface.extent)
-    for attempt in range(3):
+    envelope = _envelope(surface, edge_length)
+    for widened in (1.0, _WIDER):
         job = {
             "vertices": points - points[0],  # coordinates far from the origin would lose digits
             "triangles": corners,
             "edge_length": edge_length,
-            "envelope": envelope * 2.0**attempt,
+            "envelope": widened * envelope / surface.extent,
             "passes": PASSES,
         }
         limit = _TIME_LIMIT + _TIME_PER_ELEMENT * expected
@@ -181,6 +195,11 @@ def _run(
             return outcome
     mend = "repair the surface in a modelling program, give another resolution, or declare_convex"
     raise InputError(source, "", f"could not be filled with tetrahedra ({problem})", mend)
+
+
+def _envelope(surface: Surface, edge_length: float) -> float:
+    """How far the mesher may move the surface, m."""
+    return float(min(np.array(ENVELOPE) * [surface.extent, edge_length, surface.thickness]))
 
 
 def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str:
@@ -248,6 +267,9 @@ def _finished(
         change = 100.0 * (meshed / surface.volume - 1.0)
         repairs.append(f"parts of the surface that overlap or pinch resolved: volume {change:+.1f} %")
     outer = np.unique(boundary_triangles(tetrahedra))
+    lost = distance_to_surface(surface.vertices, vertices, boundary_triangles(tetrahedra)).max()
+    if lost > 2.0 * _WIDER * _envelope(surface, edge_length):
+        repairs.append(f"parts too thin for the mesher left out, up to {lost:.2g} m of them")
     vertices = _moved_onto(vertices, tetrahedra, outer, _fine(surface, edge_length))
     vertices, tetrahedra, added = give_every_tetrahedron_depth(vertices, tetrahedra)
     if added:

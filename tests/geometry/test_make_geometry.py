@@ -146,7 +146,7 @@ def open_box(files):
 
 
 def test_open_compliant_surface_names_the_file(open_box):
-    with pytest.raises(InputError, match=r"open\.stl: triangles: have a hole of"):
+    with pytest.raises(InputError, match=r"open\.stl: triangles: have holes of"):
         hs.make_geometry(shape(open_box), COMPLIANT)
 
 
@@ -192,7 +192,7 @@ def test_errors_name_the_description_and_the_mesh(files, open_box):
         hs.make_collision_geometry(described(open_box, COMPLIANT), COMPLIANT)
     assert caught.value.source == "robot.urdf"
     assert caught.value.element == "link 'a', <collision>"
-    assert caught.value.problem.startswith(f"{open_box}: triangles: have a hole of")
+    assert caught.value.problem.startswith(f"{open_box}: triangles: have holes of")
     with pytest.raises(InputError, match=r"robot\.urdf: link 'a', <collision>: .*gone\.stl: does not exist"):
         hs.make_collision_geometry(described(files / "gone.stl"), COMPLIANT)
 

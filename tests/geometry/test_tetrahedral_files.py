@@ -91,7 +91,8 @@ def test_gmsh_file_with_surface_cells(tmp_path):
     assert len(hs.tetrahedral_mesh(path, MODULUS).elements) == len(tetrahedra)
 
 
-def test_distance_to_surface_of_a_sphere():
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6])
+def test_distance_to_surface_of_a_sphere(scale):
     sphere = hs.sphere(1.0, resolution=0.1)
     rng = np.random.default_rng(4)
     points = rng.normal(size=(200, 3))
@@ -101,9 +102,8 @@ def test_distance_to_surface_of_a_sphere():
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     # Inside a convex body the nearest face plane is as near as the nearest face.
     expected = (np.einsum("ij,ij->i", a, normals) - points @ normals.T).min(axis=1)
-    np.testing.assert_allclose(
-        distance_to_surface(points, sphere.vertices, sphere.elements), expected, atol=1e-12
-    )
+    found = distance_to_surface(scale * points, scale * sphere.vertices, sphere.elements)
+    np.testing.assert_allclose(found, scale * expected, atol=1e-12 * scale)
 
 
 def test_bad_files(tmp_path):
