@@ -19,7 +19,7 @@ from hydro_sim_core.jit import cache_root
 _LOG = logging.getLogger(__name__)
 
 #: Raised whenever what is stored changes its meaning.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def load_arrays(
@@ -72,7 +72,8 @@ def _path(vertices: FloatArray, triangles: IntArray, options: Mapping[str, objec
 
 def _check(arrays: Mapping[str, np.ndarray]) -> None:
     vertices, tetrahedra = arrays["vertices"], arrays["tetrahedra"]
-    bool(arrays["repeatable"])
+    if arrays["repairs"].dtype.kind != "U":
+        raise ValueError("repairs")
     if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
         raise ValueError("vertices")
     if tetrahedra.ndim != 2 or tetrahedra.shape[1] != 4 or tetrahedra.dtype != np.int64:

@@ -25,9 +25,7 @@ _FACES = np.array(TETRAHEDRON_FACES)
 Users = tuple[IntArray, IntArray, IntArray]
 
 
-def give_every_tetrahedron_depth(
-    vertices: FloatArray, tetrahedra: IntArray
-) -> tuple[FloatArray, IntArray, int]:
+def give_every_tetrahedron_depth(vertices: FloatArray, tetrahedra: IntArray) -> tuple[FloatArray, IntArray]:
     """Split until no edge, face or tetrahedron inside the body has all its vertices on the surface.
 
     Args:
@@ -35,10 +33,9 @@ def give_every_tetrahedron_depth(
         tetrahedra: (M, 4) positively oriented.
 
     Returns:
-        Vertices, the old ones first; tetrahedra, positively oriented; how many vertices were added.
+        Vertices, the old ones first, and tetrahedra, positively oriented.
     """
     surface = boundary_triangles(tetrahedra)
-    num_old = len(vertices)
     for parts, of_surface in ((_EDGES, _edges_of_triangles(surface)), (_FACES, surface)):
         while True:
             simplices, users = _inner_simplices(len(vertices), tetrahedra, surface, parts, of_surface)
@@ -47,13 +44,16 @@ def give_every_tetrahedron_depth(
             chosen = _independent(vertices, simplices, users, len(tetrahedra))
             vertices, tetrahedra = _split(vertices, tetrahedra, simplices, users, chosen, parts)
     alone = np.flatnonzero(_on_surface(len(vertices), surface)[tetrahedra].all(axis=1))
-    if alone.size:
-        users = (np.arange(alone.size), alone, np.zeros(alone.size, dtype=np.int64))
-        every = np.ones(alone.size, dtype=bool)
-        vertices, tetrahedra = _split(
-            vertices, tetrahedra, tetrahedra[alone], users, every, np.arange(4)[None]
-        )
-    return vertices, tetrahedra, len(vertices) - num_old
+    return split_in_the_middle(vertices, tetrahedra, alone)
+
+
+def split_in_the_middle(
+    vertices: FloatArray, tetrahedra: IntArray, rows: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """Put a vertex into the middle of some tetrahedra, which become four each."""
+    users = (np.arange(rows.size), rows, np.zeros(rows.size, dtype=np.int64))
+    every = np.ones(rows.size, dtype=bool)
+    return _split(vertices, tetrahedra, tetrahedra[rows], users, every, np.arange(4)[None])
 
 
 def _edges_of_triangles(triangles: IntArray) -> IntArray:

@@ -170,9 +170,9 @@ def _turned(points: FloatArray, corners: IntArray, repairs: list[str]) -> IntArr
 
 def _closed_parts(corners: IntArray, part: IntArray) -> np.ndarray:
     """Mask of the parts in which every edge joins two triangles."""
-    order, starts, counts = sorted_rows(_edges(corners))
+    order, _, counts = sorted_rows(_edges(corners))
     closed = np.ones(part.max() + 1, dtype=bool)
-    closed[part[order[starts[counts != 2]] // 3]] = False
+    closed[part[order[np.repeat(counts != 2, counts)] // 3]] = False
     return closed
 
 

@@ -23,8 +23,14 @@ from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
 from hydro_sim_core.geometry.distance import closest_points, distance_to_surface
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
-from hydro_sim_core.geometry.simplices import boundary_triangles, longest_edges, tetrahedron_volumes
-from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth
+from hydro_sim_core.geometry.pressure_fields import depths
+from hydro_sim_core.geometry.simplices import (
+    boundary_triangles,
+    linear_fields,
+    longest_edges,
+    tetrahedron_volumes,
+)
+from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth, split_in_the_middle
 from hydro_sim_core.geometry.surface_repair import Surface, repair_surface
 
 _LOG = logging.getLogger(__name__)
@@ -56,6 +62,9 @@ _THIN = 5.0
 
 #: A tetrahedron may lose at most this fraction of its volume to moving its vertices onto the surface.
 _LARGEST_LOSS = 0.5
+
+#: Slope of the distance to the surface below which a tetrahedron is a plateau.
+_PLATEAU = 1e-6
 
 #: Tetrahedra flatter than this, relative to a cube on their longest edge, are not accepted from the mesher.
 _FLATTEST = 1e-9
@@ -127,11 +136,13 @@ def tetrahedralise(
     found = load_arrays(points, corners, options)
     if found is None:
         report(f"meshing about {expected:.0f} tetrahedra")
-        found = _run(source, points, corners, edge_length, surface, expected, report)
+        found = _finished(
+            _run(source, points, corners, edge_length, surface, expected, report), surface, edge_length
+        )
         store_arrays(points, corners, options, found)
-    solid = _finished(surface, edge_length, found)
-    report(f"{len(solid.tetrahedra)} tetrahedra")
-    return solid
+    report(f"{len(found['tetrahedra'])} tetrahedra")
+    repairs = (*surface.repairs, *found["repairs"].tolist())
+    return SolidMesh(found["vertices"], found["tetrahedra"], surface, edge_length, repairs)
 
 
 def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
@@ -250,33 +261,40 @@ def _shortcomings(vertices: FloatArray, tetrahedra: IntArray, surface: Surface) 
     return ""
 
 
-def _finished(
-    surface: Surface,
-    edge_length: float,
-    found: dict[str, np.ndarray],
-) -> SolidMesh:
+def _finished(found: dict[str, np.ndarray], surface: Surface, edge_length: float) -> dict[str, np.ndarray]:
     """Orient the tetrahedra, move the surface's vertices onto the given surface, give every element depth."""
     used, tetrahedra = np.unique(found["tetrahedra"], return_inverse=True)
     vertices, tetrahedra = found["vertices"][used], tetrahedra.reshape(-1, 4)
     negative = tetrahedron_volumes(vertices, tetrahedra) < 0.0
     tetrahedra = np.where(negative[:, None], tetrahedra[:, [0, 1, 3, 2]], tetrahedra)
 
-    repairs = list(surface.repairs)
+    repairs = []
     meshed = float(tetrahedron_volumes(vertices, tetrahedra).sum())
     if abs(meshed - surface.volume) > 0.02 * surface.volume:
         change = 100.0 * (meshed / surface.volume - 1.0)
         repairs.append(f"parts of the surface that overlap or pinch resolved: volume {change:+.1f} %")
-    outer = np.unique(boundary_triangles(tetrahedra))
-    lost = distance_to_surface(surface.vertices, vertices, boundary_triangles(tetrahedra)).max()
-    if lost > 2.0 * _WIDER * _envelope(surface, edge_length):
-        repairs.append(f"parts too thin for the mesher left out, up to {lost:.2g} m of them")
-    vertices = _moved_onto(vertices, tetrahedra, outer, _fine(surface, edge_length))
-    vertices, tetrahedra, added = give_every_tetrahedron_depth(vertices, tetrahedra)
-    if added:
-        repairs.append(f"{added} vertices added to tetrahedra without depth")
+    outer = boundary_triangles(tetrahedra)
+    if meshed < surface.volume:
+        lost = distance_to_surface(surface.vertices, vertices, outer).max()
+        if lost > 2.0 * _WIDER * _envelope(surface, edge_length):
+            repairs.append(f"parts too thin for the mesher left out, up to {lost:.2g} m of them")
+    vertices = _moved_onto(vertices, tetrahedra, np.unique(outer), _fine(surface, edge_length))
+
+    count = len(vertices)
+    vertices, tetrahedra = give_every_tetrahedron_depth(vertices, tetrahedra)
+    vertices, tetrahedra = _without_plateaus(vertices, tetrahedra)
+    if len(vertices) > count:
+        repairs.append(f"{len(vertices) - count} vertices added to tetrahedra without pressure gradient")
     if not found["repeatable"]:
         repairs.append("the mesher could not be made repeatable on this machine")
-    return SolidMesh(vertices, tetrahedra, surface, edge_length, tuple(repairs))
+    return {"vertices": vertices, "tetrahedra": tetrahedra, "repairs": np.array(repairs, dtype=np.str_)}
+
+
+def _without_plateaus(vertices: FloatArray, tetrahedra: IntArray) -> tuple[FloatArray, IntArray]:
+    """Put a vertex into tetrahedra whose vertices are equally deep: they span the medial axis, which is deeper."""
+    depth = depths("", vertices, tetrahedra)
+    slope = np.linalg.norm(linear_fields(vertices, tetrahedra, depth)[:, :3], axis=1)
+    return split_in_the_middle(vertices, tetrahedra, np.flatnonzero(slope < _PLATEAU))
 
 
 def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
