@@ -25,7 +25,8 @@ class Contact:
         moment: (3,) on B about its origin, each face's force at its centroid, N m.
         area: Of the faces that carry pressure, m^2.
         load: Sum of the sizes of the faces' forces, N: what round-off is measured by.
-        num_faces: Faces, those with negative pressure too, but for slivers that round-off makes and unmakes.
+        num_faces: Faces, those with negative pressure too, but for those that round-off makes and unmakes: slivers, and
+            faces without pressure, which lie in the surface of one body where the other's field is constantly zero.
     """
 
     force: np.ndarray
@@ -76,13 +77,14 @@ def contact_by_all_pairs(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.nd
         moment=R_BW.T @ np.cross(centroids, forces).sum(axis=0),
         area=float(areas[pressures >= 0.0].sum()),
         load=float(np.linalg.norm(forces, axis=1).sum()),
-        num_faces=count_faces(areas),
+        num_faces=count_faces(areas, pressures),
     )
 
 
-def count_faces(areas: np.ndarray) -> int:
-    """Number of faces that are not slivers beside the others."""
-    return int(np.count_nonzero(areas > SLIVER * areas.sum()))
+def count_faces(areas: np.ndarray, pressures: np.ndarray) -> int:
+    """Number of faces whose area and pressure are more than round-off."""
+    pressed = np.abs(pressures) > 1e-9 * np.abs(pressures).max(initial=0.0)
+    return int(np.count_nonzero(pressed & (areas > SLIVER * areas.sum())))
 
 
 def cells(geometry: Geometry, R: np.ndarray, p: np.ndarray) -> Cells:

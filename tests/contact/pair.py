@@ -48,5 +48,5 @@ def transmitted(faces: FaceArrays, p_WB: np.ndarray) -> Contact:
         moment=np.cross(faces.centroids - p_WB, forces).sum(axis=0),
         area=float(faces.areas[faces.pressures >= 0.0].sum()),
         load=float(pressed.sum()),
-        num_faces=count_faces(faces.areas),
+        num_faces=count_faces(faces.areas, faces.pressures),
     )

@@ -56,8 +56,12 @@ def grid(size: float, cells: int, pressure: Field) -> Geometry:
 
 
 def depth_field(size: float, modulus: float) -> Field:
-    """Pressure of a cube that grows with depth, and a little towards one corner so that it is flat nowhere inside."""
-    return lambda x: modulus * (1.0 - 2.0 * np.abs(x).max(axis=1) / size) * (1.0 + x @ [0.3, 0.2, 0.1] / size)
+    """Pressure of a cube that grows with depth, from below zero on its surface.
+
+    It grows a little towards one corner too, so that it is flat nowhere, not even where a tetrahedron has all its
+    vertices on the surface.
+    """
+    return lambda x: modulus * (0.9 - 2.0 * np.abs(x).max(axis=1) / size) * (1.0 + x @ [0.3, 0.2, 0.1] / size)
 
 
 def bumpy_field(size: float, modulus: float, seed: int) -> Field:
