@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "contact"))
-from resolution_cases import MODULUS, ORIENTATIONS, RADIUS, SMOOTH, Case, box_pair, pose, sphere
+from resolution_cases import BLIND, MODULUS, ORIENTATIONS, RADIUS, SMOOTH, Case, box_pair, pose, sphere
 
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.contact.quality import patch_quality
@@ -29,18 +29,18 @@ BOX_SPLITS = 3
 REPEATS = 20
 
 
-def smooth_rows() -> list[dict[str, Any]]:
-    """Every smooth case at every resolution, over several orientations."""
+def rows_of(cases: dict[str, Case]) -> list[dict[str, Any]]:
+    """Every case at every resolution, over several orientations."""
     rows = []
-    for name, case in SMOOTH.items():
+    for name, case in cases.items():
         for resolution in RESOLUTIONS:
-            row = _smooth_row(name, case, resolution)
+            row = _row(name, case, resolution)
             if row is not None:
                 rows.append(row)
     return rows
 
 
-def _smooth_row(name: str, case: Case, resolution: float) -> dict[str, Any] | None:
+def _row(name: str, case: Case, resolution: float) -> dict[str, Any] | None:
     """None where no orientation of so coarse a mesh touches."""
     touching = [
         (patch, rotation)
@@ -103,33 +103,38 @@ def cost_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def _print(smooth: list[dict[str, Any]], boxes: list[dict[str, Any]], cost: list[dict[str, Any]]) -> None:
-    console = Console(width=110)
-    table = Table(title="smooth shapes", caption="ratio: estimated over true error, over the orientations")
+def _print(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
+    table = Table(title=title, caption="ratio: estimated over true error, over the orientations")
     for heading in ("case", "edge, mm", "faces", "face / patch", "true", "estimated", "ratio"):
         table.add_column(heading, justify="left" if heading == "case" else "right")
-    for row in smooth:
+    for row in rows:
         errors = (f"{100 * row[key]:.3g} %" for key in ("true_error", "estimated_error"))
         ratio = f"{row['smallest_ratio']:.2f} to {row['largest_ratio']:.2f}"
         numbers = (f"{1e3 * row['edge']:g}", f"{row['faces']:.0f}", f"{row['face_size_ratio']:.3f}")
         table.add_row(row["case"], *numbers, *errors, ratio)
     console.print(table)
+
+
+def _print_boxes(console: Console, rows: list[dict[str, Any]]) -> None:
     table = Table(title=f"boxes in {BOX_POSES} random poses", caption="largest error of the poses")
     for heading in ("case", "cut in eight", "faces", "true", "estimated"):
         table.add_column(heading, justify="left" if heading == "case" else "right")
-    for row in boxes:
+    for row in rows:
         errors = (f"{row[key]:.1e}" for key in ("true_error", "estimated_error"))
         table.add_row(row["case"], f"{row['splits']} times", f"{row['faces']:.0f}", *errors)
     console.print(table)
-    console.print("cost: " + ", ".join(f"{row['ms']:.2f} ms for {row['faces']} faces" for row in cost))
 
 
 def main() -> None:
     """Measure, print the tables, write the results."""
     output = output_argument(__doc__.splitlines()[0], "patch_quality")
-    smooth, boxes, cost = smooth_rows(), box_rows(), cost_rows()
-    _print(smooth, boxes, cost)
-    write(output, {"smooth": smooth, "boxes": boxes, "cost": cost})
+    smooth, blind, boxes, cost = rows_of(SMOOTH), rows_of(BLIND), box_rows(), cost_rows()
+    console = Console(width=112)
+    _print(console, "smooth shapes", smooth)
+    _print(console, "errors that the faces do not show", blind)
+    _print_boxes(console, boxes)
+    console.print("cost: " + ", ".join(f"{row['ms']:.2f} ms for {row['faces']} faces" for row in cost))
+    write(output, {"smooth": smooth, "blind": blind, "boxes": boxes, "cost": cost})
 
 
 if __name__ == "__main__":
