@@ -16,7 +16,7 @@ from hydro_sim_core.geometry.files import load_surface
 from hydro_sim_core.geometry.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import compliant_mesh, rigid_mesh
-from hydro_sim_core.geometry.quality import MeshQuality, mesh_quality
+from hydro_sim_core.geometry.quality import MeshQuality, Spread, mesh_quality
 from hydro_sim_core.geometry.shapes import make_geometry
 from hydro_sim_core.geometry.solids import Field, compliant_solid, pressurised
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
@@ -31,6 +31,7 @@ __all__ = [
     "MeshQuality",
     "Progress",
     "SolidMesh",
+    "Spread",
     "box",
     "capsule",
     "compliant_mesh",

@@ -43,7 +43,7 @@ def compliant_solid(
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices.
         modulus: Hydroelastic modulus E, Pa; needed unless ``field`` gives pressures.
-        resolution: Wanted edge length, m; a twentieth of the bounding box's diagonal when None.
+        resolution: Wanted edge length, m; None as for :func:`tetrahedralise`.
         field: See :func:`pressurised`.
         core: See :func:`pressurised`; the tetrahedra follow its surface.
         margin: Thickness of a skin in which the pressure falls on below zero, m.

@@ -38,8 +38,12 @@ _LOG = logging.getLogger(__name__)
 #: Told what is being done, about once a second.
 Progress = Callable[[str], None]
 
-#: Edge length where nobody gives one, as a fraction of the bounding box's diagonal.
-DEFAULT_FRACTION = 1.0 / 20.0
+#: Edge length where nobody gives one: of the body's mean thickness, but at least and at most of its bounding box's
+#: diagonal.
+DEFAULT_EDGE = (1.0 / 3.0, 1.0 / 100.0, 1.0 / 20.0)
+
+#: Longest edge length that is asked for, as a fraction of the diagonal: the mesher takes long over coarser ones.
+COARSEST = 1.0 / 5.0
 
 #: fTetWild may move the surface by this fraction of the bounding box's diagonal, of the edge length and of the mean
 #: thickness, whichever is smallest.
@@ -107,7 +111,8 @@ def tetrahedralise(
     Args:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices; defects are repaired as :func:`repair_surface` says.
-        resolution: Wanted edge length, m; a twentieth of the bounding box's diagonal when None.
+        resolution: Wanted edge length, m. None takes a third of the body's mean thickness, within a hundredth and a
+            twentieth of its bounding box's diagonal. At most a fifth of the diagonal is used.
         core: Rigid mesh inside the surface, whose surface the tetrahedra follow as well.
         source: Named by errors.
         progress: Told what is being done.
@@ -117,11 +122,14 @@ def tetrahedralise(
             of acceptable quality was found in time.
     """
     surface = repair_surface(source, vertices, triangles)
-    edge_length = surface.extent * DEFAULT_FRACTION
-    if resolution is not None:
-        edge_length = positive(source, "resolution", resolution)
+    if resolution is None:
+        of_thickness, least, most = DEFAULT_EDGE
+        edge_length = float(
+            np.clip(of_thickness * surface.thickness, least * surface.extent, most * surface.extent)
+        )
+    else:
+        edge_length = min(positive(source, "resolution", resolution), COARSEST * surface.extent)
     expected = _check_budget(source, surface, edge_length)
-    edge_length = min(edge_length, surface.extent)
     report = _reporter(progress)
 
     options = {
@@ -188,10 +196,11 @@ def _run(
     problem = ""
     envelope = _envelope(surface, edge_length)
     for widened in (1.0, _WIDER):
+        # Far from the origin the mesher would lose digits, and some of its tolerances are absolute.
         job = {
-            "vertices": points - points[0],  # coordinates far from the origin would lose digits
+            "vertices": (points - points[0]) / surface.extent,
             "triangles": corners,
-            "edge_length": edge_length,
+            "edge_length": edge_length / surface.extent,
             "envelope": widened * envelope / surface.extent,
             "passes": PASSES,
         }
@@ -200,7 +209,7 @@ def _run(
         if isinstance(outcome, str):
             problem = outcome
             continue
-        outcome["vertices"] = outcome["vertices"] + points[0]
+        outcome["vertices"] = outcome["vertices"] * surface.extent + points[0]
         problem = _shortcomings(outcome["vertices"], outcome["tetrahedra"], surface)
         if not problem:
             return outcome
