@@ -61,6 +61,7 @@ def test_a_surface_becomes_a_solid_with_report_file_and_picture(bracket, tmp_pat
     assert data["volume"] == pytest.approx(volume, rel=0.01)
     assert data["surface_volume"] == pytest.approx(volume, rel=1e-6)
     assert data["num_inner_vertices"] > 0
+    assert data["num_zero_gradient"] == 0
     solid = hs.geometry.stored_geometry(written)
     assert len(solid.elements) == data["num_tetrahedra"]
     assert solid.modulus == solid.pressure.max() == 2e5
