@@ -19,7 +19,7 @@ from hydro_sim_core.jit import cache_root
 _LOG = logging.getLogger(__name__)
 
 #: Raised whenever what is stored changes its meaning.
-_FORMAT = 3
+_FORMAT = 4
 
 
 def load_arrays(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetwild_process
 from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
-from hydro_sim_core.geometry.distance import closest_points, distance_to_surface
+from hydro_sim_core.geometry.distance import closest_points, distance_to_surface, winding_numbers
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
 from hydro_sim_core.geometry.pressure_fields import depths
@@ -283,10 +283,9 @@ def _finished(found: dict[str, np.ndarray], surface: Surface, edge_length: float
         change = 100.0 * (meshed / surface.volume - 1.0)
         repairs.append(f"parts of the surface that overlap or pinch resolved: volume {change:+.1f} %")
     outer = boundary_triangles(tetrahedra)
-    if meshed < surface.volume:
-        lost = distance_to_surface(surface.vertices, vertices, outer).max()
-        if lost > 2.0 * _WIDER * _envelope(surface, edge_length):
-            repairs.append(f"parts too thin for the mesher left out, up to {lost:.2g} m of them")
+    lost = _left_out(surface, vertices, outer, 2.0 * _WIDER * _envelope(surface, edge_length))
+    if lost > 0.0:
+        repairs.append(f"parts too thin for the mesher left out, up to {lost:.2g} m of them")
     vertices = _moved_onto(vertices, tetrahedra, np.unique(outer), _fine(surface, edge_length))
 
     count = len(vertices)
@@ -297,6 +296,14 @@ def _finished(found: dict[str, np.ndarray], surface: Surface, edge_length: float
     if not found["repeatable"]:
         repairs.append("the mesher could not be made repeatable on this machine")
     return {"vertices": vertices, "tetrahedra": tetrahedra, "repairs": np.array(repairs, dtype=np.str_)}
+
+
+def _left_out(surface: Surface, vertices: FloatArray, outer: IntArray, least: float) -> float:
+    """How far the given surface reaches out of the mesh, m; 0 below ``least``."""
+    distance = distance_to_surface(surface.vertices, vertices, outer)
+    far = np.flatnonzero(distance > least)
+    outside = far[winding_numbers(surface.vertices[far], vertices, outer) < 0.5]
+    return float(distance[outside].max(initial=0.0))
 
 
 def _without_plateaus(vertices: FloatArray, tetrahedra: IntArray) -> tuple[FloatArray, IntArray]:

@@ -96,6 +96,22 @@ def test_repairs_do_not_depend_on_the_unit(scale):
     assert geometry.volume() == pytest.approx(BALL_VOLUME * scale**3, rel=2e-2)
 
 
+def test_needle_that_the_mesher_leaves_out_is_told():
+    """The tip of a needle is thinner than the mesher's envelope; what overlaps inside is not left out."""
+    needle = trimesh.Trimesh(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, 50]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    )
+    solid = hs.tetrahedralise(needle.vertices, needle.faces, resolution=6.0)
+    outer = np.unique(solid.tetrahedra)
+    missing = 50.0 - solid.vertices[outer, 2].max()
+    (told,) = [repair for repair in solid.repairs if "too thin" in repair]
+    assert missing > 0.5
+    assert f"up to {missing:.2g} m" in told
+    surface, *_ = REPAIRED["overlapping solids"]
+    whole = hs.tetrahedralise(surface.vertices, surface.faces, resolution=0.6)
+    assert not any("too thin" in repair for repair in whole.repairs)
+
+
 def test_far_from_the_origin():
     surface = BALL.copy().apply_translation((1e5, -1e5, 1e5))
     geometry = hs.compliant_solid(surface.vertices, surface.faces, modulus=1e6, resolution=0.6)
