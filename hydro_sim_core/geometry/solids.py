@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
-from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import compliant_mesh
 from hydro_sim_core.geometry.pressure_fields import distance_field, given_field, laplace_field
 from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields
 from hydro_sim_core.geometry.skins import add_skin
-from hydro_sim_core.geometry.tetrahedralisation import Progress, tetrahedralise
+from hydro_sim_core.geometry.tetrahedralisation import Progress, check_core, tetrahedralise
 
 #: ``distance`` and ``laplace``, a function of positions (N, 3) in m, or values (N,) a vertex, both in Pa.
 Field = Literal["distance", "laplace"] | Callable[[FloatArray], ArrayLike] | ArrayLike
@@ -97,8 +97,7 @@ def pressurised(
     """
     margin = non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
-    if core is not None and core.kind != GeometryKind.RIGID_MESH:
-        raise InputError(source, "core", f"is a {core.kind.name.lower()}", "give a rigid mesh")
+    check_core(source, core)
     pressure, slope = _pressure(source, vertices, tetrahedra, modulus, field, core)
     if margin > 0.0:
         surface = boundary_triangles(tetrahedra)

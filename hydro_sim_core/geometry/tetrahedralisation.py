@@ -21,7 +21,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetwild_process
 from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
 from hydro_sim_core.geometry.distance import closest_points, distance_to_surface, winding_numbers
-from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
 from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
 from hydro_sim_core.geometry.pressure_fields import depths
 from hydro_sim_core.geometry.simplices import (
@@ -121,6 +121,7 @@ def tetrahedralise(
         InputError: The surface cannot be repaired, the resolution would need more than 10^7 elements, or no mesh
             of acceptable quality was found in time.
     """
+    check_core(source, core)
     surface = repair_surface(source, vertices, triangles)
     if resolution is None:
         of_thickness, least, most = DEFAULT_EDGE
@@ -153,9 +154,16 @@ def tetrahedralise(
     return SolidMesh(found["vertices"], found["tetrahedra"], surface, edge_length, repairs)
 
 
+def check_core(source: str, core: Geometry | None) -> None:
+    """Raise ``InputError`` unless the core is a rigid mesh or none."""
+    if core is not None and core.kind != GeometryKind.RIGID_MESH:
+        raise InputError(source, "core", f"is a {core.kind.name.lower()}", "give a rigid mesh")
+
+
 def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
     """Estimate the number of elements; raise when there would be too many."""
     thickness = surface.thickness
+    # Overflows to infinity, unlike the third power.
     per_edge = 1.0 / min(edge_length, _THIN * thickness)
     volume, area = _ELEMENTS_PER_VOLUME * surface.volume, _ELEMENTS_PER_AREA * surface.area
     expected = volume * per_edge * per_edge * per_edge + area * per_edge * per_edge

@@ -176,6 +176,14 @@ def test_untagged_surface_that_is_no_convex_solid_becomes_its_hull(files, open_b
     np.testing.assert_array_equal(geometry.vertices, wanted.vertices)
 
 
+def test_tagged_surface_that_is_not_convex_is_filled(files):
+    geometry, is_hull = hs.make_collision_geometry(described(files / "ring.obj", COMPLIANT), COMPLIANT)
+    assert not is_hull
+    np.testing.assert_array_equal(
+        geometry.elements, hs.make_geometry(shape(files / "ring.obj"), COMPLIANT).elements
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "completed"), [("convex.stl", COMPLIANT), ("solid.vtk", COMPLIANT), ("ring.obj", RIGID)]
 )

@@ -1,4 +1,4 @@
-"""Slender convex hulls: the pressure grows with depth alike all over, as closed forms say."""
+"""Slender shapes: hulls around their medial axis are exact, and other primitives lose nothing by being slender."""
 
 import numpy as np
 import pytest
@@ -109,3 +109,35 @@ def test_medial_axis_hidden_by_round_off():
     points = Rotation.from_euler("xyz", [0.3, 0.5, 0.7]).apply(points).astype(np.float32)
     with pytest.raises(InputError, match="round-off hides"):
         hs.convex_mesh(points, modulus=MODULUS, medial=True)
+
+
+def pushed_by_plane(geometry, depth, R_WG=None):
+    """Force on a rigid half space that cuts off the lowest part of a body."""
+    X_WG = np.eye(4)
+    X_WG[:3, :3] = np.eye(3) if R_WG is None else R_WG
+    X_WG[2, 3] = -(geometry.vertices @ X_WG[:3, :3].T)[:, 2].min() - depth
+    return -compute_patch(geometry, X_WG, hs.half_space(), np.eye(4)).force_on_b[2]
+
+
+@pytest.mark.parametrize("semi_axes", [(0.01, 0.01, 0.1), (0.1, 0.01, 0.01), (0.1, 0.1, 0.01)])
+def test_ellipsoid_is_as_exact_as_a_sphere(semi_axes):
+    """Its field is the image of the sphere's: pressures agree, areas scale with a b, at any slenderness."""
+    a, b, c = semi_axes
+    ellipsoid = hs.ellipsoid(semi_axes, resolution=0.02, modulus=MODULUS)
+    sphere = hs.sphere(0.1, resolution=0.02, modulus=MODULUS)
+    scaled = pushed_by_plane(sphere, 0.02) * a * b / 0.01
+    assert pushed_by_plane(ellipsoid, 0.2 * c) == pytest.approx(scaled, rel=1e-9)
+
+
+def test_cylinder_needs_no_axial_split():
+    """Lying on its side, the error is that of the polygon around the axis, however long the cylinder is."""
+    on_its_side = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+    errors = []
+    for length in (0.4, 4.0):
+        coarse, fine = (
+            hs.cylinder(0.05, length, resolution=resolution, modulus=MODULUS) for resolution in (0.02, 0.001)
+        )
+        errors.append(
+            pushed_by_plane(coarse, 5e-3, on_its_side) / pushed_by_plane(fine, 5e-3, on_its_side) - 1.0
+        )
+    assert errors[1] == pytest.approx(errors[0], abs=0.01)
