@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy.optimize import linprog
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.prisms import split_prisms
 from hydro_sim_core.geometry.simplices import sorted_rows, tetrahedron_volumes
 
-#: Where the skin would fold it is made thinner, down to this fraction of the margin.
+#: Where the skin would fold it is made thinner, down to this fraction of the margin; then it is left out.
 THINNEST = 1.0 / 16.0
+
+#: A vertex whose displacement moves one of its faces by less than this fraction of the margin gets another one, of this
+#: many margins.
+LEAST_PROGRESS, LONGEST_STEP = 0.25, 2.0
+
+#: Largest fraction of the surface's vertices at which the skin may be thinner than the margin.
+LARGEST_THINNER = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """A mesh with a skin around it.
+
+    Attributes:
+        vertices: (N + S, 3) positions, m: those of the mesh, then those of the skin.
+        tetrahedra: Those of the mesh, then those of the skin.
+        owners: (S,) vertex of the mesh below each vertex of the skin.
+        thickness: (S,) of the skin there, m.
+    """
+
+    vertices: FloatArray
+    tetrahedra: IntArray
+    owners: IntArray
+    thickness: FloatArray
 
 
 def add_skin(
     source: str, vertices: FloatArray, tetrahedra: IntArray, surface: IntArray, margin: float
-) -> tuple[FloatArray, IntArray, FloatArray]:
+) -> Skin:
     """Add a layer of prisms, three tetrahedra each, on the surface; the mesh inside stays as it is.
 
     Every vertex of the surface moves out until the faces around it stand off by the margin. Where faces are smaller
-    than the margin and the surface is hollow, prisms would fold; there the skin is made thinner, vertex by vertex.
+    than the margin and the surface is hollow, prisms would fold; there the skin is made thinner, vertex by vertex, and
+    in the end left out. It is left out as well where the solid touches itself along an edge, which leaves no room.
 
     Args:
         source: Named by errors.
@@ -28,56 +56,53 @@ def add_skin(
         surface: (T, 3) boundary triangles, counter-clockwise seen from outside.
         margin: Thickness, m.
 
-    Returns:
-        Vertices, the old ones first, tetrahedra, the old ones first, and the thickness of the skin at each of the
-        new vertices, m.
-
     Raises:
-        InputError: The skin would fold however thin it is made, or the solid touches itself along an edge.
+        InputError: The skin would fold in so many places that the margin must be too large.
     """
-    _check_edges(source, vertices, surface)
     inner, corners = np.unique(surface, return_inverse=True)
     outward = _outward(vertices[inner], corners.reshape(-1, 3))
     thickness = np.full(len(inner), margin)
+    thickness[np.isin(inner, _crowded_edges(surface))] = 0.0
 
     # Neighbouring prisms agree on the diagonal of their common wall because each cuts it by vertex number.
     order = np.argsort(surface, axis=1)
     low = np.take_along_axis(surface, order, axis=1)
-    outer = np.zeros(len(vertices), dtype=np.int64)
-    outer[inner] = len(vertices) + np.arange(len(inner))
-    skin = split_prisms(tuple(outer[low].T), tuple(low.T))
-    sign = np.repeat(np.where((order[:, 0] + 1) % 3 != order[:, 1], -1.0, 1.0), 3)
-
+    mirrored = np.repeat((order[:, 0] + 1) % 3 != order[:, 1], 3)
+    number = np.empty(len(vertices), dtype=np.int64)
+    number[inner] = np.arange(len(inner))
     while True:
-        grown = np.vstack([vertices, vertices[inner] + thickness[:, None] * outward])
-        folded = np.flatnonzero(sign * tetrahedron_volumes(grown, skin) <= 0.0)
-        if not folded.size:
-            return grown, np.vstack([tetrahedra, skin]), thickness
-        moved = np.unique(skin[folded][skin[folded] >= len(vertices)]) - len(vertices)
-        thickness[moved] *= 0.5
-        if thickness.min() < THINNEST * margin:
+        outer = np.where(thickness > 0.0, len(vertices) + np.cumsum(thickness > 0.0) - 1, inner)
+        kept = thickness > 0.0
+        grown = np.vstack([vertices, vertices[inner[kept]] + thickness[kept, None] * outward[kept]])
+        skin = split_prisms(tuple(outer[number[low]].T), tuple(low.T))
+        ordered = np.sort(skin, axis=1)
+        solid = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # not flattened by a vertex without skin
+        volumes = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(grown, skin)
+        folded = skin[solid & (volumes <= 0.0)]
+        if not len(folded):
+            skin = np.where(mirrored[:, None], skin[:, [0, 1, 3, 2]], skin)[solid]
+            return Skin(grown, np.vstack([tetrahedra, skin]), inner[kept], thickness[kept])
+        moved = np.isin(outer, folded[folded >= len(vertices)])
+        thickness[moved] *= np.where(thickness[moved] > THINNEST * margin, 0.5, 0.0)
+        if np.count_nonzero(thickness < margin) > LARGEST_THINNER * len(inner):
             corner = np.round(vertices[inner[thickness.argmin()]], 6).tolist()
-            problem = f"of {margin:g} m folds the skin near {corner}"
+            problem = f"of {margin:g} m folds the skin in many places, such as {corner}"
             raise InputError(source, "margin", problem, "smooth the surface there or give a smaller margin")
 
 
-def _check_edges(source: str, vertices: FloatArray, surface: IntArray) -> None:
+def _crowded_edges(surface: IntArray) -> IntArray:
+    """Vertices of edges that belong to more than two triangles."""
     edges = surface[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     order, starts, counts = sorted_rows(edges)
-    crowded = edges[order[starts[counts > 2]]]
-    if len(crowded):
-        where = np.round(vertices[crowded[0, 0]], 6).tolist()
-        problem = f"has no place where the solid touches itself along an edge, near {where}"
-        raise InputError(
-            source, "margin", problem, "separate or join the parts there, or leave the margin out"
-        )
+    return np.unique(edges[order[starts[counts > 2]]])
 
 
 def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Displacement (N, 3) of every surface vertex that moves the faces around it out by one.
+    """Displacement (N, 3) of every vertex of a surface that moves the faces around it out by about one.
 
-    The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised so
-    that nearly parallel normals do not send it sideways.
+    The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised so that nearly
+    parallel normals do not send it sideways. Where that leaves a face behind, the direction that is farthest from all
+    the faces around.
     """
     a, b, c = (vertices[surface[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
@@ -88,4 +113,20 @@ def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
     np.add.at(total, surface, normals[:, None])
     faces = np.trace(matrix, axis1=1, axis2=2)  # their number: normals have length one
     regular = matrix + (1e-6 * faces)[:, None, None] * np.eye(3)
-    return np.linalg.solve(regular, total[:, :, None])[:, :, 0]
+    outward = np.linalg.solve(regular, total[:, :, None])[:, :, 0]
+
+    progress = np.einsum("tij,tj->ti", outward[surface], normals)
+    for vertex in np.unique(surface[progress < LEAST_PROGRESS]):
+        around = normals[(surface == vertex).any(axis=1)]
+        outward[vertex] = _farthest_direction(around) * LONGEST_STEP
+    return outward
+
+
+def _farthest_direction(normals: FloatArray) -> FloatArray:
+    """Unit vector with the largest least product with the normals; zero where no vector leads out of all the faces."""
+    rows = np.column_stack([-normals, np.ones(len(normals))])
+    box = [(-1.0, 1.0)] * 3
+    found = linprog([0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=[*box, (None, 1.0)])
+    if not (found.success and found.x[3] > 1e-6):
+        return np.zeros(3)
+    return found.x[:3] / np.linalg.norm(found.x[:3])

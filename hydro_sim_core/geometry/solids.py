@@ -100,11 +100,11 @@ def pressurised(
     check_core(source, core)
     pressure, slope = _pressure(source, vertices, tetrahedra, modulus, field, core)
     if margin > 0.0:
-        surface = boundary_triangles(tetrahedra)
         if slope is None:
-            slope = _surface_slope(vertices, tetrahedra, pressure, surface)
-        vertices, tetrahedra, thickness = add_skin(source, vertices, tetrahedra, surface, margin)
-        pressure = np.r_[pressure, -slope * thickness]
+            slope = _slopes(vertices, tetrahedra, pressure)
+        skin = add_skin(source, vertices, tetrahedra, boundary_triangles(tetrahedra), margin)
+        below_zero = -np.broadcast_to(slope, len(vertices))[skin.owners] * skin.thickness
+        vertices, tetrahedra, pressure = skin.vertices, skin.tetrahedra, np.r_[pressure, below_zero]
     return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=margin)
 
 
@@ -137,12 +137,9 @@ def _pressure(
     return given_field(source, vertices, tetrahedra, pressures, SURFACE_TOLERANCE), None
 
 
-def _surface_slope(
-    vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, surface: IntArray
-) -> FloatArray:
-    """Slope (S,) of the pressure at the vertices of the surface, in their order, Pa/m: mean of their elements."""
+def _slopes(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> FloatArray:
+    """Slope (N,) of the pressure at the vertices, Pa/m: the mean of their tetrahedra."""
     gradient = np.linalg.norm(linear_fields(vertices, tetrahedra, pressure)[:, :3], axis=1)
     total = np.bincount(tetrahedra.ravel(), np.repeat(gradient, 4), minlength=len(vertices))
     count = np.bincount(tetrahedra.ravel(), minlength=len(vertices))
-    inner = np.unique(surface)
-    return total[inner] / count[inner]
+    return total / np.maximum(count, 1)

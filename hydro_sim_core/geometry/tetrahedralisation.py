@@ -59,7 +59,7 @@ PASSES = 25
 _ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
 
 #: Time that a try may take, s, and what each expected element adds to it.
-_TIME_LIMIT, _TIME_PER_ELEMENT = 20.0, 8e-3
+_TIME_LIMIT, _TIME_PER_ELEMENT = 30.0, 8e-3
 
 #: Elements are accepted up to this ratio of their length to the thickness of a thin body, measured.
 _THIN = 5.0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import trimesh
 from fields import assert_valid_field, pressure_at, sample_surface
 from grids import cube_grid
 from surfaces import ball, bracket, plate, ring
@@ -247,10 +248,51 @@ def test_margin_is_a_skirt_and_moves_nothing(make, field):
 
 
 def test_margin_where_a_solid_touches_itself():
+    """There is no room for a skin at the common edge; everywhere else it is there."""
     points, tetrahedra = cube_grid(2, keep=lambda i, j, k: i == j)
     vertices, tetrahedra = give_every_tetrahedron_depth(points, tetrahedra)
-    assert hs.pressurised(vertices, tetrahedra, modulus=MODULUS).volume() == pytest.approx(0.5)
-    with pytest.raises(
-        InputError, match=r"margin: has no place where the solid touches itself along an edge"
-    ):
-        hs.pressurised(vertices, tetrahedra, modulus=MODULUS, margin=1e-3)
+    bare = hs.pressurised(vertices, tetrahedra, modulus=MODULUS)
+    assert bare.volume() == pytest.approx(0.5)
+    grown = hs.pressurised(vertices, tetrahedra, modulus=MODULUS, margin=1e-3)
+    count = len(bare.elements)
+    np.testing.assert_array_equal(grown.fields[:count], bare.fields)
+    points = sample_surface(bare, np.random.default_rng(0), 100)
+    np.testing.assert_allclose(pressure_at(grown, points), 0.0, atol=1e-9 * MODULUS)
+    on_edge = (np.abs(vertices[:, :2]) < 1e-12).all(axis=1)
+    assert on_edge.sum() == 3
+    on_surface = np.unique(bare.surface_triangles())
+    assert len(grown.vertices) == len(bare.vertices) + len(on_surface) - 3
+    # The skin thins out to nothing over the faces beside the edge, which are half of all.
+    assert 0.7 < (grown.volume() - bare.volume()) / (1e-3 * 5.0) < 1.0
+
+
+def crumpled():
+    """A ball with deep folds, which have vertices where the normals around nearly cancel."""
+    rng = np.random.default_rng(9)
+    surface = ball(1.0, 2)
+    directions = np.array(surface.vertices)
+    waves = [rng.normal() * np.cos(directions @ rng.normal(size=3) * 3 + rng.uniform(0, 6)) for _ in range(4)]
+    radii = np.clip(1.0 + 0.25 * sum(waves), 0.3, 2.0)
+    return directions * radii[:, None] * [1.0, 1.0, 2.0], np.asarray(surface.faces)
+
+
+@pytest.mark.parametrize("margin", [1e-5, 1e-3, 1e-2])
+def test_margin_on_a_crumpled_body(margin):
+    vertices, faces = crumpled()
+    solid = hs.tetrahedralise(vertices, faces, resolution=0.6)
+    bare = hs.pressurised(solid.vertices, solid.tetrahedra, modulus=MODULUS)
+    grown = hs.pressurised(solid.vertices, solid.tetrahedra, modulus=MODULUS, margin=margin)
+    assert_valid_field(grown, MODULUS)
+    np.testing.assert_array_equal(grown.fields[: len(bare.fields)], bare.fields)
+    on_surface = len(np.unique(bare.surface_triangles()))
+    with_skin = len(grown.vertices) - len(bare.vertices)
+    assert with_skin >= 0.99 * on_surface
+    area = trimesh.Trimesh(vertices, faces).area
+    assert grown.volume() - bare.volume() == pytest.approx(margin * area, rel=0.1)
+
+
+def test_margin_as_wide_as_the_hole_of_a_ring():
+    surface = ring()
+    solid = hs.tetrahedralise(surface.vertices, surface.faces, resolution=0.06)
+    with pytest.raises(InputError, match=r"margin: of 0\.5 m folds the skin in many places.*smaller margin"):
+        hs.pressurised(solid.vertices, solid.tetrahedra, modulus=MODULUS, margin=0.5)

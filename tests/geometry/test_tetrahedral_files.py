@@ -138,8 +138,3 @@ def test_skin_is_thinner_where_it_would_fold(angle):
     assert thickness.min() < margin
     on_concave_edge = (np.abs(bare.vertices[np.unique(bare.surface_triangles())][:, :2]) < 1e-9).all(axis=1)
     assert (thickness[on_concave_edge] < margin).all()
-
-
-def test_margin_that_folds_the_skin(angle):
-    with pytest.raises(InputError, match="smaller margin"):
-        hs.tetrahedral_mesh(angle, MODULUS, 10.0)
