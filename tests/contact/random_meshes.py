@@ -88,7 +88,8 @@ class Recipe:
             return 1e5 * rng.uniform(0.1, 1.0, count)
         if self.field == "skirt":
             return 1e5 * np.r_[1.0, rng.uniform(-0.5, 1.0, count - 1)]
-        pressure = 1e5 * (np.ones(count) if self.field == "plateau" else rng.uniform(0.2, 1.0, count))
+        level = rng.uniform(0.2, 1.0, 1 if self.field == "plateau" else count)
+        pressure = 1e5 * np.broadcast_to(level, count)
         surface = np.unique(boundary_triangles(tetrahedra))
         if len(surface) < len(np.unique(tetrahedra)):
             pressure[surface] = 0.0

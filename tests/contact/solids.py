@@ -70,6 +70,12 @@ def bumpy_field(size: float, modulus: float, seed: int) -> Field:
     return lambda x: smooth(x) * rng.uniform(0.2, 2.0, len(x))
 
 
+def split_field(size: float, modulus: float) -> Field:
+    """Pressure of a cube that is zero on its middle plane too, in the interior."""
+    smooth = depth_field(size, modulus)
+    return lambda x: smooth(x) * 2.0 * np.abs(x[:, 0]) / size
+
+
 def together(parts: Sequence[Geometry], places: Sequence[Sequence[float]]) -> Geometry:
     """One geometry of several separate bodies, all compliant or all rigid."""
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])

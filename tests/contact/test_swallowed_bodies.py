@@ -22,6 +22,7 @@ from solids import (
     lobes,
     outer_radius,
     rigid_shell,
+    split_field,
     together,
 )
 
@@ -75,6 +76,7 @@ def large_bodies() -> dict[str, Geometry]:
         "lobed": layered(ball_surface(0.32, 0.25, lobes), [0.0, 0.5, 1.0], 4e5),
         "cube": grid(0.5, 3, depth_field(0.5, 4e5)),
         "many peaks": grid(0.5, 4, bumpy_field(0.5, 4e5, 2)),
+        "split cube": grid(0.5, 4, split_field(0.5, 8e5)),
     }
 
 
@@ -119,7 +121,8 @@ def test_contact_is_that_of_all_pairs(small, large):
         expected = contact_by_all_pairs(a, X_WA, b, X_WB)
         found = pair.contact(X_WA, X_WB)
         assert_same(found, expected, TOLERANCE)
-        assert found.num_faces == expected.num_faces
+        if expected.load > 0.0:  # else round-off decides about faces in a plane where both pressures are zero
+            assert found.num_faces == expected.num_faces
         assert_same(pair.contact(perturbed(X_WA, rng), X_WB), expected, CHANGE)
         backward = swapped.contact(X_WB, X_WA)
         np.testing.assert_allclose(-backward.force, found.force, rtol=0.0, atol=TOLERANCE * expected.load)
