@@ -9,8 +9,9 @@ from scipy.optimize import linprog
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
+from hydro_sim_core.geometry.mesh import FLATNESS
 from hydro_sim_core.geometry.prisms import split_prisms
-from hydro_sim_core.geometry.simplices import sorted_rows, tetrahedron_volumes
+from hydro_sim_core.geometry.simplices import longest_edges, sorted_rows, tetrahedron_volumes
 
 #: Where the skin would fold it is made thinner, down to this fraction of the margin; then it is left out.
 THINNEST = 1.0 / 16.0
@@ -71,14 +72,14 @@ def add_skin(
     number = np.empty(len(vertices), dtype=np.int64)
     number[inner] = np.arange(len(inner))
     while True:
-        outer = np.where(thickness > 0.0, len(vertices) + np.cumsum(thickness > 0.0) - 1, inner)
         kept = thickness > 0.0
+        outer = np.where(kept, len(vertices) + np.cumsum(kept) - 1, inner)
         grown = np.vstack([vertices, vertices[inner[kept]] + thickness[kept, None] * outward[kept]])
         skin = split_prisms(tuple(outer[number[low]].T), tuple(low.T))
         ordered = np.sort(skin, axis=1)
         solid = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # not flattened by a vertex without skin
         volumes = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(grown, skin)
-        folded = skin[solid & (volumes <= 0.0)]
+        folded = skin[solid & (volumes <= FLATNESS * longest_edges(grown, skin) ** 3)]
         if not len(folded):
             skin = np.where(mirrored[:, None], skin[:, [0, 1, 3, 2]], skin)[solid]
             return Skin(grown, np.vstack([tetrahedra, skin]), inner[kept], thickness[kept])
@@ -86,8 +87,10 @@ def add_skin(
         thickness[moved] *= np.where(thickness[moved] > THINNEST * margin, 0.5, 0.0)
         if np.count_nonzero(thickness < margin) > LARGEST_THINNER * len(inner):
             corner = np.round(vertices[inner[thickness.argmin()]], 6).tolist()
-            problem = f"of {margin:g} m folds the skin in many places, such as {corner}"
-            raise InputError(source, "margin", problem, "smooth the surface there or give a smaller margin")
+            problem = (
+                f"of {margin:g} m folds the skin in many places, such as {corner}, or is lost in round-off"
+            )
+            raise InputError(source, "margin", problem, "smooth the surface there or give another margin")
 
 
 def _crowded_edges(surface: IntArray) -> IntArray:

@@ -213,7 +213,10 @@ def _run(
             "passes": PASSES,
         }
         limit = _TIME_LIMIT + _TIME_PER_ELEMENT * expected
-        outcome = _mesher(job, limit, report)
+        try:
+            outcome = _mesher(job, limit, report)
+        except OSError as error:  # no room for its files, or no process to be had
+            outcome = f"the mesher could not run: {error.strerror}"
         if isinstance(outcome, str):
             problem = outcome
             continue

@@ -272,6 +272,12 @@ def test_mesher_that_fails_is_one_error(empty_cache, tmp_path, monkeypatch, fail
     assert capfd.readouterr() == ("", "")
 
 
+def test_mesher_that_cannot_be_started(empty_cache, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(InputError, match="the mesher could not run: No such file"):
+        coarse_ball()
+
+
 def test_nothing_is_left_in_the_working_folder(empty_cache, tmp_path, monkeypatch):
     here = tmp_path / "here"
     here.mkdir()
