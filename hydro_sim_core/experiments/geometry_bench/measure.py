@@ -35,18 +35,18 @@ class Effort:
     Attributes:
         turns: Times that each side takes over.
         faces: Faces of each side in one turn, about.
-        most_poses: Poses of a turn.
+        poses: Least and largest number of poses of a turn; the first of them find cold caches.
         largest: Pairs with more faces than this are left out.
     """
 
     turns: int
     faces: int
-    most_poses: int
+    poses: tuple[int, int]
     largest: float = math.inf
 
 
-THOROUGH = Effort(turns=8, faces=40_000, most_poses=200)
-QUICK = Effort(turns=3, faces=3_000, most_poses=20, largest=3_000)
+THOROUGH = Effort(turns=8, faces=40_000, poses=(12, 200))
+QUICK = Effort(turns=3, faces=3_000, poses=(4, 20), largest=3_000)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def measure(
             sides["drake"] = make_drake(a, b)
             sides["drake"].count_faces(pair.X_BA[None])
         overhead = _overhead(sides["drake"]) if "drake" in sides else None
-        count = effort.turns * min(max(effort.faces // faces, 4), effort.most_poses)
+        count = effort.turns * int(np.clip(effort.faces // faces, *effort.poses))
         for speed in speeds:
             spent = _take_turns(pair.poses(speed, count), effort.turns, sides)
             drake = spent.get("drake")
