@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hydro_sim_core.geometry import Geometry, GeometryKind
+from hydro_sim_core.geometry.adjacency import Adjacency
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 class GeometrySet(NamedTuple):
@@ -23,9 +28,19 @@ class GeometrySet(NamedTuple):
         fields: (M, 4) pressure field ``g . x + c`` of each tetrahedron: (g, c), Pa/m and Pa. A compliant half space has
             its field in a row of its own.
         field_start: (G + 1,) first element of each geometry.
-        barycentric: (M, 4, 4) row k of a tetrahedron: barycentric coordinate k at x is ``row[:3] . x + row[3]``.
-        boxes: (K, 6) bounds of the tree nodes, lower then upper.
-        links: (K, 2) children of the tree nodes, or (-1, element) for leaves.
+        steepness: (M,) length of each field's gradient, Pa/m.
+        coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
+        neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
+        boxes: (K, 6) bounds of the nodes of the tree over all elements, lower then upper.
+        links: (K, 2) children of the nodes, or (-1, element) for leaves.
+        shell_start: (G + 1,) first node of each geometry's shell tree (see ``geometry.adjacency``).
+        shell_boxes: (S, 6) bounds of its nodes.
+        shell_links: (S, 2) children of its nodes, or (-1, element).
+        peak_start: (G + 1,) first peak of each geometry.
+        peak_elements: (P,) an element at each peak.
+        peaks: (P, 3) position, m.
+        peak_rays: (P, 3) direction into the element.
+        boundary_is_low: (G,) whether the shell holds the ends of every contact surface.
         margin: (G,) m.
     """
 
@@ -37,63 +52,111 @@ class GeometrySet(NamedTuple):
     elements: np.ndarray
     fields: np.ndarray
     field_start: np.ndarray
-    barycentric: np.ndarray
+    steepness: np.ndarray
+    coordinates: np.ndarray
+    neighbors: np.ndarray
     boxes: np.ndarray
     links: np.ndarray
+    shell_start: np.ndarray
+    shell_boxes: np.ndarray
+    shell_links: np.ndarray
+    peak_start: np.ndarray
+    peak_elements: np.ndarray
+    peaks: np.ndarray
+    peak_rays: np.ndarray
+    boundary_is_low: np.ndarray
     margin: np.ndarray
-
-
-def _barycentric(geometry: Geometry) -> np.ndarray:
-    rows = np.zeros((len(geometry.elements), 4, 4))
-    if geometry.kind != GeometryKind.COMPLIANT_MESH:
-        return rows
-    corners = np.ones((len(rows), 4, 4))
-    corners[:, :, :3] = geometry.vertices[geometry.elements]
-    # Columns of the inverse of [x_k 1] are the coordinate functions.
-    return np.linalg.inv(corners).transpose(0, 2, 1)
-
-
-def _rows(geometry: Geometry) -> int:
-    """Number of element rows a geometry takes: a half space has no element but keeps one row for its field."""
-    return max(len(geometry.elements), 1)
 
 
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     """Concatenate geometries; geometry i of the set is ``geometries[i]``."""
-    vertex_start = np.cumsum([0, *(len(g.vertices) for g in geometries)])
-    field_start = np.cumsum([0, *(_rows(g) for g in geometries)])
-    node_start = np.cumsum([0, *(len(g.tree_boxes) for g in geometries)])
-    elements = np.full((field_start[-1], 4), -1, dtype=np.int64)
-    fields = np.zeros((field_start[-1], 4))
-    barycentric = np.zeros((field_start[-1], 4, 4))
-    links = np.zeros((node_start[-1], 2), dtype=np.int64)
-    for i, geometry in enumerate(geometries):
-        first = field_start[i]
-        count = len(geometry.elements)
-        if count:
-            elements[first : first + count, : geometry.elements.shape[1]] = (
-                geometry.elements + vertex_start[i]
-            )
-            barycentric[first : first + count] = _barycentric(geometry)
-        fields[first : first + len(geometry.fields)] = geometry.fields
-        is_leaf = geometry.tree_links[:, :1] == -1
-        shifted = geometry.tree_links + node_start[i]
-        leaf = np.column_stack([np.full(len(shifted), -1), geometry.tree_links[:, 1] + first])
-        links[node_start[i] : node_start[i + 1]] = np.where(is_leaf, leaf, shifted)
+    adjacency = [_EMPTY if g.is_half_space else g.adjacency for g in geometries]
+    # A half space has no element but keeps one row for its field.
+    rows = [max(len(g.elements), 1) for g in geometries]
+    field_start = _starts(rows)
+    vertex_start = _starts([len(g.vertices) for g in geometries])
+    node_start = _starts([len(g.tree_boxes) for g in geometries])
+    shell_start = _starts([len(a.shell_boxes) for a in adjacency])
+    fields = np.concatenate(
+        [
+            g.fields if len(g.fields) else np.zeros((count, 4))
+            for g, count in zip(geometries, rows, strict=True)
+        ]
+    )
     arrays = GeometrySet(
         kind=np.array([int(g.kind) for g in geometries], dtype=np.int64),
-        node_start=node_start.astype(np.int64),
-        vertex_start=vertex_start.astype(np.int64),
-        vertices=np.concatenate([np.zeros((0, 3)), *(g.vertices for g in geometries)]),
-        pressure=np.concatenate([np.zeros(0), *(g.pressure for g in geometries)]),
-        elements=elements,
+        node_start=node_start,
+        vertex_start=vertex_start,
+        vertices=_joined([g.vertices for g in geometries]),
+        pressure=_joined([g.pressure for g in geometries]),
+        elements=_padded([g.elements for g in geometries], rows, vertex_start),
         fields=fields,
-        field_start=field_start.astype(np.int64),
-        barycentric=barycentric,
-        boxes=np.concatenate([np.zeros((0, 6)), *(g.tree_boxes for g in geometries)]),
-        links=links,
+        field_start=field_start,
+        steepness=np.linalg.norm(fields[:, :3], axis=1),
+        coordinates=_joined([_coordinates(g, count) for g, count in zip(geometries, rows, strict=True)]),
+        neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
+        boxes=_joined([g.tree_boxes for g in geometries]),
+        links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
+        shell_start=shell_start,
+        shell_boxes=_joined([a.shell_boxes for a in adjacency]),
+        shell_links=_shifted_links([a.shell_links for a in adjacency], shell_start, field_start),
+        peak_start=_starts([len(a.peaks) for a in adjacency]),
+        peak_elements=_joined(
+            [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
+        ),
+        peaks=_joined([a.peaks for a in adjacency]),
+        peak_rays=_joined([a.peak_rays for a in adjacency]),
+        boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
     )
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+#: Stands for the adjacency of a half space.
+_EMPTY = Adjacency(
+    neighbors=np.zeros((0, 4), dtype=np.int64),
+    shell_boxes=np.zeros((0, 6)),
+    shell_links=np.zeros((0, 2), dtype=np.int64),
+    peak_elements=np.zeros(0, dtype=np.int64),
+    peaks=np.zeros((0, 3)),
+    peak_rays=np.zeros((0, 3)),
+    boundary_is_low=True,
+)
+
+
+def _starts(counts: Sequence[int]) -> IntArray:
+    return np.cumsum([0, *counts], dtype=np.int64)
+
+
+def _joined(arrays: Sequence[NDArray]) -> NDArray:
+    return np.ascontiguousarray(np.concatenate(arrays))
+
+
+def _coordinates(geometry: Geometry, rows: int) -> FloatArray:
+    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+        return np.zeros((rows, 4, 4))
+    corners = np.ones((rows, 4, 4))
+    corners[:, :, :3] = geometry.vertices[geometry.elements]
+    # Columns of the inverse of [x_k 1] are the coordinate functions.
+    return np.linalg.inv(corners)
+
+
+def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -> IntArray:
+    """Rows of four global indices, -1 where a geometry has fewer or none."""
+    padded = np.full((sum(rows), 4), -1, dtype=np.int64)
+    start = 0
+    for i, (own, count) in enumerate(zip(indices, rows, strict=True)):
+        padded[start : start + len(own), : own.shape[1]] = np.where(own < 0, -1, own + first[i])
+        start += count
+    return padded
+
+
+def _shifted_links(links: Sequence[IntArray], node_start: IntArray, field_start: IntArray) -> IntArray:
+    """Links of trees that stand one after the other."""
+    shifted = []
+    for own, node, element in zip(links, node_start, field_start, strict=False):
+        leaf = np.column_stack([np.full(len(own), -1), own[:, 1] + element])
+        shifted.append(np.where(own[:, :1] == -1, leaf, own + node))
+    return _joined(shifted)

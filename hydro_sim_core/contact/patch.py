@@ -280,12 +280,11 @@ def compute_patch(
     first, second = (0, 1) if canonical else (1, 0)
     geometries = make_geometry_set((a, b))
     R_BA, p_BA = relative_pose(poses[first], poses[second])
-    scratch = make_query_scratch(geometries)
-    buffer = make_face_buffer(256)
-    count = find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
-    if count > len(buffer.num_vertices):
-        buffer = make_face_buffer(count)
-        find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
+    capacity, count = 0, 256
+    while count > capacity:
+        capacity = 2 * count
+        scratch, buffer = make_query_scratch(geometries, capacity), make_face_buffer(capacity)
+        count = find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
     faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
     if representation == "triangle":

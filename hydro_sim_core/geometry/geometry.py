@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
 
 FloatArray = NDArray[np.float64]
@@ -68,6 +70,13 @@ class Geometry:
     def is_half_space(self) -> bool:
         """Whether the geometry is the unbounded solid z <= 0."""
         return self.kind in (GeometryKind.COMPLIANT_HALF_SPACE, GeometryKind.RIGID_HALF_SPACE)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """What walking over the mesh needs; made once, when first asked for. A half space has none."""
+        if self.kind == GeometryKind.COMPLIANT_MESH:
+            return volume_adjacency(self.vertices, self.elements, self.pressure)
+        return surface_adjacency(self.vertices, self.elements)
 
     def surface_triangles(self) -> IntArray:
         """Vertex indices (T, 3) of the surface, counter-clockwise from outside; none for a half space."""

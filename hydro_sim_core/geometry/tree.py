@@ -10,6 +10,12 @@ IntArray = NDArray[np.int64]
 
 
 def build_tree(vertices: FloatArray, elements: IntArray) -> tuple[FloatArray, IntArray]:
+    """Build a tree (see :func:`build_tree_of_boxes`) over the elements (M, 3) or (M, 4) of a mesh."""
+    corners = vertices[elements]
+    return build_tree_of_boxes(corners.min(axis=1), corners.max(axis=1))
+
+
+def build_tree_of_boxes(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, IntArray]:
     """Build a balanced binary tree of boxes with one element a leaf.
 
     A node splits at the median of its elements' centres along the axis in which they spread most. The shape
@@ -18,22 +24,20 @@ def build_tree(vertices: FloatArray, elements: IntArray) -> tuple[FloatArray, In
     operations.
 
     Args:
-        vertices: (N, 3) positions, m.
-        elements: (M, 3) or (M, 4) vertex indices, M at least 1.
+        lower: (M, 3) lower corners of the elements' boxes, m; M at least 1.
+        upper: (M, 3) upper corners, m.
 
     Returns:
         ``boxes`` (2 M - 1, 6), lower corner then upper corner, and ``links`` (2 M - 1, 2): the children of an
         inner node, ``(-1, element)`` for a leaf. Node 0 is the root.
     """
-    corners = vertices[elements]
-    lower, upper = corners.min(axis=1), corners.max(axis=1)
     centres = 0.5 * (lower + upper)
-    boxes = np.empty((2 * len(elements) - 1, 6))
-    links = np.empty((2 * len(elements) - 1, 2), dtype=np.int64)
+    boxes = np.empty((2 * len(lower) - 1, 6))
+    links = np.empty((2 * len(lower) - 1, 2), dtype=np.int64)
 
     # The nodes of one depth: node k owns order[starts[k] : starts[k] + counts[k]].
-    order = np.arange(len(elements))
-    nodes, counts = np.zeros(1, dtype=np.int64), np.array([len(elements)])
+    order = np.arange(len(lower))
+    nodes, counts = np.zeros(1, dtype=np.int64), np.array([len(lower)])
     while nodes.size:
         starts = np.cumsum(counts) - counts
         boxes[nodes, :3] = np.minimum.reduceat(lower[order], starts)

@@ -182,7 +182,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         R_WG=np.zeros((num_geometries, 3, 3)),
         p_WG=np.zeros((num_geometries, 3)),
         bounds=np.zeros((num_geometries, 6)),
-        query=make_query_scratch(model.geometries),
+        query=make_query_scratch(model.geometries, max_faces),
         faces=make_face_buffer(max_faces),
         patches=PatchTable(
             num=np.zeros(1, dtype=np.int64),

@@ -22,7 +22,7 @@ class Pair:
         assert canonical is not None
         self._first, self._second = (0, 1) if canonical else (1, 0)
         self._geometries = make_geometry_set((a, b))
-        self._scratch = make_query_scratch(self._geometries)
+        self._scratch = make_query_scratch(self._geometries, capacity)
         self._buffer = make_face_buffer(capacity)
 
     def faces(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> FaceArrays:

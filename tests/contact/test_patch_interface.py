@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from poses import pose, random_direction, random_rotation
+from scipy.spatial import cKDTree
 
 import hydro_sim_core as hs
 
@@ -123,11 +124,15 @@ def test_moving_both_bodies_moves_the_patch(a, b, seed):
     )
     assert there.area == pytest.approx(here.area, rel=1e-9)
     assert there.energy == pytest.approx(here.energy, rel=1e-9)
-    if there.num_faces == here.num_faces:  # slivers come and go with round-off
+    if (
+        there.num_faces == here.num_faces
+    ):  # slivers come and go with round-off, and so does the order of faces
+        distances, same = cKDTree(here.centroids @ X_VW[:3, :3].T + X_VW[:3, 3]).query(there.centroids)
+        assert distances.max(initial=0.0) <= 1e-6
+        large = there.areas > 1e-9 * there.area
         np.testing.assert_allclose(
-            there.centroids, here.centroids @ X_VW[:3, :3].T + X_VW[:3, 3], rtol=0.0, atol=1e-6
+            there.normals[large], here.normals[same[large]] @ X_VW[:3, :3].T, atol=1e-9
         )
-        np.testing.assert_allclose(there.normals, here.normals @ X_VW[:3, :3].T, atol=1e-9)
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)

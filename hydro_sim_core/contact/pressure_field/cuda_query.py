@@ -13,10 +13,15 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact.geometry_set import GeometrySet
-from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, tie_distance
+from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, Workspace
+from hydro_sim_core.contact.pressure_field.elements import (
+    face_of_elements,
+    face_on_half_space,
+    move_vertex,
+    tie_distance,
+)
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer, store_face
-from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
-from hydro_sim_core.contact.pressure_field.query import face_of_elements, face_on_half_space, move_vertex
+from hydro_sim_core.contact.pressure_field.polygon import MAX_POINTS, polygon_area_centroid
 from hydro_sim_core.geometry import GeometryKind
 
 _COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
@@ -38,9 +43,9 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
         cuda.local.array(4, np.float64),
         cuda.local.array(4, np.float64),
         cuda.local.array(4, np.float64),
-        cuda.local.array((MAX_VERTICES, 3), np.float64),
-        cuda.local.array((MAX_VERTICES, 3), np.float64),
-        cuda.local.array(MAX_VERTICES, np.float64),
+        cuda.local.array((MAX_POINTS, 3), np.float64),
+        cuda.local.array((MAX_POINTS, 4), np.float64),
+        cuda.local.array(3, np.int64),
         cuda.local.array(3, np.float64),
         cuda.local.array(2, np.float64),
         cuda.local.array(4, np.float64),
@@ -52,17 +57,13 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
     if geometries.kind[b] == _COMPLIANT_MESH:
         n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
     else:
-        n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, work)
-    if n == 0:
+        n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
+    if n == 0 or work.cycle[IS_FACE] == 0:
         return
-    area = polygon_area_centroid(work.polygon, n, work.centroid)
+    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
     if not area > 0.0:
         return
-    slot = cuda.atomic.add(count, 0, 1)
-    slopes = work.slopes
-    store_face(
-        faces, slot, work.polygon, n, area, work.centroid, work.normal, work.field, slopes[0], slopes[1]
-    )
+    store_face(faces, cuda.atomic.add(count, 0, 1), n, area, work)
 
 
 class CudaQuery:
@@ -96,9 +97,7 @@ class CudaQuery:
         host = self._geometries
         num_a, num_b = np.diff(host.field_start)[[a, b]]
         blocks = (math.ceil(num_a / _BLOCK[0]), math.ceil(num_b / _BLOCK[1]))
-        tie = 0.0
-        if host.kind[b] == _COMPLIANT_MESH:
-            tie = tie_distance(host.boxes[host.node_start[a]], p_BA, host.boxes[host.node_start[b]])
+        tie = tie_distance(host, a, b, p_BA)
         count = cuda.to_device(np.zeros(1, dtype=np.int64))
         faces = FaceBuffer(*self._faces)
         _test_element_pairs[blocks, _BLOCK](

@@ -1,7 +1,9 @@
 """The contact face of two elements: one function a kind of pair.
 
 All inputs are in the frame of geometry B. Each function leaves the polygon, its normal from A into B, the slopes and
-the field that gives the pressure in ``work`` and returns the number of vertices, 0 if there is no face.
+the field that gives the pressure in ``work`` and returns the number of vertices, 0 if there is no polygon. A polygon
+across which a field falls the wrong way is part of the equilibrium surface, which can be followed over it, but is no
+contact face; ``work.cycle`` says so.
 
 A plane that lies in the face shared by two tetrahedra of B (aligned bodies do this) must be found in exactly one of
 them, although round-off tilts it. Both therefore decide from the same numbers: its distances from the three vertices
@@ -15,21 +17,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.contact.pressure_field.faces import MIN_COSINE
 from hydro_sim_core.contact.pressure_field.polygon import (
-    MAX_VERTICES,
+    MAX_POINTS,
+    TRIANGLE_ROWS,
+    TRIANGLE_WALLS,
     clip_by_tetrahedron,
     clip_polygon,
     slice_tetrahedron,
 )
 from hydro_sim_core.jit import kernel
 
-#: Distances between planes and vertices below this fraction of the bodies' coordinates are ties: about a thousand times
-#: their round-off.
-_TIE = 1e-12
+#: Faces are kept where the pressure gradient is less than 5 pi / 8 away from the normal on each compliant side; beyond
+#: that the equal-pressure plane is an artefact of the coarse field. The reference implementation uses the same angle.
+MIN_COSINE = math.cos(5.0 * math.pi / 8.0)
+
+#: Gradients that differ by no more than this fraction of their lengths are equal: where the fields then agree they do
+#: so in a volume, and the plane that round-off makes of it means nothing.
+_PARALLEL = 1e-12
 
 #: A tetrahedron whose fourth vertex is not this many ties away from the plane has no face in it: it is flat against it.
 _CLEAR = 1e3
+
+#: Entries of ``Workspace.cycle``: the polygon (see ``polygon``) and whether it is a contact face.
+ROWS = 0
+EDGE_WALLS = 1
+IS_FACE = 2
 
 #: How a plane lies to a tetrahedron when it lies in none of its faces.
 _MISSES = -2
@@ -44,9 +56,9 @@ class Workspace(NamedTuple):
         f: (4,) pressure difference p_A - p_B at A's vertices.
         difference: (4,) positive where B's vertices lie on the side of the plane that keeps a tied face.
         field_a: (4,) pressure field of A's element in B's frame.
-        polygon: (MAX_VERTICES, 3) the face.
-        buffer: (MAX_VERTICES, 3) scratch.
-        value: (MAX_VERTICES,) scratch.
+        points: (MAX_POINTS, 3) vertices of the polygon and those that clipping has cut off.
+        values: (MAX_POINTS, 4) scratch of the clipping.
+        cycle: (3,) which rows of ``points`` make the polygon, the walls behind its edges, whether it is a face.
         normal: (3,) unit normal from A into B.
         slopes: (2,) of A and B along the normal.
         field: (4,) pressure field on the face.
@@ -57,9 +69,9 @@ class Workspace(NamedTuple):
     f: np.ndarray
     difference: np.ndarray
     field_a: np.ndarray
-    polygon: np.ndarray
-    buffer: np.ndarray
-    value: np.ndarray
+    points: np.ndarray
+    values: np.ndarray
+    cycle: np.ndarray
     normal: np.ndarray
     slopes: np.ndarray
     field: np.ndarray
@@ -73,9 +85,9 @@ def make_workspace() -> Workspace:
         f=np.zeros(4),
         difference=np.zeros(4),
         field_a=np.zeros(4),
-        polygon=np.zeros((MAX_VERTICES, 3)),
-        buffer=np.zeros((MAX_VERTICES, 3)),
-        value=np.zeros(MAX_VERTICES),
+        points=np.zeros((MAX_POINTS, 3)),
+        values=np.zeros((MAX_POINTS, 4)),
+        cycle=np.zeros(3, dtype=np.int64),
         normal=np.zeros(3),
         slopes=np.zeros(2),
         field=np.zeros(4),
@@ -89,41 +101,43 @@ def _evaluate(field, x, y, z):
 
 
 @kernel(forceinline=True)
-def _orient_by_gradients(field_a, field_b, work):
-    """Normal of the equal-pressure plane, slopes on both sides; False where a field falls off the wrong way."""
+def _orient_by_gradients(field_a, size_a, field_b, size_b, work):
+    """Normal of the equal-pressure plane, slopes and pressure field; False where the plane is undefined.
+
+    Args:
+        field_a: (4,) pressure field of A's element.
+        size_a: Length of its gradient.
+        field_b: (4,) pressure field of B's element.
+        size_b: Length of its gradient.
+        work: ``Workspace``; takes the results.
+    """
     dx, dy, dz = field_b[0] - field_a[0], field_b[1] - field_a[1], field_b[2] - field_a[2]
     length = math.sqrt(dx * dx + dy * dy + dz * dz)
-    if length == 0.0:
+    if length <= _PARALLEL * (size_a + size_b):
         return False
     nx, ny, nz = dx / length, dy / length, dz / length
     slope_a = -(field_a[0] * nx + field_a[1] * ny + field_a[2] * nz)
     slope_b = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
-    size_a = math.sqrt(field_a[0] ** 2 + field_a[1] ** 2 + field_a[2] ** 2)
-    size_b = math.sqrt(field_b[0] ** 2 + field_b[1] ** 2 + field_b[2] ** 2)
-    if slope_a <= MIN_COSINE * size_a or slope_b <= MIN_COSINE * size_b:
-        return False
-    work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
-    work.slopes[0], work.slopes[1] = slope_a, slope_b
+    rises = slope_a > MIN_COSINE * size_a and slope_b > MIN_COSINE * size_b
     # The flatter field loses fewer digits when evaluated.
     softer = field_a if size_a < size_b else field_b
-    for i in range(4):
-        work.field[i] = softer[i]
+    _set_plane(work, nx, ny, nz, slope_a, slope_b, softer, rises)
     return True
 
 
 @kernel(forceinline=True)
-def tie_distance(box_a, p_BA, box_b):
-    """Distance below which a plane and a vertex of two bodies count as touching, m.
+def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
+    work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
+    work.slopes[0], work.slopes[1] = slope_a, slope_b
+    for i in range(4):
+        work.field[i] = field[i]
+    work.cycle[IS_FACE] = 1 if is_face else 0
 
-    Args:
-        box_a: (6,) bounds of A in its own frame, m.
-        p_BA: (3,) origin of A in B, m.
-        box_b: (6,) bounds of B, m.
-    """
-    size = 0.0
-    for i in range(6):
-        size = max(size, abs(box_a[i]), abs(box_b[i]))
-    return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
+
+@kernel(forceinline=True)
+def _set_cycle(work, n, rows, walls):
+    work.cycle[ROWS], work.cycle[EDGE_WALLS] = rows, walls
+    return n
 
 
 @kernel(forceinline=True)
@@ -154,10 +168,10 @@ def _classify(difference, tolerance):
 
 
 @kernel(forceinline=True)
-def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_b, tie, work):
+def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, size_a, field_b, size_b, coordinates_b, tie, work):
     """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B); ``work.f`` must hold p_A - p_B at A."""
     field_a = work.field_a
-    if not _orient_by_gradients(field_a, field_b, work):
+    if not _orient_by_gradients(field_a, size_a, field_b, size_b, work):
         return 0
     for k in range(4):
         v = tet_b[k]
@@ -169,93 +183,84 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, field_b, barycentric_
     plane = _classify(work.difference, tie * steepness)
     if plane == _MISSES:
         return 0
-    n = slice_tetrahedron(work.x, work.f, work.polygon)
-    if n == 0:
-        return 0
-    return clip_by_tetrahedron(work.polygon, n, barycentric_b, plane, work.buffer, work.value)
+    n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
+    n, rows, walls = clip_by_tetrahedron(work.points, work.values, n, rows, walls, coordinates_b, plane)
+    return _set_cycle(work, n, rows, walls)
 
 
 @kernel(forceinline=True)
-def triangle_tetrahedron(vertices_b, tet_b, field_b, barycentric_b, tie, work):
-    """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
-    ax, ay, az = work.x[0, 0], work.x[0, 1], work.x[0, 2]
-    ux, uy, uz = work.x[1, 0] - ax, work.x[1, 1] - ay, work.x[1, 2] - az
-    wx, wy, wz = work.x[2, 0] - ax, work.x[2, 1] - ay, work.x[2, 2] - az
+def _normal_of_triangle(x):
+    """Unit normal of the triangle of the first three rows."""
+    ux, uy, uz = x[1, 0] - x[0, 0], x[1, 1] - x[0, 1], x[1, 2] - x[0, 2]
+    wx, wy, wz = x[2, 0] - x[0, 0], x[2, 1] - x[0, 1], x[2, 2] - x[0, 2]
     nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
-    nx, ny, nz = nx / length, ny / length, nz / length
+    return nx / length, ny / length, nz / length
+
+
+@kernel(forceinline=True)
+def _set_triangle(field_b, size_b, nx, ny, nz, work):
+    """Make A's triangle the polygon, to be clipped."""
+    for i in range(3):
+        for axis in range(3):
+            work.points[i, axis] = work.x[i, axis]
     slope = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
-    size = math.sqrt(field_b[0] ** 2 + field_b[1] ** 2 + field_b[2] ** 2)
-    if slope <= MIN_COSINE * size:
-        return 0
+    _set_plane(work, nx, ny, nz, math.inf, slope, field_b, slope > MIN_COSINE * size_b)
+
+
+@kernel(forceinline=True)
+def triangle_tetrahedron(vertices_b, tet_b, field_b, size_b, coordinates_b, tie, work):
+    """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
+    nx, ny, nz = _normal_of_triangle(work.x)
     for k in range(4):
         v = tet_b[k]
         # A tied face belongs to the tetrahedron on the triangle's outer side: that is where the compliant body is.
         work.difference[k] = (
-            (vertices_b[v, 0] - ax) * nx + (vertices_b[v, 1] - ay) * ny + (vertices_b[v, 2] - az) * nz
+            (vertices_b[v, 0] - work.x[0, 0]) * nx
+            + (vertices_b[v, 1] - work.x[0, 1]) * ny
+            + (vertices_b[v, 2] - work.x[0, 2]) * nz
         )
     plane = _classify(work.difference, tie)
     if plane == _MISSES:
         return 0
-    for i in range(3):
-        for axis in range(3):
-            work.polygon[i, axis] = work.x[i, axis]
-    work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
-    work.slopes[0], work.slopes[1] = math.inf, slope
-    for i in range(4):
-        work.field[i] = field_b[i]
-    return clip_by_tetrahedron(work.polygon, 3, barycentric_b, plane, work.buffer, work.value)
+    _set_triangle(field_b, size_b, nx, ny, nz, work)
+    n, rows, walls = clip_by_tetrahedron(
+        work.points, work.values, 3, TRIANGLE_ROWS, TRIANGLE_WALLS, coordinates_b, plane
+    )
+    return _set_cycle(work, n, rows, walls)
 
 
 @kernel(forceinline=True)
-def tetrahedron_rigid_half_space(work):
+def tetrahedron_rigid_half_space(tie, work):
     """Section of a compliant tetrahedron by the plane z = 0 of a rigid half space."""
     for i in range(4):
-        work.f[i] = -work.x[i, 2]
-    n = slice_tetrahedron(work.x, work.f, work.polygon)
-    work.normal[0], work.normal[1], work.normal[2] = 0.0, 0.0, -1.0
-    work.slopes[0], work.slopes[1] = work.field_a[2], math.inf
-    for i in range(4):
-        work.field[i] = work.field_a[i]
-    return n
+        work.f[i] = -work.x[i, 2] if abs(work.x[i, 2]) > tie else 0.0
+    n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
+    _set_plane(work, 0.0, 0.0, -1.0, work.field_a[2], math.inf, work.field_a, True)
+    return _set_cycle(work, n, rows, walls)
 
 
 @kernel(forceinline=True)
-def _clip_by_slab(n, margin, work):
-    """Clip ``work.polygon`` to z <= margin, the extent of a half space's field."""
-    for i in range(n):
-        work.value[i] = margin - work.polygon[i, 2]
-    n = clip_polygon(work.polygon, n, work.value, work.buffer)
-    for i in range(n):
-        for axis in range(3):
-            work.polygon[i, axis] = work.buffer[i, axis]
-    return n
+def _clip_by_slab(n, rows, walls, margin, work):
+    """Clip the polygon to z <= margin, the extent of a half space's field."""
+    for row in range(n):
+        work.values[row, 0] = margin - work.points[row, 2]
+    n, rows, walls, _ = clip_polygon(work.points, work.values, 0, n, rows, walls, n)
+    return _set_cycle(work, n, rows, walls)
 
 
 @kernel(forceinline=True)
-def tetrahedron_compliant_half_space(field_b, margin_b, work):
+def tetrahedron_compliant_half_space(size_a, field_b, size_b, margin_b, work):
     """Equal-pressure polygon of a tetrahedron and the field of a compliant half space."""
-    if not _orient_by_gradients(work.field_a, field_b, work):
+    if not _orient_by_gradients(work.field_a, size_a, field_b, size_b, work):
         return 0
-    n = slice_tetrahedron(work.x, work.f, work.polygon)
-    return _clip_by_slab(n, margin_b, work) if n else 0
+    n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
+    return _clip_by_slab(n, rows, walls, margin_b, work) if n else 0
 
 
 @kernel(forceinline=True)
-def triangle_compliant_half_space(field_b, margin_b, work):
+def triangle_compliant_half_space(field_b, size_b, margin_b, work):
     """Part of a rigid triangle inside a compliant half space."""
-    ux, uy, uz = work.x[1, 0] - work.x[0, 0], work.x[1, 1] - work.x[0, 1], work.x[1, 2] - work.x[0, 2]
-    wx, wy, wz = work.x[2, 0] - work.x[0, 0], work.x[2, 1] - work.x[0, 1], work.x[2, 2] - work.x[0, 2]
-    nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-    length = math.sqrt(nx * nx + ny * ny + nz * nz)
-    slope = field_b[2] * nz / length
-    if slope <= MIN_COSINE * abs(field_b[2]):
-        return 0
-    for i in range(3):
-        for axis in range(3):
-            work.polygon[i, axis] = work.x[i, axis]
-    work.normal[0], work.normal[1], work.normal[2] = nx / length, ny / length, nz / length
-    work.slopes[0], work.slopes[1] = math.inf, slope
-    for i in range(4):
-        work.field[i] = field_b[i]
-    return _clip_by_slab(3, margin_b, work)
+    nx, ny, nz = _normal_of_triangle(work.x)
+    _set_triangle(field_b, size_b, nx, ny, nz, work)
+    return _clip_by_slab(3, TRIANGLE_ROWS, TRIANGLE_WALLS, margin_b, work)

@@ -242,7 +242,7 @@ def _energy_meshes(geometries, a, b, R_BA, p_BA, scratch):
                 continue
             for k in range(4):
                 for i in range(4):
-                    scratch.planes[k, i] = geometries.barycentric[element_b, k, i]
+                    scratch.planes[k, i] = geometries.coordinates[element_b, i, k]
             field_b = geometries.fields[element_b]
             if is_rigid:
                 for i in range(4):

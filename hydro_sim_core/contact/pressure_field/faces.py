@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.contact.pressure_field.element_pairs import ROWS
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
 from hydro_sim_core.jit import kernel
 
@@ -19,10 +19,6 @@ SLOPE_A = 8
 SLOPE_B = 9
 GRADIENT = 10
 NUM_ROWS = 13
-
-#: Faces are kept where the pressure gradient is less than 5 pi / 8 away from the normal on each compliant side; beyond
-#: that the equal-pressure plane is an artefact of the coarse field. The reference implementation uses the same angle.
-MIN_COSINE = math.cos(5.0 * math.pi / 8.0)
 
 
 class FaceBuffer(NamedTuple):
@@ -51,34 +47,32 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
 
 
 @kernel(forceinline=True)
-def store_face(faces, slot, polygon, n, area, centroid, normal, field, slope_a, slope_b):
-    """Write a face into a column of the buffer, unless the buffer ends before it.
+def store_face(faces, slot, n, area, work):
+    """Write the polygon of ``work`` into a column of the buffer, unless the buffer ends before it.
 
     Args:
         faces: ``FaceBuffer``.
         slot: Column.
-        polygon: Buffer with the ``n`` vertices.
         n: Number of vertices.
         area: m^2.
-        centroid: (3,) m.
-        normal: (3,) unit normal from A into B.
-        field: (4,) pressure field (g, c) that gives the pressure on the face.
-        slope_a: -grad p_A . n, infinite if A is rigid.
-        slope_b: grad p_B . n, infinite if B is rigid.
+        work: ``Workspace`` with the polygon, its centroid, normal, slopes and pressure field.
     """
     if slot >= faces.num_vertices.shape[0]:
         return
+    centroid, field = work.centroid, work.field
     for axis in range(3):
         faces.data[CENTROID + axis, slot] = centroid[axis]
-        faces.data[NORMAL + axis, slot] = normal[axis]
+        faces.data[NORMAL + axis, slot] = work.normal[axis]
         faces.data[GRADIENT + axis, slot] = field[axis]
     faces.data[AREA, slot] = area
     faces.data[PRESSURE, slot] = (
         field[0] * centroid[0] + field[1] * centroid[1] + field[2] * centroid[2] + field[3]
     )
-    faces.data[SLOPE_A, slot] = slope_a
-    faces.data[SLOPE_B, slot] = slope_b
+    faces.data[SLOPE_A, slot] = work.slopes[0]
+    faces.data[SLOPE_B, slot] = work.slopes[1]
     faces.num_vertices[slot] = n
+    rows = work.cycle[ROWS]
     for i in range(n):
+        row = (rows >> 4 * i) & 15
         for axis in range(3):
-            faces.polygons[slot, i, axis] = polygon[i, axis]
+            faces.polygons[slot, i, axis] = work.points[row, axis]

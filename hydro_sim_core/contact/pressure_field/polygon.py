@@ -1,178 +1,195 @@
-"""Convex polygons: slice a tetrahedron, clip by a half space, integrate.
+"""Convex polygons: slice a tetrahedron, clip by half spaces, integrate.
 
-Scalar kernels on buffers that the caller owns, so that CPU loops and CUDA threads share them. A polygon is the first
-``n`` rows of an (MAX_VERTICES, 3) array.
+Scalar kernels on buffers that the caller owns, so that CPU loops and CUDA threads share them. A polygon's vertices are
+rows of ``points`` (MAX_POINTS, 3); clipping adds rows and moves none. Which rows, in which order, says a *cycle*: two
+integers whose i-th four bits name the row of vertex i and the *wall* behind the edge that leaves it. Walls 0 to 3 are
+the faces of A's element (opposite the vertex of that number), walls 4 to 7 those of B's: across them the surface goes
+on in the neighbouring element.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from hydro_sim_core.jit import kernel
 
-#: Slicing a tetrahedron gives at most 4 vertices and clipping by the 4 faces of another at most one more each; two
-#: rows are spare for vertices that round-off duplicates.
-MAX_VERTICES = 10
+#: Slicing a tetrahedron gives at most 4 vertices and clipping by the 4 faces of another at most one more each.
+MAX_VERTICES = 8
+#: Rows that a slice and four clips can fill.
+MAX_POINTS = 12
+#: Wall of B's element ``k`` is ``WALLS_OF_B + k``.
+WALLS_OF_B = 4
+
+#: Cycle of the triangle whose vertices are the rows 0, 1, 2 and whose edges lie opposite to vertices 2, 0, 1.
+TRIANGLE_ROWS = 0x210
+TRIANGLE_WALLS = 0x102
+
+
+def _slices() -> np.ndarray:
+    """Row ``mask`` tells the section of a tetrahedron whose vertices with set bits are positive.
+
+    Columns: number of vertices; positive and negative end of the edge of each of up to 4 vertices; packed walls.
+    """
+    table = np.zeros((16, 10), dtype=np.int64)
+    for mask in range(1, 15):
+        positive = [i for i in range(4) if mask >> i & 1]
+        negative = [i for i in range(4) if not mask >> i & 1]
+        if len(positive) == 2:
+            # Consecutive edges share a vertex, hence a face of the tetrahedron: that opposite the unused one.
+            (p0, p1), (n0, n1) = positive, negative
+            edges = [(p0, n0), (p0, n1), (p1, n1), (p1, n0)]
+            walls = [p1, n0, p0, n1]
+        else:
+            edges = [(p, n) for p in positive for n in negative]
+            others = negative if len(positive) == 1 else positive
+            walls = [others[2], others[0], others[1]]
+        table[mask, 0] = len(edges)
+        table[mask, 1 : 1 + 2 * len(edges)] = np.ravel(edges)
+        table[mask, 9] = sum(wall << 4 * i for i, wall in enumerate(walls))
+    return table
+
+
+_SLICES = _slices()
+#: Position of the lowest set bit.
+_LOWEST_BIT = np.array([0] + [(i & -i).bit_length() - 1 for i in range(1, 1 << MAX_VERTICES)], dtype=np.int64)
+#: Vertices 0, 1, 2, ... in order.
+_ROWS_IN_ORDER = 0x3210
 
 
 @kernel(forceinline=True)
-def _interpolate(polygon, row, a, b, fa, fb):
-    """Write the zero of a linear function on segment a-b, whose end values have opposite signs, into ``row``."""
-    t = fa / (fa - fb)
-    for axis in range(3):
-        polygon[row, axis] = a[axis] + t * (b[axis] - a[axis])
-
-
-@kernel(forceinline=True)
-def slice_tetrahedron(x, f, polygon):
+def slice_tetrahedron(x, f, points):
     """Intersect a tetrahedron with the plane on which a linear function vanishes.
 
     A vertex with ``f == 0`` counts as negative: of two tetrahedra that share a face lying in the plane, exactly the one
-    on the positive side yields the polygon, so no face is found twice.
+    on the positive side yields the polygon, so no face is found twice. Tetrahedra that share an edge find the same
+    point on it to the last bit.
 
     Args:
         x: (4, 3) vertices.
         f: (4,) values of the function at the vertices.
-        polygon: Buffer for the result, cyclically ordered (orientation unspecified).
+        points: Buffer whose first rows become the vertices.
 
     Returns:
-        Number of vertices: 0, 3 or 4.
+        Number of vertices, 0, 3 or 4, and the two parts of the cycle.
     """
-    num_positive = 0
-    first = 0
+    mask = 0
     for i in range(4):
         if f[i] > 0.0:
-            num_positive += 1
-    if num_positive == 0 or num_positive == 4:
-        return 0
-    if num_positive != 2:
-        alone_positive = num_positive == 1
-        for i in range(4):
-            if (f[i] > 0.0) == alone_positive:
-                first = i
-        row = 0
-        for i in range(4):
-            if i != first:
-                _interpolate(polygon, row, x[first], x[i], f[first], f[i])
-                row += 1
-        return 3
-    p0 = -1
-    p1 = -1
-    n0 = -1
-    n1 = -1
-    for i in range(4):
-        if f[i] > 0.0:
-            if p0 < 0:
-                p0 = i
-            else:
-                p1 = i
-        elif n0 < 0:
-            n0 = i
-        else:
-            n1 = i
-    # Consecutive edges share a vertex, hence a face of the tetrahedron.
-    _interpolate(polygon, 0, x[p0], x[n0], f[p0], f[n0])
-    _interpolate(polygon, 1, x[p0], x[n1], f[p0], f[n1])
-    _interpolate(polygon, 2, x[p1], x[n1], f[p1], f[n1])
-    _interpolate(polygon, 3, x[p1], x[n0], f[p1], f[n0])
-    return 4
+            mask |= 1 << i
+    n = _SLICES[mask, 0]
+    for row in range(n):
+        p, q = _SLICES[mask, 1 + 2 * row], _SLICES[mask, 2 + 2 * row]
+        t = f[p] / (f[p] - f[q])
+        for axis in range(3):
+            points[row, axis] = x[p, axis] + t * (x[q, axis] - x[p, axis])
+    return n, _ROWS_IN_ORDER & ((1 << 4 * n) - 1), _SLICES[mask, 9]
 
 
 @kernel(forceinline=True)
-def clip_polygon(polygon, n, value, clipped):
-    """Keep the part of a convex polygon on which a linear function is not negative.
+def _add_crossing(points, values, k, inside, outside, row):
+    """Write the zero of function ``k`` on the segment between two rows, with all its values, into ``row``."""
+    t = values[inside, k] / (values[inside, k] - values[outside, k])
+    for axis in range(3):
+        points[row, axis] = points[inside, axis] + t * (points[outside, axis] - points[inside, axis])
+    for j in range(4):
+        values[row, j] = values[inside, j] + t * (values[outside, j] - values[inside, j])
+
+
+@kernel(forceinline=True)
+def clip_polygon(points, values, k, n, rows, walls, next_row):
+    """Keep the part of a convex polygon on which function ``k`` is not negative.
 
     Args:
-        polygon: (MAX_VERTICES, 3) vertices.
+        points: (MAX_POINTS, 3) buffer with the vertices; takes up to two new ones.
+        values: (MAX_POINTS, 4) linear functions at the points; new vertices get theirs.
+        k: Function; ``WALLS_OF_B + k`` is the wall of the new edge.
         n: Number of vertices.
-        value: (MAX_VERTICES,) the function at the vertices.
-        clipped: Buffer for the result.
+        rows: Cycle of vertices.
+        walls: Cycle of walls.
+        next_row: First free row of the buffers.
 
     Returns:
-        Number of vertices of the result; 0 if nothing is left.
+        ``n``, ``rows``, ``walls`` and ``next_row`` of the result; ``n`` is 0 if nothing is left.
     """
-    m = 0
-    previous = n - 1
+    inside = 0
     for i in range(n):
-        if (value[i] >= 0.0) != (value[previous] >= 0.0) and m < MAX_VERTICES:
-            _interpolate(clipped, m, polygon[previous], polygon[i], value[previous], value[i])
-            m += 1
-        if value[i] >= 0.0 and m < MAX_VERTICES:
-            for axis in range(3):
-                clipped[m, axis] = polygon[i, axis]
-            m += 1
-        previous = i
-    return m if m >= 3 else 0
+        if values[(rows >> 4 * i) & 15, k] >= 0.0:
+            inside |= 1 << i
+    everything = (1 << n) - 1
+    if inside == everything:
+        return n, rows, walls, next_row
+    if inside == 0:
+        return 0, rows, walls, next_row
+    # The vertices inside are one run of the cycle; where round-off says otherwise, any of its ends will do.
+    after_inside = ((inside << 1) | (inside >> (n - 1))) & everything
+    start = _LOWEST_BIT[inside & ~after_inside]
+    stop = _LOWEST_BIT[after_inside & ~inside]
+    length = stop - start if stop > start else stop - start + n
+    used = (1 << 4 * n) - 1
+    rows = ((rows >> 4 * start) | (rows << 4 * (n - start))) & used
+    walls = ((walls >> 4 * start) | (walls << 4 * (n - start))) & used
+    _add_crossing(points, values, k, (rows >> 4 * (length - 1)) & 15, (rows >> 4 * length) & 15, next_row)
+    _add_crossing(points, values, k, rows & 15, (rows >> 4 * (n - 1)) & 15, next_row + 1)
+    kept = (1 << 4 * length) - 1
+    last_wall = (walls >> 4 * (n - 1)) & 15
+    rows = (rows & kept) | (next_row << 4 * length) | ((next_row + 1) << 4 * (length + 1))
+    walls = (walls & kept) | ((WALLS_OF_B + k) << 4 * length) | (last_wall << 4 * (length + 1))
+    return length + 2, rows, walls, next_row + 2
 
 
 @kernel(forceinline=True)
-def clip_by_tetrahedron(polygon, n, barycentric, tied_face, buffer, value):
-    """Clip a convex polygon by a tetrahedron.
+def clip_by_tetrahedron(points, values, n, rows, walls, coordinates, tied_face):
+    """Clip the polygon in the first ``n`` rows of ``points`` by a tetrahedron.
 
     Args:
-        polygon: Buffer that holds the polygon and receives the result.
+        points: (MAX_POINTS, 3) buffer with the vertices.
+        values: (MAX_POINTS, 4) scratch.
         n: Number of vertices.
-        barycentric: (4, 4) rows (b, c): coordinate k at x is ``b . x + c``, not negative inside.
+        rows: Cycle of vertices.
+        walls: Cycle of walls.
+        coordinates: (4, 4) column k: barycentric coordinate k at x is ``col[:3] . x + col[3]``, not negative inside.
         tied_face: Face (that opposite vertex ``tied_face``) in which the polygon lies and which therefore does not
             clip it; negative if there is none.
-        buffer: Scratch polygon.
-        value: Scratch (MAX_VERTICES,).
 
     Returns:
-        Number of vertices of the result; 0 if nothing is left.
+        ``n``, ``rows`` and ``walls`` of the result; ``n`` is 0 if nothing is left.
     """
-    source, target = polygon, buffer
-    in_buffer = False
+    for row in range(n):
+        x, y, z = points[row, 0], points[row, 1], points[row, 2]
+        for k in range(4):
+            values[row, k] = (
+                coordinates[0, k] * x + coordinates[1, k] * y + coordinates[2, k] * z + coordinates[3, k]
+            )
+    next_row = n
     for k in range(4):
-        if k == tied_face:
-            continue
-        b0, b1, b2, c = barycentric[k, 0], barycentric[k, 1], barycentric[k, 2], barycentric[k, 3]
-        lowest = math.inf
-        highest = -math.inf
-        for i in range(n):
-            d = b0 * source[i, 0] + b1 * source[i, 1] + b2 * source[i, 2] + c
-            value[i] = d
-            # Not min() and max(): Numba 0.68 cannot compile them for a GPU.
-            if d < lowest:
-                lowest = d
-            if d > highest:
-                highest = d
-        if highest <= 0.0:
-            return 0
-        if lowest >= 0.0:
-            continue
-        n = clip_polygon(source, n, value, target)
-        if n == 0:
-            return 0
-        source, target = target, source
-        in_buffer = not in_buffer
-    if in_buffer:
-        for i in range(n):
-            for axis in range(3):
-                polygon[i, axis] = buffer[i, axis]
-    return n
+        if k != tied_face and n != 0:
+            n, rows, walls, next_row = clip_polygon(points, values, k, n, rows, walls, next_row)
+    return n, rows, walls
 
 
 @kernel(forceinline=True)
-def polygon_area_centroid(polygon, n, centroid):
+def polygon_area_centroid(points, n, rows, centroid):
     """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
-    x0, y0, z0 = polygon[0, 0], polygon[0, 1], polygon[0, 2]
-    area = 0.0
-    sx = 0.0
-    sy = 0.0
-    sz = 0.0
-    ax, ay, az = polygon[1, 0] - x0, polygon[1, 1] - y0, polygon[1, 2] - z0
+    first = rows & 15
+    x0, y0, z0 = points[first, 0], points[first, 1], points[first, 2]
+    second = (rows >> 4) & 15
+    ax, ay, az = points[second, 0] - x0, points[second, 1] - y0, points[second, 2] - z0
+    sx, sy, sz = 0.0, 0.0, 0.0
+    twice_area = 0.0
     for i in range(2, n):
-        bx, by, bz = polygon[i, 0] - x0, polygon[i, 1] - y0, polygon[i, 2] - z0
+        row = (rows >> 4 * i) & 15
+        bx, by, bz = points[row, 0] - x0, points[row, 1] - y0, points[row, 2] - z0
         cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        part = 0.5 * math.sqrt(cx * cx + cy * cy + cz * cz)
-        area += part
+        part = math.sqrt(cx * cx + cy * cy + cz * cz)
+        twice_area += part
         sx += part * (ax + bx)
         sy += part * (ay + by)
         sz += part * (az + bz)
         ax, ay, az = bx, by, bz
-    scale = 1.0 / (3.0 * area) if area > 0.0 else 0.0
+    scale = 1.0 / (3.0 * twice_area) if twice_area > 0.0 else 0.0
     centroid[0] = x0 + scale * sx
     centroid[1] = y0 + scale * sy
     centroid[2] = z0 + scale * sz
-    return area
+    return 0.5 * twice_area

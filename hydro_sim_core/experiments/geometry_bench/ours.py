@@ -13,7 +13,7 @@ from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 from hydro_sim_core.jit import kernel
 
-_FIRST_CAPACITY = 1024
+_FIRST_CAPACITY = 512
 
 
 class OurPair:
@@ -22,11 +22,12 @@ class OurPair:
     def __init__(self, a: Geometry, b: Geometry, X_BA: FloatArray) -> None:
         """Prepare for poses whose faces are about as many as at ``X_BA`` (4, 4)."""
         self._geometries = make_geometry_set((a, b))
-        self._scratch = make_query_scratch(self._geometries)
-        self._faces = make_face_buffer(_FIRST_CAPACITY)
-        count = self.count_faces(X_BA[None])
-        if count > _FIRST_CAPACITY:
-            self._faces = make_face_buffer(2 * count)
+        capacity, count = 0, _FIRST_CAPACITY
+        while count > capacity:
+            capacity = 2 * count
+            self._scratch = make_query_scratch(self._geometries, capacity)
+            self._faces = make_face_buffer(capacity)
+            count = self.count_faces(X_BA[None])
 
     def count_faces(self, X_BA: FloatArray) -> int:
         """Number of contact faces over all poses (n, 4, 4)."""

@@ -1,0 +1,143 @@
+"""Bring an element of A into B's frame and find its face with one of B: what every search for faces is made of."""
+
+from __future__ import annotations
+
+from hydro_sim_core.contact.pressure_field.element_pairs import (
+    tetrahedron_compliant_half_space,
+    tetrahedron_rigid_half_space,
+    tetrahedron_tetrahedron,
+    triangle_compliant_half_space,
+    triangle_tetrahedron,
+)
+from hydro_sim_core.geometry import GeometryKind
+from hydro_sim_core.jit import kernel
+
+COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
+RIGID_MESH = int(GeometryKind.RIGID_MESH)
+COMPLIANT_HALF_SPACE = int(GeometryKind.COMPLIANT_HALF_SPACE)
+RIGID_HALF_SPACE = int(GeometryKind.RIGID_HALF_SPACE)
+
+
+#: Distances between planes and vertices below this fraction of the bodies' coordinates are ties: about a thousand times
+#: their round-off.
+_TIE = 1e-12
+
+
+@kernel
+def tie_distance(geometries, a, b, p_BA):
+    """Distance below which a plane and a vertex of two geometries count as touching, m.
+
+    Args:
+        geometries: ``GeometrySet``.
+        a: Index of geometry A.
+        b: Index of geometry B.
+        p_BA: (3,) origin of A in B, m.
+    """
+    size = 0.0
+    for g in (a, b):
+        root = geometries.node_start[g]
+        if root == geometries.node_start[g + 1]:
+            continue  # a half space is as large as its partner
+        for i in range(6):
+            size = max(size, abs(geometries.boxes[root, i]))
+    return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
+
+
+@kernel(forceinline=True)
+def move_vertex(geometries, v, R_BA, p_BA, moved):
+    """Write vertex ``v`` of A's geometry in B's frame into ``moved`` (3,)."""
+    for i in range(3):
+        moved[i] = (
+            R_BA[i, 0] * geometries.vertices[v, 0]
+            + R_BA[i, 1] * geometries.vertices[v, 1]
+            + R_BA[i, 2] * geometries.vertices[v, 2]
+            + p_BA[i]
+        )
+
+
+@kernel(forceinline=True)
+def load_element(geometries, element, R_BA, p_BA, scratch):
+    """Bring A's element into B's frame; vertices are transformed once a query."""
+    generation = scratch.generation[0]
+    x = scratch.work.x
+    for k in range(4):
+        v = geometries.elements[element, k]
+        if v < 0:
+            return
+        if scratch.stamp[v] != generation:
+            scratch.stamp[v] = generation
+            move_vertex(geometries, v, R_BA, p_BA, scratch.vertices_B[v])
+        for i in range(3):
+            x[k, i] = scratch.vertices_B[v, i]
+
+
+@kernel(forceinline=True)
+def _load_field(geometries, element, R_BA, p_BA, field_a):
+    """Pressure field of A's tetrahedron as a function of positions in B's frame."""
+    field = geometries.fields[element]
+    offset = field[3]
+    for i in range(3):
+        field_a[i] = R_BA[i, 0] * field[0] + R_BA[i, 1] * field[1] + R_BA[i, 2] * field[2]
+        offset -= field_a[i] * p_BA[i]
+    field_a[3] = offset
+
+
+@kernel(forceinline=True)
+def _pressure_difference(geometries, element, field_b, tolerance, work):
+    """Fill ``work.f`` with p_A - p_B at A's vertices; True if it changes sign.
+
+    A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same value there. Values within
+    ``tolerance`` are ties and become 0: where the fields agree in a volume, the surface is the end of that volume.
+    """
+    num_positive = 0
+    for k in range(4):
+        f = geometries.pressure[geometries.elements[element, k]] - (
+            field_b[0] * work.x[k, 0] + field_b[1] * work.x[k, 1] + field_b[2] * work.x[k, 2] + field_b[3]
+        )
+        work.f[k] = f if abs(f) > tolerance else 0.0
+        if f > tolerance:
+            num_positive += 1
+    return num_positive != 0 and num_positive != 4
+
+
+@kernel(forceinline=True)
+def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work):
+    """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices."""
+    field_b = geometries.fields[element_b]
+    tet_b = geometries.elements[element_b]
+    size_b = geometries.steepness[element_b]
+    coordinates_b = geometries.coordinates[element_b]
+    if a_is_rigid:
+        return triangle_tetrahedron(geometries.vertices, tet_b, field_b, size_b, coordinates_b, tie, work)
+    size_a = geometries.steepness[element_a]
+    if not _pressure_difference(geometries, element_a, field_b, tie * (size_a + size_b), work):
+        return 0
+    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+    return tetrahedron_tetrahedron(
+        geometries.vertices,
+        geometries.pressure,
+        tet_b,
+        size_a,
+        field_b,
+        size_b,
+        coordinates_b,
+        tie,
+        work,
+    )
+
+
+@kernel(forceinline=True)
+def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work):
+    """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices."""
+    row = geometries.field_start[b]
+    field_b, size_b = geometries.fields[row], geometries.steepness[row]
+    margin_b = geometries.margin[b]
+    if a_is_rigid:
+        return triangle_compliant_half_space(field_b, size_b, margin_b, work)
+    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+    if geometries.kind[b] == RIGID_HALF_SPACE:
+        return tetrahedron_rigid_half_space(tie, work)
+    size_a = geometries.steepness[element_a]
+    if not _pressure_difference(geometries, element_a, field_b, tie * (size_a + size_b), work):
+        return 0
+    return tetrahedron_compliant_half_space(size_a, field_b, size_b, margin_b, work)

@@ -1,0 +1,62 @@
+"""Memory of contact queries that outlives a call."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.contact.geometry_set import GeometrySet
+from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, make_workspace
+
+#: Depth of the stack of tree nodes. Each visited pair of nodes pushes at most two: enough for trees of 2^256 leaves.
+_NODES = 1024
+
+#: Slots of the table of visited pairs for each face there is room for; at most half of them are filled.
+_SLOTS_A_FACE = 4
+
+#: Faces there is room for where nobody says how many are expected.
+DEFAULT_FACES = 1024
+
+
+class QueryScratch(NamedTuple):
+    """Memory of the query.
+
+    Attributes:
+        work: Buffers of the element tests.
+        vertices_B: (V, 3) vertices of A's geometry in B's frame, valid where the stamp is current.
+        stamp: (V,) generation in which a vertex was transformed.
+        generation: (1,) counts queries.
+        rays: (4, 3) a ray in both frames.
+        nodes: (n, 2) tree nodes still to be descended.
+        visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
+        num_visited: (1,) filled slots.
+        pending: (m, 3) pairs still to be visited: element of A, element of B, slot in the table.
+    """
+
+    work: Workspace
+    vertices_B: np.ndarray
+    stamp: np.ndarray
+    generation: np.ndarray
+    rays: np.ndarray
+    nodes: np.ndarray
+    visited: np.ndarray
+    num_visited: np.ndarray
+    pending: np.ndarray
+
+
+def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:
+    """Allocate the query's memory for a set of geometries and pairs of up to ``max_faces`` faces."""
+    num_vertices = len(geometries.vertices)
+    num_slots = 1 << (_SLOTS_A_FACE * max_faces - 1).bit_length()
+    return QueryScratch(
+        work=make_workspace(),
+        vertices_B=np.zeros((num_vertices, 3)),
+        stamp=np.zeros(num_vertices, dtype=np.int64),
+        generation=np.zeros(1, dtype=np.int64),
+        rays=np.zeros((4, 3)),
+        nodes=np.zeros((_NODES, 2), dtype=np.int64),
+        visited=np.zeros((num_slots, 2), dtype=np.int64),
+        num_visited=np.zeros(1, dtype=np.int64),
+        pending=np.zeros((num_slots, 3), dtype=np.int64),
+    )

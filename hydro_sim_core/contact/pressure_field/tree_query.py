@@ -1,0 +1,100 @@
+"""The slow query: descend trees over all elements of both geometries.
+
+Finds what the walk (``walk``) finds, in another order and without following the surface: its test oracle, and the
+resort for fields whose contact surfaces may end where no walk begins.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
+from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS
+from hydro_sim_core.contact.pressure_field.elements import (
+    COMPLIANT_MESH,
+    RIGID_MESH,
+    face_of_elements,
+    face_on_half_space,
+    load_element,
+    tie_distance,
+)
+from hydro_sim_core.contact.pressure_field.faces import store_face
+from hydro_sim_core.contact.pressure_field.polygon import polygon_area_centroid
+from hydro_sim_core.jit import kernel
+
+
+@kernel(forceinline=True)
+def _append(faces, count, n, work):
+    """Store the polygon in ``work`` if it is a face; counts on when the buffer is full, so that it can be grown."""
+    if n == 0 or work.cycle[IS_FACE] == 0:
+        return count
+    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
+    if not area > 0.0:
+        return count
+    store_face(faces, count, n, area, work)
+    return count + 1
+
+
+@kernel(forceinline=True)
+def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+    """Descend the trees of two meshes together, the larger box first."""
+    a_is_rigid = geometries.kind[a] == RIGID_MESH
+    boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
+    root_a, root_b = geometries.node_start[a], geometries.node_start[b]
+    # A triangle may belong to a tetrahedron that it touches from outside, by round-off.
+    tie = tie_distance(geometries, a, b, p_BA)
+    stack[0, 0], stack[0, 1] = root_a, root_b
+    top = 1
+    while top:
+        top -= 1
+        node_a, node_b = stack[top, 0], stack[top, 1]
+        if boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b], tie):
+            continue
+        leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
+        if leaf_a and leaf_b:
+            element_a, element_b = links[node_a, 1], links[node_b, 1]
+            load_element(geometries, element_a, R_BA, p_BA, scratch)
+            n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
+            count = _append(faces, count, n, scratch.work)
+            continue
+        descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
+        for side in range(2):
+            stack[top, 0] = node_a if descend_b else links[node_a, side]
+            stack[top, 1] = links[node_b, side] if descend_b else node_b
+            top += 1
+    return count
+
+
+@kernel(forceinline=True)
+def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+    """Descend A's tree against a half space."""
+    a_is_rigid = geometries.kind[a] == RIGID_MESH
+    boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
+    tie = tie_distance(geometries, a, b, p_BA)
+    height = geometries.margin[b] + tie
+    stack[0, 0] = geometries.node_start[a]
+    top = 1
+    while top:
+        top -= 1
+        node = stack[top, 0]
+        if box_misses_slab(boxes[node], R_BA, p_BA, -math.inf, height):
+            continue
+        if links[node, 0] < 0:
+            element = links[node, 1]
+            load_element(geometries, element, R_BA, p_BA, scratch)
+            n = face_on_half_space(geometries, element, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
+            count = _append(faces, count, n, scratch.work)
+            continue
+        for side in range(2):
+            stack[top, 0] = links[node, side]
+            top += 1
+    return count
+
+
+@kernel
+def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
+    scratch.generation[0] += 1
+    if geometries.kind[b] == COMPLIANT_MESH:
+        return _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count)
+    return _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count)

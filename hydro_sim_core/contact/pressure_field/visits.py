@@ -1,0 +1,84 @@
+"""Which pairs of elements a walk has seen and which it still has to.
+
+A pair without a polygon may hide where the surface goes on: where walls of both bodies coincide it goes on behind two
+of them at once, and round-off decides which pair takes a face in a shared wall. Each pair therefore carries *patience*:
+how many pairs without polygon may be stepped over, one after the other, beyond it.
+"""
+
+from __future__ import annotations
+
+from hydro_sim_core.jit import kernel
+
+#: Patience of a pair behind an edge of a polygon. Aligned meshes need 2.
+PATIENCE = 2
+#: Marks a pair whose polygon has been found.
+_FOUND = 15
+_STATUS_BITS = 4
+
+#: A pair of elements a, b has the key ``a << _SHIFT | b``.
+_SHIFT = 31
+#: Odd multiplier whose high bits spread neighbouring keys (2^64 over the golden ratio).
+_SPREAD = -7046029254386353131
+
+#: Pairs that one pair can add.
+_MOST_ADDED = 16
+
+
+@kernel(forceinline=True)
+def begin_visits(scratch):
+    """Forget all visits."""
+    scratch.generation[0] += 1
+    scratch.num_visited[0] = 0
+
+
+@kernel(forceinline=True)
+def is_full(scratch, num_pending):
+    """Whether the memory may not hold what the next pair adds."""
+    num_slots = scratch.visited.shape[0]
+    return 2 * (scratch.num_visited[0] + _MOST_ADDED) > num_slots or num_pending + _MOST_ADDED > num_slots
+
+
+@kernel(forceinline=True)
+def push(scratch, num_pending, element_a, element_b, patience):
+    """Add a pending pair unless it was visited with as much patience; returns how many there are."""
+    visited, pending, generation = scratch.visited, scratch.pending, scratch.generation[0]
+    key = element_a << _SHIFT | element_b
+    last = visited.shape[0] - 1
+    slot = ((key * _SPREAD) >> 24) & last
+    while visited[slot, 1] >> _STATUS_BITS == generation and visited[slot, 0] != key:
+        slot = (slot + 1) & last
+    if visited[slot, 1] >> _STATUS_BITS != generation:
+        visited[slot, 0] = key
+        scratch.num_visited[0] += 1
+    elif visited[slot, 1] & _FOUND >= patience:
+        return num_pending
+    visited[slot, 1] = generation << _STATUS_BITS | patience
+    pending[num_pending, 0] = element_a
+    pending[num_pending, 1] = element_b
+    pending[num_pending, 2] = slot
+    return num_pending + 1
+
+
+@kernel(forceinline=True)
+def patience_left(scratch, slot):
+    """Patience of a pending pair; negative if its polygon has been found meanwhile."""
+    status = scratch.visited[slot, 1] & _FOUND
+    return -1 if status == _FOUND else status
+
+
+@kernel(forceinline=True)
+def mark_found(scratch, slot):
+    """Never visit a pair again."""
+    scratch.visited[slot, 1] |= _FOUND
+
+
+@kernel(forceinline=True)
+def push_neighbors(geometries, element_a, element_b, patience, scratch, num_pending):
+    """Add the up to eight pairs that share one element with a pair."""
+    for k in range(4):
+        next_a, next_b = geometries.neighbors[element_a, k], geometries.neighbors[element_b, k]
+        if next_a >= 0:
+            num_pending = push(scratch, num_pending, next_a, element_b, patience)
+        if next_b >= 0:
+            num_pending = push(scratch, num_pending, element_a, next_b, patience)
+    return num_pending

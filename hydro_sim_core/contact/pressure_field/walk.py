@@ -1,0 +1,158 @@
+"""Contact faces by walking over the contact surface.
+
+From a pair of elements with a polygon the surface goes on behind each of its edges: in the neighbour of A's element or
+of B's, whichever has its wall there. A walk therefore visits little more than the pairs that have a face, whatever the
+resolution. It starts at pairs of *shell* elements that meet and, for surfaces without an end, at pairs on rays from
+*peaks* (see ``geometry.adjacency``).
+"""
+
+from __future__ import annotations
+
+from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
+from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS, IS_FACE, ROWS
+from hydro_sim_core.contact.pressure_field.elements import (
+    COMPLIANT_MESH,
+    RIGID_MESH,
+    face_of_elements,
+    face_on_half_space,
+    load_element,
+    tie_distance,
+)
+from hydro_sim_core.contact.pressure_field.faces import store_face
+from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
+from hydro_sim_core.contact.pressure_field.polygon import WALLS_OF_B, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.visits import (
+    PATIENCE,
+    begin_visits,
+    is_full,
+    mark_found,
+    patience_left,
+    push,
+    push_neighbors,
+)
+from hydro_sim_core.jit import kernel
+
+
+@kernel(forceinline=True)
+def _descend(geometries, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
+    """Take a pair of shell nodes apart; two leaves that meet become a pending pair."""
+    nodes, links_of, boxes = scratch.nodes, geometries.shell_links, geometries.shell_boxes
+    num_nodes -= 1
+    node_a, node_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
+    if boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b], tie):
+        return num_nodes, num_pending
+    leaf_a, leaf_b = links_of[node_a, 0] < 0, links_of[node_b, 0] < 0
+    if leaf_a and leaf_b:
+        element_a, element_b = links_of[node_a, 1], links_of[node_b, 1]
+        return num_nodes, push(scratch, num_pending, element_a, element_b, 0)
+    descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
+    for side in range(2):
+        nodes[num_nodes, 0] = node_a if descend_b else links_of[node_a, side]
+        nodes[num_nodes, 1] = links_of[node_b, side] if descend_b else node_b
+        num_nodes += 1
+    return num_nodes, num_pending
+
+
+@kernel(forceinline=True)
+def _descend_half_space(geometries, row_b, margin_b, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
+    """Take a shell node of A apart; a leaf near the surface of half space B becomes a pending pair."""
+    nodes, links_of = scratch.nodes, geometries.shell_links
+    num_nodes -= 1
+    node = nodes[num_nodes, 0]
+    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
+    if box_misses_slab(geometries.shell_boxes[node], R_BA, p_BA, -tie, margin_b + tie):
+        return num_nodes, num_pending
+    if links_of[node, 0] < 0:
+        return num_nodes, push(scratch, num_pending, links_of[node, 1], row_b, 0)
+    for side in range(2):
+        nodes[num_nodes, 0] = links_of[node, side]
+        num_nodes += 1
+    return num_nodes, num_pending
+
+
+@kernel(forceinline=True)
+def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
+    """Add the pairs in which the surface goes on behind the edges of the polygon in ``scratch.work``."""
+    walls = scratch.work.cycle[EDGE_WALLS]
+    for i in range(n):
+        wall = (walls >> 4 * i) & 15
+        next_a, next_b = element_a, element_b
+        if wall < WALLS_OF_B:
+            next_a = geometries.neighbors[element_a, wall]
+        else:
+            next_b = geometries.neighbors[element_b, wall - WALLS_OF_B]
+        if next_a >= 0 and next_b >= 0:
+            num_pending = push(scratch, num_pending, next_a, next_b, PATIENCE)
+    return num_pending
+
+
+@kernel
+def walk_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``.
+
+    A must have tetrahedra, or B must be a mesh; the pressure on the boundaries of compliant meshes must not be
+    positive.
+    """
+    work = scratch.work
+    on_half_space = geometries.kind[b] != COMPLIANT_MESH
+    a_is_rigid = geometries.kind[a] == RIGID_MESH
+    row_b = geometries.field_start[b]
+    tie = tie_distance(geometries, a, b, p_BA)
+    scratch.nodes[0, 0] = geometries.shell_start[a]
+    scratch.nodes[0, 1] = geometries.shell_start[b]
+    num_nodes, num_pending = 1, 0
+    begin_visits(scratch)
+    peak_a, peak_b = geometries.peak_start[a], geometries.peak_start[b]
+    while True:
+        if num_pending == 0:
+            if num_nodes > 0:
+                if on_half_space:
+                    num_nodes, num_pending = _descend_half_space(
+                        geometries,
+                        row_b,
+                        geometries.margin[b],
+                        R_BA,
+                        p_BA,
+                        tie,
+                        scratch,
+                        num_nodes,
+                        num_pending,
+                    )
+                else:
+                    num_nodes, num_pending = _descend(
+                        geometries, R_BA, p_BA, tie, scratch, num_nodes, num_pending
+                    )
+            elif peak_a < geometries.peak_start[a + 1]:
+                num_pending = push_pairs_at_peak(geometries, a, b, peak_a, True, R_BA, p_BA, scratch)
+                peak_a += 1
+            elif peak_b < geometries.peak_start[b + 1]:
+                num_pending = push_pairs_at_peak(geometries, a, b, peak_b, False, R_BA, p_BA, scratch)
+                peak_b += 1
+            else:
+                return count
+            continue
+        if is_full(scratch, num_pending):
+            return faces.num_vertices.shape[0] + count + 1
+        num_pending -= 1
+        element_a, element_b = scratch.pending[num_pending, 0], scratch.pending[num_pending, 1]
+        slot = scratch.pending[num_pending, 2]
+        patience = patience_left(scratch, slot)
+        if patience < 0:
+            continue
+        load_element(geometries, element_a, R_BA, p_BA, scratch)
+        if on_half_space:
+            n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
+        else:
+            n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
+        if n == 0:
+            if patience > 0:
+                num_pending = push_neighbors(
+                    geometries, element_a, element_b, patience - 1, scratch, num_pending
+                )
+            continue
+        mark_found(scratch, slot)
+        num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
+        area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
+        if work.cycle[IS_FACE] != 0 and area > 0.0:
+            store_face(faces, count, n, area, work)
+            count += 1
