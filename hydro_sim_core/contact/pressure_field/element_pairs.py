@@ -33,7 +33,7 @@ MIN_COSINE = math.cos(5.0 * math.pi / 8.0)
 
 #: Gradients that differ by no more than this fraction of their lengths are equal: where the fields then agree they do
 #: so in a volume, and the plane that round-off makes of it means nothing.
-_PARALLEL = 1e-12
+_PARALLEL = 4e-15
 
 #: A tetrahedron whose fourth vertex is not this many ties away from the plane has no face in it: it is flat against it.
 _CLEAR = 1e3
@@ -101,8 +101,8 @@ def _evaluate(field, x, y, z):
 
 
 @kernel(forceinline=True)
-def _orient_by_gradients(field_a, size_a, field_b, size_b, work):
-    """Normal of the equal-pressure plane, slopes and pressure field; False where the plane is undefined.
+def orient_by_gradients(field_a, size_a, field_b, size_b, work):
+    """Normal of the equal-pressure plane, slopes and pressure field.
 
     Args:
         field_a: (4,) pressure field of A's element.
@@ -110,11 +110,14 @@ def _orient_by_gradients(field_a, size_a, field_b, size_b, work):
         field_b: (4,) pressure field of B's element.
         size_b: Length of its gradient.
         work: ``Workspace``; takes the results.
+
+    Returns:
+        Length of the gradient of p_A - p_B; 0 where the gradients are equal and there is no plane.
     """
     dx, dy, dz = field_b[0] - field_a[0], field_b[1] - field_a[1], field_b[2] - field_a[2]
     length = math.sqrt(dx * dx + dy * dy + dz * dz)
     if length <= _PARALLEL * (size_a + size_b):
-        return False
+        return 0.0
     nx, ny, nz = dx / length, dy / length, dz / length
     slope_a = -(field_a[0] * nx + field_a[1] * ny + field_a[2] * nz)
     slope_b = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
@@ -122,7 +125,7 @@ def _orient_by_gradients(field_a, size_a, field_b, size_b, work):
     # The flatter field loses fewer digits when evaluated.
     softer = field_a if size_a < size_b else field_b
     _set_plane(work, nx, ny, nz, slope_a, slope_b, softer, rises)
-    return True
+    return length
 
 
 @kernel(forceinline=True)
@@ -168,11 +171,12 @@ def _classify(difference, tolerance):
 
 
 @kernel(forceinline=True)
-def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, size_a, field_b, size_b, coordinates_b, tie, work):
-    """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B); ``work.f`` must hold p_A - p_B at A."""
+def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, work):
+    """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B).
+
+    ``work`` must hold A's vertices, p_A - p_B there, A's field and the orientation of the plane.
+    """
     field_a = work.field_a
-    if not _orient_by_gradients(field_a, size_a, field_b, size_b, work):
-        return 0
     for k in range(4):
         v = tet_b[k]
         # Same convention as in the slice: a tied face belongs where the difference is positive.
@@ -250,10 +254,8 @@ def _clip_by_slab(n, rows, walls, margin, work):
 
 
 @kernel(forceinline=True)
-def tetrahedron_compliant_half_space(size_a, field_b, size_b, margin_b, work):
-    """Equal-pressure polygon of a tetrahedron and the field of a compliant half space."""
-    if not _orient_by_gradients(work.field_a, size_a, field_b, size_b, work):
-        return 0
+def tetrahedron_compliant_half_space(margin_b, work):
+    """Equal-pressure polygon of a tetrahedron and the field of a compliant half space; ``work`` as for two."""
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
     return _clip_by_slab(n, rows, walls, margin_b, work) if n else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hydro_sim_core.contact.pressure_field.element_pairs import (
+    orient_by_gradients,
     tetrahedron_compliant_half_space,
     tetrahedron_rigid_half_space,
     tetrahedron_tetrahedron,
@@ -21,6 +22,9 @@ RIGID_HALF_SPACE = int(GeometryKind.RIGID_HALF_SPACE)
 #: Distances between planes and vertices below this fraction of the bodies' coordinates are ties: about a thousand times
 #: their round-off.
 _TIE = 1e-12
+#: Part of a tie within which a vertex counts as on the surface: its round-off. More would tear the surface where fields
+#: are almost, but not quite, parallel.
+SNAP = 4e-3
 
 
 @kernel
@@ -84,7 +88,7 @@ def _load_field(geometries, element, R_BA, p_BA, field_a):
 
 @kernel(forceinline=True)
 def _pressure_difference(geometries, element, field_b, tolerance, work):
-    """Fill ``work.f`` with p_A - p_B at A's vertices; True if it changes sign.
+    """Fill ``work.f`` with p_A - p_B at A's vertices; True if it changes sign and is no constant (zero ``tolerance``).
 
     A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same value there. Values within
     ``tolerance`` are ties and become 0: where the fields agree in a volume, the surface is the end of that volume.
@@ -97,7 +101,7 @@ def _pressure_difference(geometries, element, field_b, tolerance, work):
         work.f[k] = f if abs(f) > tolerance else 0.0
         if f > tolerance:
             num_positive += 1
-    return num_positive != 0 and num_positive != 4
+    return num_positive != 0 and num_positive != 4 and tolerance > 0.0
 
 
 @kernel(forceinline=True)
@@ -109,21 +113,11 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
     coordinates_b = geometries.coordinates[element_b]
     if a_is_rigid:
         return triangle_tetrahedron(geometries.vertices, tet_b, field_b, size_b, coordinates_b, tie, work)
-    size_a = geometries.steepness[element_a]
-    if not _pressure_difference(geometries, element_a, field_b, tie * (size_a + size_b), work):
-        return 0
     _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
-    return tetrahedron_tetrahedron(
-        geometries.vertices,
-        geometries.pressure,
-        tet_b,
-        size_a,
-        field_b,
-        size_b,
-        coordinates_b,
-        tie,
-        work,
-    )
+    steepness = orient_by_gradients(work.field_a, geometries.steepness[element_a], field_b, size_b, work)
+    if not _pressure_difference(geometries, element_a, field_b, SNAP * tie * steepness, work):
+        return 0
+    return tetrahedron_tetrahedron(geometries.vertices, geometries.pressure, tet_b, coordinates_b, tie, work)
 
 
 @kernel(forceinline=True)
@@ -136,8 +130,8 @@ def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, wo
         return triangle_compliant_half_space(field_b, size_b, margin_b, work)
     _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
     if geometries.kind[b] == RIGID_HALF_SPACE:
-        return tetrahedron_rigid_half_space(tie, work)
-    size_a = geometries.steepness[element_a]
-    if not _pressure_difference(geometries, element_a, field_b, tie * (size_a + size_b), work):
+        return tetrahedron_rigid_half_space(SNAP * tie, work)
+    steepness = orient_by_gradients(work.field_a, geometries.steepness[element_a], field_b, size_b, work)
+    if not _pressure_difference(geometries, element_a, field_b, SNAP * tie * steepness, work):
         return 0
-    return tetrahedron_compliant_half_space(size_a, field_b, size_b, margin_b, work)
+    return tetrahedron_compliant_half_space(margin_b, work)

@@ -98,6 +98,37 @@ def _add_crossing(points, values, k, inside, outside, row):
 
 
 @kernel(forceinline=True)
+def _shifted(bits, n):
+    """Bits of a cycle of ``n``, each moved to the next place."""
+    return ((bits << 1) | (bits >> (n - 1))) & ((1 << n) - 1)
+
+
+@kernel
+def _without_one_run(values, k, n, rows, inside):
+    """All vertices but one run that is outside.
+
+    The vertices outside are one run of the cycle of a convex polygon. Where round-off makes it several, only that of
+    the lowest vertex can be far outside.
+    """
+    lowest = 0
+    for i in range(1, n):
+        if values[(rows >> 4 * i) & 15, k] < values[(rows >> 4 * lowest) & 15, k]:
+            lowest = i
+    outside = 1 << lowest
+    for step in range(1, n):
+        bit = 1 << (lowest + step) % n
+        if inside & bit:
+            break
+        outside |= bit
+    for step in range(1, n):
+        bit = 1 << (lowest - step + n) % n
+        if inside & bit:
+            break
+        outside |= bit
+    return ((1 << n) - 1) & ~outside
+
+
+@kernel(forceinline=True)
 def clip_polygon(points, values, k, n, rows, walls, next_row):
     """Keep the part of a convex polygon on which function ``k`` is not negative.
 
@@ -122,10 +153,13 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
         return n, rows, walls, next_row
     if inside == 0:
         return 0, rows, walls, next_row
-    # The vertices inside are one run of the cycle; where round-off says otherwise, any of its ends will do.
-    after_inside = ((inside << 1) | (inside >> (n - 1))) & everything
-    start = _LOWEST_BIT[inside & ~after_inside]
-    stop = _LOWEST_BIT[after_inside & ~inside]
+    after_inside = _shifted(inside, n)
+    starts = inside & ~after_inside
+    if starts & (starts - 1):
+        inside = _without_one_run(values, k, n, rows, inside)
+        after_inside = _shifted(inside, n)
+        starts = inside & ~after_inside
+    start, stop = _LOWEST_BIT[starts], _LOWEST_BIT[after_inside & ~inside]
     length = stop - start if stop > start else stop - start + n
     used = (1 << 4 * n) - 1
     rows = ((rows >> 4 * start) | (rows << 4 * (n - start))) & used
