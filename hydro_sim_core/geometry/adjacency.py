@@ -6,8 +6,8 @@ A contact surface is found by walking over it from element to neighbour. Three t
 - the *shell*: the parts of tetrahedra in which the pressure is not positive, and all of a rigid surface. A contact
   surface that ends somewhere ends on the boundary of one body, where the pressure of both is at most zero, hence in
   both shells.
-- *peaks*: a closed contact surface encloses a local pressure maximum of one of the bodies; a closed rigid surface
-  inside a compliant body is found by any of its triangles.
+- *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has a maximum or stands
+  out of a slope; a closed rigid surface inside a compliant body is found by any of its triangles.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ IntArray = NDArray[np.int64]
 #: Weights of the vertices opposite a peak in the point that a ray from the peak goes through: uneven, so that the rays
 #: of symmetric bodies pass no edge.
 _RAY_WEIGHTS = np.array([0.41, 0.33, 0.26])
+
+
+#: Height over the slope around it, as a fraction of the largest pressure, from which a vertex is a peak.
+_BUMP = 0.01
+#: Steps of the relaxation that looks for that slope, and how far each goes beyond the violated bound.
+_RELAXATIONS = 50
+_OVERSHOOT = 1.5
 
 
 class Adjacency(NamedTuple):
@@ -125,17 +132,56 @@ def _shell(
 def _pressure_peaks(
     vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Vertices with positive pressure that no neighbour exceeds; each with a tetrahedron and a way into it."""
-    values = pressure[tetrahedra]
-    exceeded = np.zeros(len(vertices), dtype=bool)
-    exceeded[tetrahedra[values < values.max(axis=1, keepdims=True)]] = True
+    """Vertices with positive pressure at which a closed surface may be; each with a tetrahedron and a way into it."""
     used, first = np.unique(tetrahedra, return_index=True)
-    is_peak = ~exceeded[used] & (pressure[used] > 0.0)
+    peaks = _maxima(tetrahedra, pressure) | _bumps(vertices, tetrahedra, pressure)
+    is_peak = peaks[used] & (pressure[used] > 0.0)
     elements, corner = first[is_peak] // 4, first[is_peak] % 4
     points = vertices[used[is_peak]]
     others = np.array([[k for k in range(4) if k != c] for c in range(4)])[corner]
     opposite = vertices[tetrahedra[elements[:, None], others]]
     return elements, points, np.einsum("k,nki->ni", _RAY_WEIGHTS, opposite) - points
+
+
+def _maxima(tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
+    """Vertices that no neighbour exceeds: single ones and all of a plateau or ridge."""
+    values = pressure[tetrahedra]
+    exceeded = np.zeros(len(pressure), dtype=bool)
+    exceeded[tetrahedra[values < values.max(axis=1, keepdims=True)]] = True
+    return ~exceeded
+
+
+def _bumps(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
+    """Vertices that stick out of a slope through their neighbours, so that a parallel slope cuts them off.
+
+    The slope g of which ``p(u) - p(v) < g . (u - v)`` for all neighbours u of v is sought by relaxation (Agmon 1954,
+    Motzkin and Schoenberg 1954) of the most violated inequality of every vertex.
+    """
+    pairs = np.array([(i, j) for i in range(4) for j in range(4) if i != j])
+    edges = np.unique(tetrahedra[:, pairs].reshape(-1, 2), axis=0)
+    at, starts = np.unique(edges[:, 0], return_index=True)
+    lengths = np.diff(np.r_[starts, len(edges)])
+    reach = vertices[edges[:, 1]] - vertices[edges[:, 0]]
+    rise = pressure[edges[:, 1]] - pressure[edges[:, 0]]
+    height = _BUMP * pressure.max()
+    slope = np.zeros((len(at), 3))
+    stands_out = np.zeros(len(at), dtype=bool)
+    for _ in range(_RELAXATIONS):
+        excess = rise - np.einsum("ij,ij->i", reach, np.repeat(slope, lengths, axis=0)) + height
+        worst = np.maximum.reduceat(excess, starts)
+        stands_out |= worst <= 0.0
+        edge = starts + _first_of_runs(excess == np.repeat(worst, lengths), starts)
+        step = np.where(stands_out, 0.0, _OVERSHOOT * worst / np.einsum("ij,ij->i", reach[edge], reach[edge]))
+        slope += step[:, None] * reach[edge]
+    bumps = np.zeros(len(vertices), dtype=bool)
+    bumps[at] = stands_out
+    return bumps
+
+
+def _first_of_runs(marked: NDArray[np.bool_], starts: IntArray) -> IntArray:
+    """Offset of the first marked entry of every run; each has one."""
+    positions = np.flatnonzero(marked)
+    return positions[np.searchsorted(positions, starts)] - starts
 
 
 def _first_of_components(neighbors: IntArray) -> IntArray:

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+#: Values in a tetrahedron that differ by no more than this fraction are equal.
+_EQUAL = 1e-13
+
 #: Local vertices of the faces of a positively oriented tetrahedron, counter-clockwise seen from outside.
 TETRAHEDRON_FACES = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))
 
@@ -77,7 +80,10 @@ def boundary_triangles(tetrahedra: IntArray) -> IntArray:
 
 
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
-    """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear ``g . x + c`` with these vertex values."""
+    """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear ``g . x + c`` with these vertex values.
+
+    Values that differ by their round-off alone have no gradient: a tiny one would still point somewhere.
+    """
     a, b, c, d = (vertices[tetrahedra[:, i]] for i in range(4))
     value_a, value_b, value_c, value_d = (values[tetrahedra[:, i]] for i in range(4))
     ab, ac, ad = b - a, c - a, d - a
@@ -87,5 +93,7 @@ def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray
         + (value_c - value_a)[:, None] * np.cross(ad, ab)
         + (value_d - value_a)[:, None] * np.cross(ab, ac)
     ) / six_volume[:, None]
+    rise = np.linalg.norm(gradient, axis=1) * longest_edges(vertices, tetrahedra)
+    gradient[rise <= _EQUAL * np.abs(values[tetrahedra]).max(axis=1)] = 0.0
     offset = value_a - np.einsum("ij,ij->i", gradient, a)
     return np.column_stack([gradient, offset])

@@ -167,10 +167,10 @@ def faces(
 
 
 def falls(field: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Whether gradients lie within the angle of normals for which faces count: all where rigid, none where zero."""
+    """Whether gradients lie within the angle of normals for which faces count: all where rigid or zero."""
     gradient = field[:, :3]
     slope = np.einsum("ij,ij->i", gradient, normals)
-    return np.isnan(slope) | (slope > MIN_COSINE * np.linalg.norm(gradient, axis=1))
+    return np.isnan(slope) | (slope >= MIN_COSINE * np.linalg.norm(gradient, axis=1))
 
 
 def crosses(plane: np.ndarray, corners: np.ndarray) -> np.ndarray:

@@ -28,7 +28,8 @@ from hydro_sim_core.contact.pressure_field.polygon import (
 from hydro_sim_core.jit import kernel
 
 #: Faces are kept where the pressure gradient is less than 5 pi / 8 away from the normal on each compliant side; beyond
-#: that the equal-pressure plane is an artefact of the coarse field. The reference implementation uses the same angle.
+#: that the equal-pressure plane is an artefact of the coarse field. The reference implementation uses the same angle. A
+#: gradient of zero has no direction and objects to none.
 MIN_COSINE = math.cos(5.0 * math.pi / 8.0)
 
 #: Gradients that differ by no more than this fraction of their lengths are equal: where the fields then agree they do
@@ -121,7 +122,7 @@ def orient_by_gradients(field_a, size_a, field_b, size_b, work):
     nx, ny, nz = dx / length, dy / length, dz / length
     slope_a = -(field_a[0] * nx + field_a[1] * ny + field_a[2] * nz)
     slope_b = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
-    rises = slope_a > MIN_COSINE * size_a and slope_b > MIN_COSINE * size_b
+    rises = slope_a >= MIN_COSINE * size_a and slope_b >= MIN_COSINE * size_b
     # The flatter field loses fewer digits when evaluated.
     softer = field_a if size_a < size_b else field_b
     _set_plane(work, nx, ny, nz, slope_a, slope_b, softer, rises)
@@ -209,7 +210,7 @@ def _set_triangle(field_b, size_b, nx, ny, nz, work):
         for axis in range(3):
             work.points[i, axis] = work.x[i, axis]
     slope = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
-    _set_plane(work, nx, ny, nz, math.inf, slope, field_b, slope > MIN_COSINE * size_b)
+    _set_plane(work, nx, ny, nz, math.inf, slope, field_b, slope >= MIN_COSINE * size_b)
 
 
 @kernel(forceinline=True)
