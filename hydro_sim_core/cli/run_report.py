@@ -103,6 +103,8 @@ class RunRecorder:
             max_iterations=self._max_iterations,
             max_residual=self._max_residual,
             unconverged_steps=self._unconverged,
+            deep_steps=int(world.diagnostics()["deep_steps"]),
+            faceless_steps=int(world.diagnostics()["faceless_steps"]),
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},
             contacts=[_contact(patch) for patch in summary.patches],
             contact_warnings=[str(warning) for warning in summary.warnings],
@@ -141,6 +143,8 @@ class RunReport:
         max_iterations: Most solver iterations in a step.
         max_residual: Largest relative momentum residual of a step.
         unconverged_steps: Steps whose residual stayed above the tolerance.
+        deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
+        faceless_steps: Steps in which bodies overlapped without contact.
         grip_forces: Of every gripper at the end, N.
         contacts: Contact patches at the end.
         contact_warnings: Why their forces should not be trusted; empty if they can.
@@ -159,6 +163,8 @@ class RunReport:
     max_iterations: int
     max_residual: float
     unconverged_steps: int
+    deep_steps: int
+    faceless_steps: int
     grip_forces: dict[str, float]
     contacts: list[dict[str, Any]]
     contact_warnings: list[str]
@@ -206,6 +212,9 @@ class RunReport:
                 f"{sum(c['faces'] for c in self.contacts)} at the end, at most {self.max_faces}",
             ),
         ]
+        if self.deep_steps or self.faceless_steps:
+            lost = f"of {self.deep_steps} steps lost force, of {self.faceless_steps} a pair overlapped without any"
+            rows.append(("deep contact", lost))
         rows += [
             (escape(f"grip force of {name}"), f"{force:.3f} N") for name, force in self.grip_forces.items()
         ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.adjacency import Adjacency
+from hydro_sim_core.geometry.simplices import coordinate_functions
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -40,6 +41,9 @@ class GeometrySet(NamedTuple):
         peak_elements: (P,) an element at each peak.
         peaks: (P, 3) position, m.
         peak_rays: (P, 3) direction into the element.
+        anchor_start: (G + 1,) first anchor of each geometry.
+        anchors: (C, 3) a point in each connected component, m.
+        is_closed: (G,) whether a rigid surface has an inside.
         boundary_is_low: (G,) whether the shell holds the ends of every contact surface.
         margin: (G,) m.
     """
@@ -64,6 +68,9 @@ class GeometrySet(NamedTuple):
     peak_elements: np.ndarray
     peaks: np.ndarray
     peak_rays: np.ndarray
+    anchor_start: np.ndarray
+    anchors: np.ndarray
+    is_closed: np.ndarray
     boundary_is_low: np.ndarray
     margin: np.ndarray
 
@@ -93,7 +100,14 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         fields=fields,
         field_start=field_start,
         steepness=np.linalg.norm(fields[:, :3], axis=1),
-        coordinates=_joined([_coordinates(g, count) for g, count in zip(geometries, rows, strict=True)]),
+        coordinates=_joined(
+            [
+                coordinate_functions(g.vertices, g.elements)
+                if g.kind == GeometryKind.COMPLIANT_MESH
+                else np.zeros((count, 4, 4))
+                for g, count in zip(geometries, rows, strict=True)
+            ]
+        ),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
         boxes=_joined([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
@@ -106,6 +120,9 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         ),
         peaks=_joined([a.peaks for a in adjacency]),
         peak_rays=_joined([a.peak_rays for a in adjacency]),
+        anchor_start=_starts([len(a.anchors) for a in adjacency]),
+        anchors=_joined([a.anchors for a in adjacency]),
+        is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
         boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
     )
@@ -122,7 +139,9 @@ _EMPTY = Adjacency(
     peak_elements=np.zeros(0, dtype=np.int64),
     peaks=np.zeros((0, 3)),
     peak_rays=np.zeros((0, 3)),
+    anchors=np.zeros((0, 3)),
     boundary_is_low=True,
+    is_closed=False,
 )
 
 
@@ -132,15 +151,6 @@ def _starts(counts: Sequence[int]) -> IntArray:
 
 def _joined(arrays: Sequence[NDArray]) -> NDArray:
     return np.ascontiguousarray(np.concatenate(arrays))
-
-
-def _coordinates(geometry: Geometry, rows: int) -> FloatArray:
-    if geometry.kind != GeometryKind.COMPLIANT_MESH:
-        return np.zeros((rows, 4, 4))
-    corners = np.ones((rows, 4, 4))
-    corners[:, :, :3] = geometry.vertices[geometry.elements]
-    # Columns of the inverse of [x_k 1] are the coordinate functions.
-    return np.linalg.inv(corners)
 
 
 def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -> IntArray:

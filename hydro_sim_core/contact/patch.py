@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import PatchQuality, patch_quality
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
@@ -74,7 +75,8 @@ class ContactPatch:
         name_b: Body of B; empty for bare geometries.
         geometry_a: Name of A's geometry.
         geometry_b: Name of B's geometry.
-        dropped_force: Pressure times area of the faces dropped because a field falls the wrong way there, N.
+        dropped_force: Pressure times area of the faces across which a field falls the wrong way, N: most are no faces
+            of the patch, and a step drops the rest.
         overlaps_without_faces: The bodies overlap, but no face between them was found: nothing holds them apart.
     """
 
@@ -287,6 +289,8 @@ def compute_patch(
         count = find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
     faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
+    falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
+    dropped = scratch.report[DROPPED_FORCE] + faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0)
     if representation == "triangle":
         faces = fan_triangles(faces)
     forces = (faces.areas * np.maximum(faces.pressures, 0.0))[:, None] * faces.normals
@@ -296,5 +300,7 @@ def compute_patch(
         force_on_b=forces.sum(axis=0),
         normal_force_on_b=forces.sum(axis=0),
         moment_on_b_at_reference=np.cross(faces.centroids - poses[1][:3, 3], forces).sum(axis=0),
+        dropped_force=float(dropped),
+        overlaps_without_faces=count == 0 and bool(dropped > 0.0 or scratch.report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )

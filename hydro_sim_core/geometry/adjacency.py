@@ -6,8 +6,8 @@ A contact surface is found by walking over it from element to neighbour. Three t
 - the *shell*: the parts of tetrahedra in which the pressure is not positive, and all of a rigid surface. A contact
   surface that ends somewhere ends on the boundary of one body, where the pressure of both is at most zero, hence in
   both shells.
-- *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has a maximum or stands
-  out of a slope; a closed rigid surface inside a compliant body is found by any of its triangles.
+- *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum or
+  stands out of a slope; a closed rigid surface inside a compliant body is found by any of its triangles.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from hydro_sim_core.geometry.simplices import sorted_rows, tetrahedron_faces
+from hydro_sim_core.geometry.simplices import coordinate_functions, sorted_rows, tetrahedron_faces
 from hydro_sim_core.geometry.tree import build_tree, build_tree_of_boxes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Weights of the vertices opposite a peak in the point that a ray from the peak goes through: uneven, so that the rays
-#: of symmetric bodies pass no edge.
-_RAY_WEIGHTS = np.array([0.41, 0.33, 0.26])
-
+#: Directions of rays from peaks: tilted axes, so that the rays of bodies with edges along the axes pass no edge.
+_RAYS = np.vstack([axes := np.array([[0.92, 0.29, 0.26], [-0.33, 0.93, 0.16], [-0.19, -0.24, 0.95]]), -axes])
 
 #: Height over the slope around it, as a fraction of the largest pressure, from which a vertex is a peak.
 _BUMP = 0.01
@@ -43,11 +43,13 @@ class Adjacency(NamedTuple):
             none.
         shell_boxes: (K, 6) tree over the boxes of the shell's elements, lower corner then upper corner, m.
         shell_links: (K, 2) children of the tree's nodes; (-1, element) for a leaf.
-        peak_elements: (P,) an element at each peak.
-        peaks: (P, 3) position, m.
+        peak_elements: (P,) elements at peaks; a peak has several.
+        peaks: (P, 3) position of the peak, m.
         peak_rays: (P, 3) direction from the peak into the element; zero for triangles.
+        anchors: (C, 3) a point of every connected component, m: the highest pressure or a point of the surface.
         boundary_is_low: Whether the pressure is nowhere positive on the boundary, so that the shell holds the ends of
             every contact surface.
+        is_closed: Whether a surface has an inside.
     """
 
     neighbors: IntArray
@@ -56,7 +58,9 @@ class Adjacency(NamedTuple):
     peak_elements: IntArray
     peaks: FloatArray
     peak_rays: FloatArray
+    anchors: FloatArray
     boundary_is_low: bool
+    is_closed: bool
 
 
 def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> Adjacency:
@@ -73,9 +77,22 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     boxes, links = build_tree_of_boxes(boxes_lower, boxes_upper)
     is_leaf = links[:, 0] < 0
     links[is_leaf, 1] = members[links[is_leaf, 1]]
-    elements, points, rays = _pressure_peaks(vertices, tetrahedra, pressure)
+    inner = np.ones(len(vertices), dtype=bool)
+    inner[on_boundary] = False
+    elements, points, rays = _pressure_peaks(vertices, tetrahedra, pressure, inner)
+    highest = np.argsort(-pressure[tetrahedra].max(axis=1), kind="stable")
+    anchors = _first_of_each(_components(neighbors), highest)
+    corner = pressure[tetrahedra[anchors]].argmax(axis=1)
     return Adjacency(
-        neighbors, boxes, links, elements, points, rays, bool((pressure[on_boundary] <= 0.0).all())
+        neighbors=neighbors,
+        shell_boxes=boxes,
+        shell_links=links,
+        peak_elements=elements,
+        peaks=points,
+        peak_rays=rays,
+        anchors=vertices[tetrahedra[anchors, corner]],
+        boundary_is_low=bool((pressure[on_boundary] <= 0.0).all()),
+        is_closed=True,
     )
 
 
@@ -85,9 +102,10 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
     neighbors = np.full((len(triangles), 4), -1)
     neighbors[:, :3] = _neighbors(edges, 3)
     boxes, links = build_tree(vertices, triangles)
-    first = _first_of_components(neighbors[:, :3])
+    first = _first_of_each(_components(neighbors), np.arange(len(triangles)))
     points = vertices[triangles[first]].mean(axis=1)
-    return Adjacency(neighbors, boxes, links, first, points, np.zeros_like(points), True)
+    is_closed = bool((neighbors[:, :3] >= 0).all())
+    return Adjacency(neighbors, boxes, links, first, points, np.zeros_like(points), points, True, is_closed)
 
 
 def _neighbors(faces: IntArray, per_element: int) -> IntArray:
@@ -130,17 +148,28 @@ def _shell(
 
 
 def _pressure_peaks(
-    vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray
+    vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, inner: NDArray[np.bool_]
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Vertices with positive pressure at which a closed surface may be; each with a tetrahedron and a way into it."""
-    used, first = np.unique(tetrahedra, return_index=True)
-    peaks = _maxima(tetrahedra, pressure) | _bumps(vertices, tetrahedra, pressure)
-    is_peak = peaks[used] & (pressure[used] > 0.0)
-    elements, corner = first[is_peak] // 4, first[is_peak] % 4
-    points = vertices[used[is_peak]]
-    others = np.array([[k for k in range(4) if k != c] for c in range(4)])[corner]
-    opposite = vertices[tetrahedra[elements[:, None], others]]
-    return elements, points, np.einsum("k,nki->ni", _RAY_WEIGHTS, opposite) - points
+    """Where rays start: at ``inner`` vertices around which a closed surface may be, to six sides.
+
+    Several sides, because a hollow body or a ridge can have one closed surface within another, neither of which a ray
+    to the other side meets.
+    """
+    peaks = np.zeros(len(vertices), dtype=bool)
+    for values in (pressure, -pressure):
+        peaks |= _maxima(tetrahedra, values) | _bumps(vertices, tetrahedra, values)
+    elements, corner = np.nonzero((peaks & inner)[tetrahedra])
+    vertex = tetrahedra[elements, corner]
+    order = np.argsort(vertex, kind="stable")
+    elements, corner, vertex = elements[order], corner[order], vertex[order]
+    if not len(elements):
+        return elements, np.zeros((0, 3)), np.zeros((0, 3))
+    # A tetrahedron holds the beginning of a ray from its corner if no other barycentric coordinate falls along it.
+    rates = coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1) @ _RAYS.T
+    rates[np.arange(len(elements)), corner] = np.inf
+    starts = np.flatnonzero(np.r_[True, vertex[1:] != vertex[:-1]])
+    first = np.concatenate([starts + _largest_of_runs(rates[:, :, k].min(axis=1), starts) for k in range(6)])
+    return elements[first], vertices[vertex[first]], np.repeat(_RAYS, len(starts), axis=0)
 
 
 def _maxima(tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
@@ -163,14 +192,14 @@ def _bumps(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> 
     lengths = np.diff(np.r_[starts, len(edges)])
     reach = vertices[edges[:, 1]] - vertices[edges[:, 0]]
     rise = pressure[edges[:, 1]] - pressure[edges[:, 0]]
-    height = _BUMP * pressure.max()
+    height = _BUMP * np.abs(pressure).max()
     slope = np.zeros((len(at), 3))
     stands_out = np.zeros(len(at), dtype=bool)
     for _ in range(_RELAXATIONS):
         excess = rise - np.einsum("ij,ij->i", reach, np.repeat(slope, lengths, axis=0)) + height
-        worst = np.maximum.reduceat(excess, starts)
+        edge = starts + _largest_of_runs(excess, starts)
+        worst = excess[edge]
         stands_out |= worst <= 0.0
-        edge = starts + _first_of_runs(excess == np.repeat(worst, lengths), starts)
         step = np.where(stands_out, 0.0, _OVERSHOOT * worst / np.einsum("ij,ij->i", reach[edge], reach[edge]))
         slope += step[:, None] * reach[edge]
     bumps = np.zeros(len(vertices), dtype=bool)
@@ -178,23 +207,22 @@ def _bumps(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> 
     return bumps
 
 
-def _first_of_runs(marked: NDArray[np.bool_], starts: IntArray) -> IntArray:
-    """Offset of the first marked entry of every run; each has one."""
-    positions = np.flatnonzero(marked)
+def _largest_of_runs(values: FloatArray, starts: IntArray) -> IntArray:
+    """Offset of the largest value, the first of several, in every run."""
+    lengths = np.diff(np.r_[starts, len(values)])
+    positions = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, starts), lengths))
     return positions[np.searchsorted(positions, starts)] - starts
 
 
-def _first_of_components(neighbors: IntArray) -> IntArray:
-    """One element of every connected component."""
-    first = []
-    seen = np.zeros(len(neighbors), dtype=bool)
-    for element in range(len(neighbors)):
-        if seen[element]:
-            continue
-        first.append(element)
-        front = np.array([element])
-        while front.size:
-            seen[front] = True
-            front = np.unique(neighbors[front])
-            front = front[(front >= 0) & ~seen[front]]
-    return np.array(first, dtype=np.int64)
+def _components(neighbors: IntArray) -> IntArray:
+    """Number of the connected component of every element."""
+    element, face = np.nonzero(neighbors >= 0)
+    links = coo_array(
+        (np.ones(len(element)), (element, neighbors[element, face])), shape=(len(neighbors),) * 2
+    )
+    return connected_components(links, directed=False)[1]
+
+
+def _first_of_each(labels: IntArray, order: IntArray) -> IntArray:
+    """Of every label the entry that comes first in an order."""
+    return order[np.unique(labels[order], return_index=True)[1]]

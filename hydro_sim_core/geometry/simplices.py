@@ -79,6 +79,13 @@ def boundary_triangles(tetrahedra: IntArray) -> IntArray:
     return faces[np.sort(order[starts[counts == 1]])]
 
 
+def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArray:
+    """Barycentric coordinates (M, 4, 4): that of vertex k is ``column[:3] . x + column[3]`` with column k."""
+    corners = np.ones((len(tetrahedra), 4, 4))
+    corners[:, :, :3] = vertices[tetrahedra]
+    return np.linalg.inv(corners)
+
+
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
     """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear ``g . x + c`` with these vertex values.
 

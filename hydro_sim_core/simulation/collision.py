@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
-from hydro_sim_core.contact.pressure_field.query import find_faces
+from hydro_sim_core.contact.pressure_field.query import find_faces, find_surface
+from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
+from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.solvers.linear import factorise, solve_lower
@@ -62,27 +64,116 @@ def _bounds_apart(a, b):
 
 
 @kernel
-def find_patches(model, scratch):
+def _set_relative_pose(scratch, a, b, R_BA, p_BA):
+    for i in range(3):
+        p_BA[i] = 0.0
+        for j in range(3):
+            p_BA[i] += scratch.R_WG[b, j, i] * (scratch.p_WG[a, j] - scratch.p_WG[b, j])
+            s = 0.0
+            for k in range(3):
+                s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
+            R_BA[i, j] = s
+
+
+@kernel
+def _push(data, first, last, push):
+    """Sum of the faces' forces into ``push`` (3,), N; returns what they carry and what faces without slope drop, N."""
+    carried, dropped = 0.0, 0.0
+    push[:] = 0.0
+    for f in range(first, last):
+        force = data[AREA, f] * data[PRESSURE, f]
+        if not force > 0.0:
+            continue
+        if data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE:
+            dropped += force
+            continue
+        carried += force
+        for i in range(3):
+            push[i] += force * data[NORMAL + i, f]
+    return carried, dropped
+
+
+@kernel
+def _keep_faces_towards(faces, first, last, direction):
+    """Keep the pressed faces whose normal has a part along ``direction`` (3,); returns one past the last."""
+    data, kept = faces.data, first
+    for f in range(first, last):
+        along = 0.0
+        for i in range(3):
+            along += data[NORMAL + i, f] * direction[i]
+        if along <= 0.0 or data[PRESSURE, f] <= 0.0:
+            continue
+        for row in range(data.shape[0]):
+            data[row, kept] = data[row, f]
+        faces.num_vertices[kept] = faces.num_vertices[f]
+        for i in range(faces.num_vertices[f]):
+            for axis in range(3):
+                faces.polygons[kept, i, axis] = faces.polygons[f, i, axis]
+        kept += 1
+    return kept
+
+
+@kernel
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def _find_patch(model, state, scratch, pair, p, count):
+    """Faces of a pair, appended after ``count``, and the patch's flags; returns the new count.
+
+    A body that is pushed past its medial surface, or through a thin one, loses its force or is pushed out at the far
+    side. The pair remembers which way it pushed while it was sound, and then takes all of the equilibrium surface that
+    pushes this way (``docs/contact_models.md``, deep contact).
+    """
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    patches, query, faces = scratch.patches, scratch.query, scratch.faces
+    R_BA, p_BA = patches.R_WG[p], patches.p_GR[p]
+    _set_relative_pose(scratch, a, b, R_BA, p_BA)
+    found = find_faces(model.geometries, a, b, R_BA, p_BA, query, faces, count)
+    if found > faces.num_vertices.shape[0]:
+        return found
+    push, sound = scratch.push[pair], state.push[pair]
+    carried, dropped = _push(faces.data, count, found, push)
+    dropped += query.report[DROPPED_FORCE]
+    patches.is_recovered[p] = False
+    patches.dropped_force[p] = dropped
+    if dropped > DEEP_SHARE * (dropped + carried):
+        patches.num_deep[0] += 1
+        if _dot(sound, sound) > 0.0 and (dropped > carried or _dot(push, sound) < 0.0):
+            found = find_surface(model.geometries, a, b, R_BA, p_BA, query, faces, count)
+            if found > faces.num_vertices.shape[0]:
+                return found
+            found = _keep_faces_towards(faces, count, found, sound)
+            patches.is_recovered[p] = True
+        for i in range(3):
+            push[i] = sound[i]
+    if found == count and (dropped > 0.0 or query.report[OVERLAPS] != 0.0):
+        patches.faceless_pair[patches.num_faceless[0]] = pair
+        patches.num_faceless[0] += 1
+        for i in range(3):
+            push[i] = sound[i]
+    return found
+
+
+@kernel
+def find_patches(model, state, scratch):
     """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small."""
     patches = scratch.patches
     patches.num[0] = 0
+    patches.num_deep[0] = 0
+    patches.num_faceless[0] = 0
     patches.first_face[0] = 0
     count = 0
     for pair in range(model.pairs.shape[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if _bounds_apart(scratch.bounds[a], scratch.bounds[b]):
+            scratch.push[pair, :] = 0.0
             continue
         p = patches.num[0]
-        R_BA, p_BA = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
-        for i in range(3):
-            p_BA[i] = 0.0
-            for j in range(3):
-                p_BA[i] += scratch.R_WG[b, j, i] * (scratch.p_WG[a, j] - scratch.p_WG[b, j])
-                s = 0.0
-                for k in range(3):
-                    s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
-                R_BA[i, j] = s
-        found = find_faces(model.geometries, a, b, R_BA, p_BA, scratch.query, scratch.faces, count)
+        found = _find_patch(model, state, scratch, pair, p, count)
+        if found > scratch.faces.num_vertices.shape[0]:
+            return found
         if found == count:
             continue
         count = found
@@ -137,9 +228,11 @@ def _fill_blocks(scratch, p, horizon):
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
-        if area <= MIN_AREA or slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE:
+        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
+        if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
-        slope = 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        # Where the pressure falls with the depth the convex problem takes it as constant over the step.
+        slope = 0.0 if falls else 1.0 / (1.0 / slope_a + 1.0 / slope_b)
         out = blocks[block]
         for i in range(3):
             out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]

@@ -29,6 +29,8 @@ class ContactRecord:
         p_GR: (P, 3) reference point in B's frame, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes.
         normal_force: (P, 3) part of the force along the face normals, N.
+        dropped_force: (P,) pressure times area of the faces dropped because a field falls the wrong way there, N.
+        faceless_pairs: (K,) rows of the model's pairs that overlap without any face.
         joint_axis: (nb, 6) first motion subspace vector of each body's joint, about the world's origin.
     """
 
@@ -40,6 +42,8 @@ class ContactRecord:
     p_GR: Array
     wrench: Array
     normal_force: Array
+    dropped_force: Array
+    faceless_pairs: NDArray[np.int64]
     joint_axis: Array
 
 
@@ -61,6 +65,8 @@ def record_contacts(scratch: Scratch) -> ContactRecord:
         p_GR=patches.p_GR[:num].copy(),
         wrench=patches.wrench[:num].copy(),
         normal_force=patches.normal_force[:num].copy(),
+        dropped_force=patches.dropped_force[:num].copy(),
+        faceless_pairs=patches.faceless_pair[: patches.num_faceless[0]].copy(),
         joint_axis=scratch.S[:, 0].copy(),
     )
 
@@ -88,9 +94,18 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
                 name_b=b.link,
                 geometry_a=a.name,
                 geometry_b=b.name,
+                dropped_force=float(record.dropped_force[p]),
             )
         )
     return patches
+
+
+def faceless_overlaps(
+    record: ContactRecord, model: Model, colliders: Sequence[Collider]
+) -> tuple[tuple[str, str], ...]:
+    """Pairs of links whose geometries overlapped without any face, the collider with the lower index first."""
+    pairs = (sorted(int(g) for g in model.pairs[pair]) for pair in record.faceless_pairs)
+    return tuple((colliders[first].link, colliders[second].link) for first, second in pairs)
 
 
 def contact_effort(record: ContactRecord, model: Model, body: int) -> float:

@@ -69,6 +69,10 @@ class State(NamedTuple):
         step: (1,) steps done.
         unconverged: (1,) steps whose momentum residual stayed above the tolerance; their result is used.
         unsettled: (1,) steps whose friction bounds differ from those of their solution by more than ``SETTLED_CHANGE``.
+        push: (P, 3) of every pair, in the frame of its geometry B, the force on B when the contact was last sound, N;
+            zero where the bodies are apart.
+        deep: (1,) steps in which a patch lost more than ``DEEP_SHARE`` of its force to dropped faces.
+        faceless: (1,) steps in which a pair overlapped without faces.
     """
 
     q: np.ndarray
@@ -78,6 +82,9 @@ class State(NamedTuple):
     step: np.ndarray
     unconverged: np.ndarray
     unsettled: np.ndarray
+    push: np.ndarray
+    deep: np.ndarray
+    faceless: np.ndarray
 
 
 class PatchTable(NamedTuple):
@@ -92,6 +99,11 @@ class PatchTable(NamedTuple):
         p_WG: (P, 3) its origin, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes, N m and N.
         normal_force: (P, 3) part of the force that acts along the face normals, N.
+        is_recovered: (P,) whether faces count that the fields' slopes would drop (see ``collision``).
+        dropped_force: (P,) pressure times area of the faces dropped because a field falls the wrong way there, N.
+        num_deep: (1,) pairs that lost more than ``DEEP_SHARE`` of their force.
+        num_faceless: (1,) pairs that overlap without any face; they have no patch.
+        faceless_pair: (P,) their rows of ``Model.pairs``.
     """
 
     num: np.ndarray
@@ -102,6 +114,11 @@ class PatchTable(NamedTuple):
     p_WG: np.ndarray
     wrench: np.ndarray
     normal_force: np.ndarray
+    is_recovered: np.ndarray
+    dropped_force: np.ndarray
+    num_deep: np.ndarray
+    num_faceless: np.ndarray
+    faceless_pair: np.ndarray
 
 
 class Scratch(NamedTuple):
@@ -126,6 +143,7 @@ class Scratch(NamedTuple):
         v_next: (nv,) the solution.
         q_next: (nq,) coordinates that it leads to.
         effort: (nv,) drive efforts of the last step, N m.
+        push: (P, 3) what becomes ``State.push``, N.
     """
 
     R_WB: np.ndarray
@@ -146,9 +164,10 @@ class Scratch(NamedTuple):
     v_next: np.ndarray
     q_next: np.ndarray
     effort: np.ndarray
+    push: np.ndarray
 
 
-def make_state(q: np.ndarray, v: np.ndarray) -> State:
+def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:
     """State at time zero."""
     return State(
         q=np.array(q, dtype=float),
@@ -158,6 +177,9 @@ def make_state(q: np.ndarray, v: np.ndarray) -> State:
         step=np.zeros(1, dtype=np.int64),
         unconverged=np.zeros(1, dtype=np.int64),
         unsettled=np.zeros(1, dtype=np.int64),
+        push=np.zeros((num_pairs, 3)),
+        deep=np.zeros(1, dtype=np.int64),
+        faceless=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -193,10 +215,16 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
             p_WG=np.zeros((num_pairs, 3)),
             wrench=np.zeros((num_pairs, 6)),
             normal_force=np.zeros((num_pairs, 3)),
+            is_recovered=np.zeros(num_pairs, dtype=np.bool_),
+            dropped_force=np.zeros(num_pairs),
+            num_deep=np.zeros(1, dtype=np.int64),
+            num_faceless=np.zeros(1, dtype=np.int64),
+            faceless_pair=np.zeros(num_pairs, dtype=np.int64),
         ),
         problem=problem,
         solver=make_solver_scratch(problem),
         v_next=np.zeros(nv),
         q_next=np.zeros(num_coordinates),
         effort=np.zeros(nv),
+        push=np.zeros((num_pairs, 3)),
     )

@@ -54,7 +54,7 @@ class Snapshot:
     @cached_property
     def contact_summary(self) -> ContactSummary:
         """How far the contact forces can be trusted; computed by who asks first."""
-        return ContactSummary(self.contacts)
+        return ContactSummary(self.contacts, self._world.faceless_overlaps_of(self._record))
 
     @cached_property
     def grip_forces(self) -> Mapping[str, float]:

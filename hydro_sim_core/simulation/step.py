@@ -164,7 +164,7 @@ def advance(model, state, drives, scratch, steps):
     for _ in range(steps):
         _evaluate_dynamics(model, state, scratch)
         place_geometries(model, scratch)
-        num_faces = find_patches(model, scratch)
+        num_faces = find_patches(model, state, scratch)
         if num_faces > scratch.faces.num_vertices.shape[0]:
             return num_faces
         _load_smooth_terms(model, state, scratch)
@@ -188,5 +188,10 @@ def advance(model, state, drives, scratch, steps):
             state.q[i] = scratch.q_next[i]
         state.step[0] += 1
         state.unconverged[0] += 0 if converged else 1
+        for pair in range(state.push.shape[0]):
+            for i in range(3):
+                state.push[pair, i] = scratch.push[pair, i]
+        state.deep[0] += 1 if scratch.patches.num_deep[0] > 0 else 0
+        state.faceless[0] += 1 if scratch.patches.num_faceless[0] > 0 else 0
         state.unsettled[0] += 1 if scratch.solver.report[4] > SETTLED_CHANGE else 0
     return DONE

@@ -25,6 +25,7 @@ from hydro_sim_core.simulation.contacts import (
     ContactRecord,
     contact_effort,
     contact_patches,
+    faceless_overlaps,
     record_contacts,
 )
 from hydro_sim_core.simulation.drives import DriveBank, Values
@@ -106,12 +107,15 @@ class World:
         self._start()
 
     def _start(self) -> None:
-        self._state = make_state(self._q0, np.zeros(len(self.velocity_names)))
-        self._scratch.patches.num[0] = 0
+        self._state = make_state(self._q0, np.zeros(len(self.velocity_names)), len(self._built.model.pairs))
+        self._forget_contacts()
         self._scratch.effort[:] = 0.0
         self._scratch.solver.report[:] = (0, 0, 1, 0, 0)  # nothing failed yet
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
+
+    def _forget_contacts(self) -> None:
+        self._scratch.patches.num[0] = self._scratch.patches.num_faceless[0] = 0
 
     # --- time and state
 
@@ -160,6 +164,7 @@ class World:
             q[first : first + 4] /= norm
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
         self._state.extrapolate[0] = 0
+        self._state.push[:] = 0.0
 
     @cached_property
     def _quaternion_starts(self) -> tuple[int, ...]:
@@ -192,8 +197,7 @@ class World:
             if status > 0:
                 self._scratch = make_scratch_memory(self._built.model, len(self._q0), int(GROWTH * status))
             elif status == NOT_FINITE:
-                # Patches of the failed step would not fit the state.
-                self._scratch.patches.num[0] = 0
+                self._forget_contacts()  # those of the failed step would not fit the state
                 raise FloatingPointError(
                     f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
                     "lower commands, gains or velocities, or reset"
@@ -354,9 +358,14 @@ class World:
         """Patches of a record; safe to call from any thread."""
         return contact_patches(record, self._built.model, self._built.colliders)
 
+    def faceless_overlaps_of(self, record: ContactRecord) -> tuple[tuple[str, str], ...]:
+        """Pairs of links that overlap without contact in a record; safe to call from any thread."""
+        return faceless_overlaps(record, self._built.model, self._built.colliders)
+
     def contact_summary(self) -> ContactSummary:
         """How far the last step's contact forces can be trusted; about 1 ms a patch of 200 faces."""
-        return ContactSummary(tuple(self.contacts))
+        record = self.record_contacts()
+        return ContactSummary(tuple(self.patches_of(record)), self.faceless_overlaps_of(record))
 
     def diagnostics(self) -> dict[str, float | int | bool]:
         """What the last step did, and how many steps since the start did not meet their tolerances.
@@ -364,7 +373,9 @@ class World:
         Returns:
             Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the step's problem; relative
             momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds were from
-            those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``.
+            those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``;
+            ``deep_steps``, in which bodies were pushed past a medial surface, and ``faceless_steps``, in which bodies
+            overlapped without contact; ``faceless_overlaps``, how many pairs do so now.
         """
         report = self._scratch.solver.report
         patches = self._scratch.patches
@@ -378,6 +389,9 @@ class World:
             "friction_change": float(report[4]),
             "unconverged_steps": int(self._state.unconverged[0]),
             "unsettled_steps": int(self._state.unsettled[0]),
+            "deep_steps": int(self._state.deep[0]),
+            "faceless_steps": int(self._state.faceless[0]),
+            "faceless_overlaps": int(patches.num_faceless[0]),
         }
 
 

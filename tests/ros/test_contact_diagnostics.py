@@ -17,8 +17,10 @@ from hydro_sim_core.simulation.contact_summary import ContactSummary
 def status():
     """The status on contact that the node publishes for a summary."""
 
-    def publish(summary):
+    def publish(summary, *bad_steps):
+        """The last of several messages, before which there had been so many deep and so many faceless steps."""
         sent, timers = [], []
+        counts = {"deep_steps": 0, "faceless_steps": 0}
         node = SimpleNamespace(
             create_publisher=lambda *_: SimpleNamespace(publish=sent.append),
             create_timer=lambda period, callback, clock: timers.append(callback),
@@ -26,13 +28,14 @@ def status():
         )
         runner = SimpleNamespace(
             report=lambda: RunnerReport(*np.zeros(len(fields(RunnerReport)))),
-            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics={}),
+            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts),
             failure=None,
             paused=True,
         )
         Diagnostics(node, runner, 1.0, SimpleNamespace(total=0, counts={}))
-        timers[0]()
-        (found,) = [s for s in sent[0].status if s.name == "node: contact"]
+        for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
+            timers[0]()
+        (found,) = [s for s in sent[-1].status if s.name == "node: contact"]
         return found
 
     return publish
@@ -69,6 +72,8 @@ def test_worst_patch_is_shown_in_numbers(status):
         "under-resolved patches": "1",
         "patches past a medial surface": "0",
         "overlaps without contact": "0",
+        "deep steps": "0",
+        "steps with overlaps without contact": "0",
     }
 
 
@@ -94,3 +99,16 @@ def test_every_kind_of_warning_is_counted(status):
     values = _values(shown)
     counts = ("under-resolved patches", "patches past a medial surface", "overlaps without contact")
     assert [values[key] for key in counts] == ["1", "1", "1"]
+
+
+def test_contact_lost_since_the_last_message_is_told(status):
+    """Though all is well again when the message is made; a reset sets the counts back."""
+    sound = ContactSummary((_patch(0.01),))
+    shown = status(sound, (1, 1), (3, 2))
+    assert (shown.level, shown.message) == (
+        DiagnosticStatus.WARN,
+        "contact was lost in 3 steps of the last second",
+    )
+    assert _values(shown)["deep steps"] == "3"
+    assert status(sound, (1, 1), (1, 1)).level == DiagnosticStatus.OK
+    assert status(sound, (1, 1), (0, 0)).level == DiagnosticStatus.OK

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.contact.pressure_field.element_pairs import ROWS
-from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
+from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS
+from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE
 from hydro_sim_core.jit import kernel
 
 #: Rows of ``FaceBuffer.data``. Points and vectors are in the frame of the pair's geometry B.
@@ -76,3 +77,24 @@ def store_face(faces, slot, n, area, work):
         row = (rows >> 4 * i) & 15
         for axis in range(3):
             faces.polygons[slot, i, axis] = work.points[row, axis]
+
+
+@kernel(forceinline=True)
+def append_polygon(faces, count, n, every, scratch):
+    """Store the polygon in ``scratch.work`` if it is a face, or if ``every`` polygon is wanted.
+
+    Counts on when the buffer is full, so that it can be grown; adds up what is dropped.
+    """
+    work = scratch.work
+    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
+    if not area > 0.0:
+        return count
+    if work.cycle[IS_FACE] == 0:
+        field, x = work.field, work.centroid
+        pressure = field[0] * x[0] + field[1] * x[1] + field[2] * x[2] + field[3]
+        if pressure > 0.0:
+            scratch.report[DROPPED_FORCE] += area * pressure
+        if not every:
+            return count
+    store_face(faces, count, n, area, work)
+    return count + 1

@@ -4,46 +4,10 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.contact.pressure_field.containment import coordinate, locate
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 from hydro_sim_core.contact.pressure_field.visits import PATIENCE, is_full, push
 from hydro_sim_core.jit import kernel
-
-#: A point whose barycentric coordinates are no more negative than this counts as inside.
-_INSIDE = -1e-9
-
-
-@kernel
-def _locate(geometries, g, x, nodes):
-    """Tetrahedron of a compliant mesh that contains x (3,) in the mesh's frame; -1 if there is none."""
-    nodes[0, 0] = geometries.node_start[g]
-    num_nodes = 1
-    while num_nodes > 0:
-        num_nodes -= 1
-        node = nodes[num_nodes, 0]
-        box = geometries.boxes[node]
-        outside = False
-        for i in range(3):
-            outside = outside or x[i] < box[i] or x[i] > box[i + 3]
-        if outside:
-            continue
-        if geometries.links[node, 0] >= 0:
-            for side in range(2):
-                nodes[num_nodes, 0] = geometries.links[node, side]
-                num_nodes += 1
-            continue
-        element = geometries.links[node, 1]
-        lowest = 0.0
-        for k in range(4):
-            lowest = min(lowest, _coordinate(geometries, element, k, x))
-        if lowest >= _INSIDE:
-            return element
-    return -1
-
-
-@kernel
-def _coordinate(geometries, element, k, x):
-    c = geometries.coordinates[element]
-    return c[0, k] * x[0] + c[1, k] * x[1] + c[2, k] * x[2] + c[3, k]
 
 
 @kernel
@@ -54,7 +18,7 @@ def _exit(geometries, element, x, ray, now):
     for k in range(4):
         rate = c[0, k] * ray[0] + c[1, k] * ray[1] + c[2, k] * ray[2]
         if rate < 0.0:
-            t = -_coordinate(geometries, element, k, x) / rate
+            t = -coordinate(geometries, element, k, x) / rate
             if t < first:
                 first, face = t, k
     return max(first, now), face
@@ -132,21 +96,15 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
     if not owner_is_a:
         if a_is_rigid:
             return 0
-        element_a, element_b = _locate(geometries, a, rays[0], scratch.nodes), element
+        element_a, element_b = locate(geometries, a, rays[0], scratch.nodes), element
     else:
         element_a, element_b = element, geometries.field_start[b]
         if b_has_walls:
-            element_b = _locate(geometries, b, rays[2], scratch.nodes)
+            element_b = locate(geometries, b, rays[2], scratch.nodes)
         elif rays[2, 2] > 0.0:
             element_b = -1
     if element_a < 0 or element_b < 0:
         return 0
     if a_is_rigid:
         return push(scratch, 0, element_a, element_b, PATIENCE)
-    difference = _pressure(geometries, element_a, rays[0], rays[1], 0.0) - _pressure(
-        geometries, element_b, rays[2], rays[3], 0.0
-    )
-    # A closed surface around a peak keeps the other pressure out.
-    if (difference > 0.0) != owner_is_a:
-        return 0
     return _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch)

@@ -15,6 +15,11 @@ _NODES = 1024
 #: Slots of the table of visited pairs for each face there is room for; at most half of them are filled.
 _SLOTS_A_FACE = 4
 
+#: Entries of ``QueryScratch.report``: pressure times area of the polygons that are no faces because a field falls the
+#: wrong way, N; 1 if one body was seen inside the other (only looked at where there are no polygons).
+DROPPED_FORCE = 0
+OVERLAPS = 1
+
 #: Faces there is room for where nobody says how many are expected.
 DEFAULT_FACES = 1024
 
@@ -31,6 +36,7 @@ class QueryScratch(NamedTuple):
         nodes: (n, 2) tree nodes still to be descended.
         visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
         num_visited: (1,) filled slots.
+        report: (2,) what the last query found beside faces: see ``DROPPED_FORCE`` and ``OVERLAPS``.
         pending: (m, 3) pairs still to be visited: element of A, element of B, slot in the table.
     """
 
@@ -42,6 +48,7 @@ class QueryScratch(NamedTuple):
     nodes: np.ndarray
     visited: np.ndarray
     num_visited: np.ndarray
+    report: np.ndarray
     pending: np.ndarray
 
 
@@ -58,5 +65,6 @@ def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) 
         nodes=np.zeros((_NODES, 2), dtype=np.int64),
         visited=np.zeros((num_slots, 2), dtype=np.int64),
         num_visited=np.zeros(1, dtype=np.int64),
+        report=np.zeros(2),
         pending=np.zeros((num_slots, 3), dtype=np.int64),
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
-from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
     RIGID_MESH,
@@ -18,25 +17,12 @@ from hydro_sim_core.contact.pressure_field.elements import (
     load_element,
     tie_distance,
 )
-from hydro_sim_core.contact.pressure_field.faces import store_face
-from hydro_sim_core.contact.pressure_field.polygon import polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.faces import append_polygon
 from hydro_sim_core.jit import kernel
 
 
 @kernel(forceinline=True)
-def _append(faces, count, n, work):
-    """Store the polygon in ``work`` if it is a face; counts on when the buffer is full, so that it can be grown."""
-    if n == 0 or work.cycle[IS_FACE] == 0:
-        return count
-    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
-    if not area > 0.0:
-        return count
-    store_face(faces, count, n, area, work)
-    return count + 1
-
-
-@kernel(forceinline=True)
-def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+def _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     """Descend the trees of two meshes together, the larger box first."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
@@ -55,7 +41,8 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
             element_a, element_b = links[node_a, 1], links[node_b, 1]
             load_element(geometries, element_a, R_BA, p_BA, scratch)
             n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
-            count = _append(faces, count, n, scratch.work)
+            if n != 0:
+                count = append_polygon(faces, count, n, every, scratch)
             continue
         descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
         for side in range(2):
@@ -66,7 +53,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
 
 
 @kernel(forceinline=True)
-def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+def _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     """Descend A's tree against a half space."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
@@ -83,7 +70,8 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
             element = links[node, 1]
             load_element(geometries, element, R_BA, p_BA, scratch)
             n = face_on_half_space(geometries, element, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
-            count = _append(faces, count, n, scratch.work)
+            if n != 0:
+                count = append_polygon(faces, count, n, every, scratch)
             continue
         for side in range(2):
             stack[top, 0] = links[node, side]
@@ -92,9 +80,16 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
 
 
 @kernel
+def search_trees(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
+    """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``."""
+    scratch.generation[0] += 1
+    scratch.report[:] = 0.0
+    if geometries.kind[b] == COMPLIANT_MESH:
+        return _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
+    return _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
+
+
+@kernel
 def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
-    scratch.generation[0] += 1
-    if geometries.kind[b] == COMPLIANT_MESH:
-        return _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count)
-    return _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count)
+    return search_trees(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)

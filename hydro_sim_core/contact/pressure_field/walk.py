@@ -9,7 +9,8 @@ resolution. It starts at pairs of *shell* elements that meet and, for surfaces w
 from __future__ import annotations
 
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
-from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS, IS_FACE, ROWS
+from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
+from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
     RIGID_MESH,
@@ -18,9 +19,10 @@ from hydro_sim_core.contact.pressure_field.elements import (
     load_element,
     tie_distance,
 )
-from hydro_sim_core.contact.pressure_field.faces import store_face
+from hydro_sim_core.contact.pressure_field.faces import append_polygon
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
-from hydro_sim_core.contact.pressure_field.polygon import WALLS_OF_B, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.polygon import WALLS_OF_B
+from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.contact.pressure_field.visits import (
     PATIENCE,
     begin_visits,
@@ -87,8 +89,8 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
 
 
 @kernel
-def walk_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``.
+def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
+    """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
     A must have tetrahedra, or B must be a mesh; the pressure on the boundaries of compliant meshes must not be
     positive.
@@ -100,8 +102,9 @@ def walk_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     tie = tie_distance(geometries, a, b, p_BA)
     scratch.nodes[0, 0] = geometries.shell_start[a]
     scratch.nodes[0, 1] = geometries.shell_start[b]
-    num_nodes, num_pending = 1, 0
+    num_nodes, num_pending, num_polygons = 1, 0, 0
     begin_visits(scratch)
+    scratch.report[:] = 0.0
     peak_a, peak_b = geometries.peak_start[a], geometries.peak_start[b]
     while True:
         if num_pending == 0:
@@ -129,6 +132,8 @@ def walk_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
                 num_pending = push_pairs_at_peak(geometries, a, b, peak_b, False, R_BA, p_BA, scratch)
                 peak_b += 1
             else:
+                if num_polygons == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
+                    scratch.report[OVERLAPS] = 1.0
                 return count
             continue
         if is_full(scratch, num_pending):
@@ -151,8 +156,6 @@ def walk_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
                 )
             continue
         mark_found(scratch, slot)
+        num_polygons += 1
         num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
-        area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
-        if work.cycle[IS_FACE] != 0 and area > 0.0:
-            store_face(faces, count, n, area, work)
-            count += 1
+        count = append_polygon(faces, count, n, every, scratch)

@@ -33,7 +33,7 @@ class Diagnostics:
         self._target = target
         self._rejections = rejections
         self._simulated = self._wall = 0.0
-        self._overruns = self._refused = 0
+        self._overruns = self._refused = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -84,13 +84,20 @@ class Diagnostics:
 
     def _contact(self) -> DiagnosticStatus:
         """Quality of the patches, estimated here and now: the stepping thread has no time for it."""
-        summary = self._runner.snapshot().contact_summary
+        snapshot = self._runner.snapshot()
+        summary = snapshot.contact_summary
+        deep, faceless = (int(snapshot.diagnostics[key]) for key in ("deep_steps", "faceless_steps"))
+        lost = deep + faceless - self._bad_steps
+        self._bad_steps = deep + faceless
         level, text = DiagnosticStatus.OK, "resolved" if summary.patches else "no contact"
+        if lost > 0:  # a reset sets the counts back
+            level, text = DiagnosticStatus.WARN, f"contact was lost in {lost} steps of the last second"
         if summary.warnings:
             level, text = DiagnosticStatus.WARN, str(summary.warnings[0])
             others = len(summary.warnings) - 1
             text += f" (and {others} more)" if others else ""
-        return self._status("contact", level, text, _contact_values(summary))
+        counts = {"deep steps": deep, "steps with overlaps without contact": faceless}
+        return self._status("contact", level, text, _contact_values(summary) | counts)
 
     def _commands(self) -> DiagnosticStatus:
         refused = self._rejections.total - self._refused
