@@ -84,17 +84,18 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     vertex_start = _starts([len(g.vertices) for g in geometries])
     node_start = _starts([len(g.tree_boxes) for g in geometries])
     shell_start = _starts([len(a.shell_boxes) for a in adjacency])
-    fields = np.concatenate(
+    fields = _joined(
         [
             g.fields if len(g.fields) else np.zeros((count, 4))
             for g, count in zip(geometries, rows, strict=True)
-        ]
+        ],
+        4,
     )
     arrays = GeometrySet(
         kind=np.array([int(g.kind) for g in geometries], dtype=np.int64),
         node_start=node_start,
         vertex_start=vertex_start,
-        vertices=_joined([g.vertices for g in geometries]),
+        vertices=_joined([g.vertices for g in geometries], 3),
         pressure=_joined([g.pressure for g in geometries]),
         elements=_padded([g.elements for g in geometries], rows, vertex_start),
         fields=fields,
@@ -106,22 +107,25 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
                 if g.kind == GeometryKind.COMPLIANT_MESH
                 else np.zeros((count, 4, 4))
                 for g, count in zip(geometries, rows, strict=True)
-            ]
+            ],
+            4,
+            4,
         ),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
-        boxes=_joined([g.tree_boxes for g in geometries]),
+        boxes=_joined([g.tree_boxes for g in geometries], 6),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
         shell_start=shell_start,
-        shell_boxes=_joined([a.shell_boxes for a in adjacency]),
+        shell_boxes=_joined([a.shell_boxes for a in adjacency], 6),
         shell_links=_shifted_links([a.shell_links for a in adjacency], shell_start, field_start),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
         peak_elements=_joined(
-            [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
+            [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)],
+            dtype=np.int64,
         ),
-        peaks=_joined([a.peaks for a in adjacency]),
-        peak_rays=_joined([a.peak_rays for a in adjacency]),
+        peaks=_joined([a.peaks for a in adjacency], 3),
+        peak_rays=_joined([a.peak_rays for a in adjacency], 3),
         anchor_start=_starts([len(a.anchors) for a in adjacency]),
-        anchors=_joined([a.anchors for a in adjacency]),
+        anchors=_joined([a.anchors for a in adjacency], 3),
         is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
         boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
@@ -149,8 +153,9 @@ def _starts(counts: Sequence[int]) -> IntArray:
     return np.cumsum([0, *counts], dtype=np.int64)
 
 
-def _joined(arrays: Sequence[NDArray]) -> NDArray:
-    return np.ascontiguousarray(np.concatenate(arrays))
+def _joined(arrays: Sequence[NDArray], *shape: int, dtype: type = np.float64) -> NDArray:
+    """Arrays of rows of a shape, one after the other; there may be none."""
+    return np.concatenate([np.zeros((0, *shape), dtype=dtype), *arrays])
 
 
 def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -> IntArray:
@@ -169,4 +174,4 @@ def _shifted_links(links: Sequence[IntArray], node_start: IntArray, field_start:
     for own, node, element in zip(links, node_start, field_start, strict=False):
         leaf = np.column_stack([np.full(len(own), -1), own[:, 1] + element])
         shifted.append(np.where(own[:, :1] == -1, leaf, own + node))
-    return _joined(shifted)
+    return _joined(shifted, 2, dtype=np.int64)
