@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
-from hydro_sim_core.contact.pressure_field.query import find_faces, find_surface
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
+from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.jit import kernel
@@ -118,7 +118,7 @@ def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@kernel(inline="always")  # a call would have Numba optimise the walk once more
 def _find_patch(model, state, scratch, pair, p, count):
     """Faces of a pair, appended after ``count``, and the patch's flags; returns the new count.
 
@@ -130,7 +130,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = patches.R_WG[p], patches.p_GR[p]
     _set_relative_pose(scratch, a, b, R_BA, p_BA)
-    found = find_faces(model.geometries, a, b, R_BA, p_BA, query, faces, count)
+    found = walk_surface(model.geometries, a, b, R_BA, p_BA, False, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found
     push, sound = scratch.push[pair], state.push[pair]
@@ -141,7 +141,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     if dropped > DEEP_SHARE * (dropped + carried):
         patches.num_deep[0] += 1
         if _dot(sound, sound) > 0.0 and (dropped > carried or _dot(push, sound) < 0.0):
-            found = find_surface(model.geometries, a, b, R_BA, p_BA, query, faces, count)
+            found = walk_surface(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
             if found > faces.num_vertices.shape[0]:
                 return found
             found = _keep_faces_towards(faces, count, found, sound)

@@ -13,7 +13,6 @@ from hydro_sim_core.contact.pressure_field.elements import (
     RIGID_MESH,
 )
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
-from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree, search_trees
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import GeometryKind
 from hydro_sim_core.jit import kernel
@@ -22,8 +21,6 @@ __all__ = [
     "QueryScratch",
     "canonical_order",
     "find_faces",
-    "find_faces_by_tree",
-    "find_surface",
     "make_query_scratch",
 ]
 
@@ -66,18 +63,4 @@ def find_faces(geometries, a, b, R_BA, p_BA, scratch, faces, count):
         is not stored). ``scratch.report`` tells what was dropped and, where there is no polygon, whether one body lies
         inside the other.
     """
-    return _search(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
-
-
-@kernel
-def find_surface(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Append every polygon of the equilibrium surface, faces or not; arguments and result as ``find_faces``."""
-    return _search(geometries, a, b, R_BA, p_BA, True, scratch, faces, count)
-
-
-@kernel
-def _search(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
-    rigid_on_half_space = geometries.kind[a] == RIGID_MESH and geometries.kind[b] != COMPLIANT_MESH
-    if rigid_on_half_space or not (geometries.boundary_is_low[a] and geometries.boundary_is_low[b]):
-        return search_trees(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
-    return walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
+    return walk_surface(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)

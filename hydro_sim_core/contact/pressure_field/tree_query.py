@@ -1,7 +1,6 @@
 """The slow query: descend trees over all elements of both geometries.
 
-Finds what the walk (``walk``) finds, in another order and without following the surface: its test oracle, and the
-resort for fields whose contact surfaces may end where no walk begins.
+Finds what the walk (``walk``) finds, in another order and without following the surface: its test oracle.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hydro_sim_core.jit import kernel
 
 
 @kernel(forceinline=True)
-def _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
+def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend the trees of two meshes together, the larger box first."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
@@ -42,7 +41,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
             load_element(geometries, element_a, R_BA, p_BA, scratch)
             n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
             if n != 0:
-                count = append_polygon(faces, count, n, every, scratch)
+                count = append_polygon(faces, count, n, False, scratch)
             continue
         descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
         for side in range(2):
@@ -53,7 +52,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
 
 
 @kernel(forceinline=True)
-def _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
+def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend A's tree against a half space."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
@@ -71,7 +70,7 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count
             load_element(geometries, element, R_BA, p_BA, scratch)
             n = face_on_half_space(geometries, element, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
             if n != 0:
-                count = append_polygon(faces, count, n, every, scratch)
+                count = append_polygon(faces, count, n, False, scratch)
             continue
         for side in range(2):
             stack[top, 0] = links[node, side]
@@ -80,16 +79,10 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count
 
 
 @kernel
-def search_trees(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
-    """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``."""
+def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
     scratch.generation[0] += 1
     scratch.report[:] = 0.0
     if geometries.kind[b] == COMPLIANT_MESH:
-        return _query_meshes(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
-    return _query_half_space(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
-
-
-@kernel
-def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
-    return search_trees(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
+        return _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count)
+    return _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count)

@@ -8,6 +8,8 @@ resolution. It starts at pairs of *shell* elements that meet and, for surfaces w
 
 from __future__ import annotations
 
+import math
+
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
 from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
@@ -36,38 +38,36 @@ from hydro_sim_core.jit import kernel
 
 
 @kernel(forceinline=True)
-def _descend(geometries, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
-    """Take a pair of shell nodes apart; two leaves that meet become a pending pair."""
-    nodes, links_of, boxes = scratch.nodes, geometries.shell_links, geometries.shell_boxes
+def _descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
+    """Take a pair of tree nodes apart; two leaves that meet become a pending pair."""
+    nodes = scratch.nodes
     num_nodes -= 1
     node_a, node_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
     if boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b], tie):
         return num_nodes, num_pending
-    leaf_a, leaf_b = links_of[node_a, 0] < 0, links_of[node_b, 0] < 0
+    leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
-        element_a, element_b = links_of[node_a, 1], links_of[node_b, 1]
-        return num_nodes, push(scratch, num_pending, element_a, element_b, 0)
+        return num_nodes, push(scratch, num_pending, links[node_a, 1], links[node_b, 1], 0)
     descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
     for side in range(2):
-        nodes[num_nodes, 0] = node_a if descend_b else links_of[node_a, side]
-        nodes[num_nodes, 1] = links_of[node_b, side] if descend_b else node_b
+        nodes[num_nodes, 0] = node_a if descend_b else links[node_a, side]
+        nodes[num_nodes, 1] = links[node_b, side] if descend_b else node_b
         num_nodes += 1
     return num_nodes, num_pending
 
 
 @kernel(forceinline=True)
-def _descend_half_space(geometries, row_b, margin_b, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
-    """Take a shell node of A apart; a leaf near the surface of half space B becomes a pending pair."""
-    nodes, links_of = scratch.nodes, geometries.shell_links
+def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending):
+    """Take a tree node of A apart; a leaf between two heights over half space B becomes a pending pair."""
+    nodes = scratch.nodes
     num_nodes -= 1
     node = nodes[num_nodes, 0]
-    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
-    if box_misses_slab(geometries.shell_boxes[node], R_BA, p_BA, -tie, margin_b + tie):
+    if box_misses_slab(boxes[node], R_BA, p_BA, lowest, highest):
         return num_nodes, num_pending
-    if links_of[node, 0] < 0:
-        return num_nodes, push(scratch, num_pending, links_of[node, 1], row_b, 0)
+    if links[node, 0] < 0:
+        return num_nodes, push(scratch, num_pending, links[node, 1], row_b, 0)
     for side in range(2):
-        nodes[num_nodes, 0] = links_of[node, side]
+        nodes[num_nodes, 0] = links[node, side]
         num_nodes += 1
     return num_nodes, num_pending
 
@@ -92,16 +92,24 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
 def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
-    A must have tetrahedra, or B must be a mesh; the pressure on the boundaries of compliant meshes must not be
-    positive.
+    Where a boundary has positive pressure, a surface may end outside the shells: then all pairs of elements that meet
+    are tried. So are all triangles of a rigid mesh below the surface of a half space: each has a face.
     """
     work = scratch.work
     on_half_space = geometries.kind[b] != COMPLIANT_MESH
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     row_b = geometries.field_start[b]
     tie = tie_distance(geometries, a, b, p_BA)
-    scratch.nodes[0, 0] = geometries.shell_start[a]
-    scratch.nodes[0, 1] = geometries.shell_start[b]
+    boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
+    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
+    lowest, highest = -tie, geometries.margin[b] + tie
+    has_high_boundary = not (geometries.boundary_is_low[a] and geometries.boundary_is_low[b])
+    if has_high_boundary:
+        boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
+    if has_high_boundary or a_is_rigid:
+        lowest = -math.inf
+    scratch.nodes[0, 0] = starts[a]
+    scratch.nodes[0, 1] = starts[b]
     num_nodes, num_pending, num_polygons = 1, 0, 0
     begin_visits(scratch)
     scratch.report[:] = 0.0
@@ -111,19 +119,11 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
             if num_nodes > 0:
                 if on_half_space:
                     num_nodes, num_pending = _descend_half_space(
-                        geometries,
-                        row_b,
-                        geometries.margin[b],
-                        R_BA,
-                        p_BA,
-                        tie,
-                        scratch,
-                        num_nodes,
-                        num_pending,
+                        boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending
                     )
                 else:
                     num_nodes, num_pending = _descend(
-                        geometries, R_BA, p_BA, tie, scratch, num_nodes, num_pending
+                        boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending
                     )
             elif peak_a < geometries.peak_start[a + 1]:
                 num_pending = push_pairs_at_peak(geometries, a, b, peak_a, True, R_BA, p_BA, scratch)
