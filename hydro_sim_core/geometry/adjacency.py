@@ -126,8 +126,10 @@ def _boundary_vertices(tetrahedra: IntArray, neighbors: IntArray) -> IntArray:
 def _shell(
     vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, neighbors: IntArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Boxes of the parts of tetrahedra with a boundary face or a negative pressure in which none is positive."""
-    members = np.flatnonzero((neighbors < 0).any(axis=1) | (pressure[tetrahedra] < 0.0).any(axis=1))
+    """Boxes of the parts of tetrahedra in which the pressure is not positive, where these are more than an edge."""
+    values = pressure[tetrahedra]
+    has_part = (values < 0.0).any(axis=1) | (np.count_nonzero(values <= 0.0, axis=1) >= 3)
+    members = np.flatnonzero(has_part | (neighbors < 0).any(axis=1))
     corners, values = vertices[tetrahedra[members]], pressure[tetrahedra[members]]
     lower, upper = np.full((len(members), 3), np.inf), np.full((len(members), 3), -np.inf)
 

@@ -27,9 +27,7 @@ def plane_through(a, depth):
 def test_ball_past_a_plane_by_its_centre(depth, deep):
     found = plane_through(BALL, depth)
     assert found.quality.is_deep == deep
-    assert found.quality.lost_force_share == pytest.approx(
-        0.5 if deep else 0.0
-    )  # static: counted and flagged
+    assert found.quality.lost_force_share == pytest.approx(0.5 if deep else 0.0, abs=1e-3)  # also counted
     assert not found.overlaps_without_faces
 
 

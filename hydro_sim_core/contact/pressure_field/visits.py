@@ -15,6 +15,9 @@ PATIENCE = 2
 _FOUND = 15
 _STATUS_BITS = 4
 
+#: Stands for the slot of a seed.
+_NO_SLOT = -1
+
 #: A pair of elements a, b has the key ``a << _SHIFT | b``.
 _SHIFT = 31
 #: Odd multiplier whose high bits spread neighbouring keys (2^64 over the golden ratio).
@@ -39,20 +42,24 @@ def is_full(scratch, num_pending):
 
 
 @kernel(forceinline=True)
-def push(scratch, num_pending, element_a, element_b, patience):
-    """Add a pending pair unless it was visited with as much patience; returns how many there are."""
-    visited, pending, generation = scratch.visited, scratch.pending, scratch.generation[0]
-    key = element_a << _SHIFT | element_b
+def _find_slot(scratch, key):
+    """Slot of a pair, or the free one that would take it."""
+    visited, generation = scratch.visited, scratch.generation[0]
     last = visited.shape[0] - 1
     slot = ((key * _SPREAD) >> 24) & last
     while visited[slot, 1] >> _STATUS_BITS == generation and visited[slot, 0] != key:
         slot = (slot + 1) & last
-    if visited[slot, 1] >> _STATUS_BITS != generation:
-        visited[slot, 0] = key
-        scratch.num_visited[0] += 1
-    elif visited[slot, 1] & _FOUND >= patience:
-        return num_pending
-    visited[slot, 1] = generation << _STATUS_BITS | patience
+    return slot
+
+
+@kernel(forceinline=True)
+def _is_free(scratch, slot):
+    return scratch.visited[slot, 1] >> _STATUS_BITS != scratch.generation[0]
+
+
+@kernel(forceinline=True)
+def _append(scratch, num_pending, element_a, element_b, slot):
+    pending = scratch.pending
     pending[num_pending, 0] = element_a
     pending[num_pending, 1] = element_b
     pending[num_pending, 2] = slot
@@ -60,16 +67,47 @@ def push(scratch, num_pending, element_a, element_b, patience):
 
 
 @kernel(forceinline=True)
-def patience_left(scratch, slot):
-    """Patience of a pending pair; negative if its polygon has been found meanwhile."""
+def push_seed(scratch, num_pending, element_a, element_b):
+    """Add a pair in which there may be a polygon; most have none, so it takes no slot yet."""
+    return _append(scratch, num_pending, element_a, element_b, _NO_SLOT)
+
+
+@kernel(forceinline=True)
+def push(scratch, num_pending, element_a, element_b, patience):
+    """Add a pending pair unless it was visited with as much patience; returns how many there are."""
+    visited = scratch.visited
+    key = element_a << _SHIFT | element_b
+    slot = _find_slot(scratch, key)
+    if _is_free(scratch, slot):
+        visited[slot, 0] = key
+        scratch.num_visited[0] += 1
+    elif visited[slot, 1] & _FOUND >= patience:
+        return num_pending
+    visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | patience
+    return _append(scratch, num_pending, element_a, element_b, slot)
+
+
+@kernel(forceinline=True)
+def patience_left(scratch, num_pending):
+    """Patience of the last pending pair; negative if it need not be visited any more."""
+    pending = scratch.pending
+    slot = pending[num_pending - 1, 2]
+    if slot == _NO_SLOT:
+        slot = _find_slot(scratch, pending[num_pending - 1, 0] << _SHIFT | pending[num_pending - 1, 1])
+        return 0 if _is_free(scratch, slot) else -1
     status = scratch.visited[slot, 1] & _FOUND
     return -1 if status == _FOUND else status
 
 
 @kernel(forceinline=True)
-def mark_found(scratch, slot):
+def mark_found(scratch, element_a, element_b, slot):
     """Never visit a pair again."""
-    scratch.visited[slot, 1] |= _FOUND
+    if slot == _NO_SLOT:
+        key = element_a << _SHIFT | element_b
+        slot = _find_slot(scratch, key)
+        scratch.visited[slot, 0] = key
+        scratch.num_visited[0] += 1
+    scratch.visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | _FOUND
 
 
 @kernel(forceinline=True)

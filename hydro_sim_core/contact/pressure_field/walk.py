@@ -33,6 +33,7 @@ from hydro_sim_core.contact.pressure_field.visits import (
     patience_left,
     push,
     push_neighbors,
+    push_seed,
 )
 from hydro_sim_core.jit import kernel
 
@@ -47,7 +48,7 @@ def _descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
         return num_nodes, num_pending
     leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
-        return num_nodes, push(scratch, num_pending, links[node_a, 1], links[node_b, 1], 0)
+        return num_nodes, push_seed(scratch, num_pending, links[node_a, 1], links[node_b, 1])
     descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
     for side in range(2):
         nodes[num_nodes, 0] = node_a if descend_b else links[node_a, side]
@@ -65,7 +66,7 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
     if box_misses_slab(boxes[node], R_BA, p_BA, lowest, highest):
         return num_nodes, num_pending
     if links[node, 0] < 0:
-        return num_nodes, push(scratch, num_pending, links[node, 1], row_b, 0)
+        return num_nodes, push_seed(scratch, num_pending, links[node, 1], row_b)
     for side in range(2):
         nodes[num_nodes, 0] = links[node, side]
         num_nodes += 1
@@ -138,12 +139,12 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
             continue
         if is_full(scratch, num_pending):
             return faces.num_vertices.shape[0] + count + 1
+        patience = patience_left(scratch, num_pending)
         num_pending -= 1
-        element_a, element_b = scratch.pending[num_pending, 0], scratch.pending[num_pending, 1]
-        slot = scratch.pending[num_pending, 2]
-        patience = patience_left(scratch, slot)
         if patience < 0:
             continue
+        element_a, element_b = scratch.pending[num_pending, 0], scratch.pending[num_pending, 1]
+        slot = scratch.pending[num_pending, 2]
         load_element(geometries, element_a, R_BA, p_BA, scratch)
         if on_half_space:
             n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
@@ -155,7 +156,7 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
                     geometries, element_a, element_b, patience - 1, scratch, num_pending
                 )
             continue
-        mark_found(scratch, slot)
+        mark_found(scratch, element_a, element_b, slot)
         num_polygons += 1
         num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
         count = append_polygon(faces, count, n, every, scratch)
