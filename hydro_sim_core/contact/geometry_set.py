@@ -45,6 +45,7 @@ class GeometrySet(NamedTuple):
         anchors: (C, 3) a point in each connected component, m.
         is_closed: (G,) whether a rigid surface has an inside.
         boundary_is_low: (G,) whether the shell holds the ends of every contact surface.
+        has_valley: (G,) whether the pressure has a minimum inside.
         margin: (G,) m.
     """
 
@@ -72,6 +73,7 @@ class GeometrySet(NamedTuple):
     anchors: np.ndarray
     is_closed: np.ndarray
     boundary_is_low: np.ndarray
+    has_valley: np.ndarray
     margin: np.ndarray
 
 
@@ -128,6 +130,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         anchors=_joined([a.anchors for a in adjacency], 3),
         is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
         boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
+        has_valley=np.array([a.has_valley for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
     )
     for array in arrays:
@@ -145,6 +148,7 @@ _EMPTY = Adjacency(
     peak_rays=np.zeros((0, 3)),
     anchors=np.zeros((0, 3)),
     boundary_is_low=True,
+    has_valley=False,
     is_closed=False,
 )
 

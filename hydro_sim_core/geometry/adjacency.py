@@ -49,6 +49,8 @@ class Adjacency(NamedTuple):
         anchors: (C, 3) a point of every connected component, m: the highest pressure or a point of the surface.
         boundary_is_low: Whether the pressure is nowhere positive on the boundary, so that the shell holds the ends of
             every contact surface.
+        has_valley: Whether the pressure has a minimum inside. Between two such fields there can be closed surfaces
+            around no vertex of either.
         is_closed: Whether a surface has an inside.
     """
 
@@ -60,6 +62,7 @@ class Adjacency(NamedTuple):
     peak_rays: FloatArray
     anchors: FloatArray
     boundary_is_low: bool
+    has_valley: bool
     is_closed: bool
 
 
@@ -92,6 +95,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
         peak_rays=rays,
         anchors=vertices[tetrahedra[anchors, corner]],
         boundary_is_low=bool((pressure[on_boundary] <= 0.0).all()),
+        has_valley=bool((_maxima(tetrahedra, -pressure) & inner).any()),
         is_closed=True,
     )
 
@@ -105,7 +109,18 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
     first = _first_of_each(_components(neighbors), np.arange(len(triangles)))
     points = vertices[triangles[first]].mean(axis=1)
     is_closed = bool((neighbors[:, :3] >= 0).all())
-    return Adjacency(neighbors, boxes, links, first, points, np.zeros_like(points), points, True, is_closed)
+    return Adjacency(
+        neighbors=neighbors,
+        shell_boxes=boxes,
+        shell_links=links,
+        peak_elements=first,
+        peaks=points,
+        peak_rays=np.zeros_like(points),
+        anchors=points,
+        boundary_is_low=True,
+        has_valley=False,
+        is_closed=is_closed,
+    )
 
 
 def _neighbors(faces: IntArray, per_element: int) -> IntArray:

@@ -17,11 +17,14 @@ from hydro_sim_core.geometry import Geometry
 class Pair:
     """Keeps the query's memory between poses, as a simulation does."""
 
-    def __init__(self, a: Geometry, b: Geometry, capacity: int = 4096) -> None:
+    def __init__(self, a: Geometry, b: Geometry) -> None:
         canonical = canonical_order(a.kind, b.kind)
         assert canonical is not None
         self._first, self._second = (0, 1) if canonical else (1, 0)
         self._geometries = make_geometry_set((a, b))
+        self._allocate(1024)
+
+    def _allocate(self, capacity: int) -> None:
         self._scratch = make_query_scratch(self._geometries, capacity)
         self._buffer = make_face_buffer(capacity)
 
@@ -30,8 +33,9 @@ class Pair:
         poses = (X_WA, X_WB)
         X_W2 = poses[self._second]
         R_BA, p_BA = relative_pose(poses[self._first], X_W2)
-        count = find(self._geometries, self._first, self._second, R_BA, p_BA, self._scratch, self._buffer, 0)
-        assert count <= len(self._buffer.num_vertices)
+        pair = (self._geometries, self._first, self._second, R_BA, p_BA)
+        while (count := find(*pair, self._scratch, self._buffer, 0)) > len(self._buffer.num_vertices):
+            self._allocate(2 * count)
         return world_faces(self._buffer, 0, count, X_W2[:3, :3], X_W2[:3, 3], swapped=self._first == 1)
 
     def contact(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> Contact:

@@ -18,6 +18,7 @@ from solids import ball_surface, depth_field, grid, layered, lobes, mirrored
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
 from hydro_sim_core.geometry import Geometry
 
 SIZE = 0.2
@@ -133,7 +134,9 @@ def test_contact_is_among_those_of_perturbed_poses(kind):
         around = perturbed(X_WA, rng)
         near = [pair.contact(X, X_WB) for X in around]
         found = pair.contact(X_WA, X_WB)
+        by_tree = pair.contact(X_WA, X_WB, find_faces_by_tree)
         unit = max(1.0, *(contact.load for contact in near))
+        assert np.abs(wrench(found) - wrench(by_tree)).max() <= 1e-10 * unit
 
         expected = contact_by_all_pairs(a, around[0], b, X_WB)
         assert np.abs(wrench(near[0]) - wrench(expected)).max() <= TOLERANCE * unit

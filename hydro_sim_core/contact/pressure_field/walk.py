@@ -93,8 +93,9 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
 def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
-    Where a boundary has positive pressure, a surface may end outside the shells: then all pairs of elements that meet
-    are tried. So are all triangles of a rigid mesh below the surface of a half space: each has a face.
+    Where a boundary has positive pressure, a surface may end outside the shells; between two fields with valleys it may
+    enclose no peak. Then all pairs of elements that meet are tried. So are all triangles of a rigid mesh below the
+    surface of a half space: each has a face.
     """
     work = scratch.work
     on_half_space = geometries.kind[b] != COMPLIANT_MESH
@@ -104,10 +105,11 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
     # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
     lowest, highest = -tie, geometries.margin[b] + tie
-    has_high_boundary = not (geometries.boundary_is_low[a] and geometries.boundary_is_low[b])
-    if has_high_boundary:
+    low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
+    try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
+    if try_all:
         boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
-    if has_high_boundary or a_is_rigid:
+    if try_all or a_is_rigid:
         lowest = -math.inf
     scratch.nodes[0, 0] = starts[a]
     scratch.nodes[0, 1] = starts[b]
