@@ -17,7 +17,7 @@ def main() -> None:
     parser = make_parser(__doc__.splitlines()[0], "geometry")
     parser.add_argument("--quick", action="store_true", help="a few poses each, without the finest meshes")
     arguments = parser.parse_args()
-    write(arguments.output, bench_geometry(arguments.quick, Console(width=140)))
+    write(arguments.output, bench_geometry(arguments.quick, Console(width=150)))
 
 
 if __name__ == "__main__":

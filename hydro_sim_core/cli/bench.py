@@ -26,6 +26,7 @@ from hydro_sim_core.experiments.geometry_bench import (
 )
 from hydro_sim_core.geometry import Geometry
 
+_STAGES = "stages: trees of surface elements/search for closed surfaces/walk over the faces"
 _SHARES = (
     "share: our CPU time over Drake's without the overhead, which is what its call costs for bodies far apart; "
     "whole: over all of Drake's time"
@@ -93,6 +94,7 @@ def timing_table(timings: Sequence[Timing]) -> Table:
         "faces": lambda t: f"{t.faces:.0f}",
         "µs a query": lambda t: f"{1e6 * t.seconds:.0f}",
         "ns a face": lambda t: f"{1e9 * t.seconds_a_face:.0f}",
+        "stages, %": _stages,
     }
     beside_drake = any(timing.drake_seconds is not None for timing in timings)
     if beside_drake:
@@ -107,7 +109,7 @@ def timing_table(timings: Sequence[Timing]) -> Table:
     table = Table(
         title="contact faces, one thread, 1 ms between queries",
         title_justify="left",
-        caption=_SHARES if beside_drake else None,
+        caption=f"{_STAGES}; {_SHARES}" if beside_drake else _STAGES,
         caption_justify="left",
         box=box.SIMPLE_HEAD,
     )
@@ -116,6 +118,11 @@ def timing_table(timings: Sequence[Timing]) -> Table:
     for timing in timings:
         table.add_row(*(cell(timing) for cell in columns.values()))
     return table
+
+
+def _stages(timing: Timing) -> str:
+    whole = sum(timing.stages.values())
+    return "/".join(f"{100.0 * seconds / whole:.0f}" for seconds in timing.stages.values())
 
 
 def _number(value: float | None, form: str, factor: float = 1.0) -> str:

@@ -51,6 +51,7 @@ def test_where_drake_is_missing_it_is_left_out_and_the_reason_given(monkeypatch,
     assert "Drake is left out" in result.stdout
     assert "pip install 'hydro-sim-core[oracles]'" in result.stdout
     assert "share" not in result.stdout
+    assert "stages" in result.stdout
     data = json.loads(path.read_text())
     assert "pydrake" in data["drake_left_out"]
     assert all(timing["drake_seconds"] is None for timing in data["timings"])

@@ -93,6 +93,13 @@ def test_growth_compares_the_finest_with_the_coarsest_that_counts():
     assert growth == Growth("a", (1000.0, 4000.0), pytest.approx(1.5))
 
 
+def test_a_query_is_taken_apart_into_its_stages():
+    pair = COARSEST[0]
+    stages = OurPair(*pair.make(), pair.X_BA).stages(pair.poses(0.1, 200))
+    assert list(stages) == ["trees", "peaks", "walk"]
+    assert 0.0 < stages["peaks"] < stages["trees"] < stages["walk"]
+
+
 def test_shares_are_held_against_the_target_without_the_overhead():
     timing = Timing(
         family="",

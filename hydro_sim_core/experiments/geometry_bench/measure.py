@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,6 +68,7 @@ class Timing:
         drake_overhead: Drake's for geometries that are far apart: what its call from Python costs.
         share_allowed: Largest share of Drake's time.
         seconds_allowed: Largest time of ours.
+        stages: Ours by stage (see ``OurPair.stages``); they add up to a query of another run.
     """
 
     family: str
@@ -82,6 +83,7 @@ class Timing:
     drake_overhead: float | None = None
     share_allowed: float | None = None
     seconds_allowed: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def seconds_a_face(self) -> float:
@@ -168,7 +170,7 @@ class _Spent:
 def compile_queries() -> None:
     """Compile our queries, so that the first pair is ready as fast as the others."""
     pair = all_pairs()[0]
-    OurPair(*pair.make(), pair.X_BA)
+    OurPair(*pair.make(), pair.X_BA).stages(pair.X_BA[None])
 
 
 def measure(
@@ -187,8 +189,9 @@ def measure(
     """
     for pair in pairs:
         a, b = pair.make()
-        sides: dict[str, Side] = {"ours": OurPair(a, b, pair.X_BA)}
-        faces = sides["ours"].count_faces(pair.X_BA[None])
+        ours = OurPair(a, b, pair.X_BA)
+        sides: dict[str, Side] = {"ours": ours}
+        faces = ours.count_faces(pair.X_BA[None])
         if faces > effort.largest:
             continue
         if make_drake is not None:
@@ -197,7 +200,8 @@ def measure(
         overhead = _overhead(sides["drake"]) if "drake" in sides else None
         count = effort.turns * int(np.clip(effort.faces // faces, *effort.poses))
         for speed in speeds:
-            spent = _take_turns(pair.poses(speed, count), effort.turns, sides)
+            X_BA = pair.poses(speed, count)
+            spent = _take_turns(X_BA, effort.turns, sides)
             drake = spent.get("drake")
             yield Timing(
                 family=pair.family,
@@ -212,6 +216,7 @@ def measure(
                 drake_overhead=overhead,
                 share_allowed=pair.share_allowed(speed),
                 seconds_allowed=pair.target_seconds,
+                stages=ours.stages(X_BA),
             )
 
 

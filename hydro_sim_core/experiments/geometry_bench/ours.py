@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from hydro_sim_core.contact.geometry_set import make_geometry_set
+from hydro_sim_core.contact.pressure_field import walk
+from hydro_sim_core.contact.pressure_field.elements import tie_distance
 from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
+from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 from hydro_sim_core.jit import kernel
 
 _FIRST_CAPACITY = 512
+
+# Stages are measured inside the query, so its private ones are needed.
+descend = walk._descend
 
 
 class OurPair:
@@ -31,14 +40,69 @@ class OurPair:
 
     def count_faces(self, X_BA: FloatArray) -> int:
         """Number of contact faces over all poses (n, 4, 4)."""
+        return self._run(_query_poses, X_BA)
+
+    def stages(self, X_BA: FloatArray) -> dict[str, float]:
+        """CPU time a query, s, of each stage over all poses (n, 4, 4).
+
+        ``trees``: the descent of both shells to pairs of elements that may meet. ``peaks``: the search for closed
+        surfaces. ``walk``: everything else, that is visiting pairs and making their faces. The first two are repeated
+        alone, because a clock inside a query would cost more than they do.
+        """
+        seconds = {}
+        for name, run in (("trees", _descend_shells), ("peaks", _try_peaks), ("walk", _query_poses)):
+            began = time.thread_time()
+            self._run(run, X_BA)
+            seconds[name] = (time.thread_time() - began) / len(X_BA)
+        seconds["walk"] -= seconds["trees"] + seconds["peaks"]
+        return seconds
+
+    def _run(self, function: Callable[..., Any], X_BA: FloatArray) -> int:
         R_BA = np.ascontiguousarray(X_BA[:, :3, :3])
         p_BA = np.ascontiguousarray(X_BA[:, :3, 3])
-        return int(_query_poses(self._geometries, R_BA, p_BA, self._scratch, self._faces))
+        return int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))
 
 
 @kernel
 def _query_poses(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+    """Number of faces."""
     total = 0
     for i in range(p_BA.shape[0]):
         total += find_faces(geometries, 0, 1, R_BA[i], p_BA[i], scratch, faces, 0)
+    return total
+
+
+@kernel
+def _descend_shells(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+    """Number of pairs at which walks would start."""
+    total = 0
+    for i in range(p_BA.shape[0]):
+        tie = tie_distance(geometries, 0, 1, p_BA[i])
+        scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.shell_start[0], geometries.shell_start[1]
+        num_nodes, num_pending = 1, 0
+        begin_visits(scratch)
+        while num_nodes > 0 and not is_full(scratch, num_pending):
+            num_nodes, num_pending = descend(
+                geometries.shell_boxes,
+                geometries.shell_links,
+                R_BA[i],
+                p_BA[i],
+                tie,
+                scratch,
+                num_nodes,
+                num_pending,
+            )
+        total += num_pending
+    return total
+
+
+@kernel
+def _try_peaks(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+    """Number of pairs at which walks over closed surfaces would start."""
+    total = 0
+    for i in range(p_BA.shape[0]):
+        begin_visits(scratch)
+        for side in range(2):
+            for peak in range(geometries.peak_start[side], geometries.peak_start[side + 1]):
+                total += push_pairs_at_peak(geometries, 0, 1, peak, side == 0, R_BA[i], p_BA[i], scratch)
     return total
