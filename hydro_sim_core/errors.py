@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import reprlib
 
 
 class InputError(ValueError):
@@ -33,6 +34,11 @@ class InputError(ValueError):
         return type(self), (self.source, self.element, self.problem, self.mend)
 
 
+def excerpt(value: object) -> str:
+    """``value`` as a message can quote it: on one line, long ones in part."""
+    return " ".join(reprlib.repr(value).split())
+
+
 def whole_number(source: str, element: str, value: int, least: int) -> int:
     """Check a count.
 
@@ -43,7 +49,7 @@ def whole_number(source: str, element: str, value: int, least: int) -> int:
         number = operator.index(value)
     except TypeError:
         raise InputError(
-            source, element, f"{value!r} is not a whole number", f"give {least} or more"
+            source, element, f"{excerpt(value)} is not a whole number", f"give {least} or more"
         ) from None
     if number < least:
         raise InputError(source, element, f"{number} is too small", f"give {least} or more")

@@ -38,7 +38,8 @@ def as_pose(X: ArrayLike, source: str, element: str) -> Array:
     """
     X = as_array(X, (4, 4), source, element)
     R = X[:3, :3]
-    if not (np.allclose(R @ R.T, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0.0):
+    # Entries of a rotation are at most 1; larger ones may overflow in the products.
+    if np.abs(R).max() > 2.0 or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or not np.linalg.det(R) > 0.0:
         raise InputError(source, element, "is not a rotation", "give an orthonormal right-handed rotation")
     if not np.allclose(X[3], (0.0, 0.0, 0.0, 1.0), atol=1e-12):
         raise InputError(source, element, "has a last row other than 0 0 0 1", "give a homogeneous transform")

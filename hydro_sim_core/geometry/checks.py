@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 
 #: Wanted edge length of a primitive's mesh when the caller gives none, m.
 DEFAULT_RESOLUTION = 0.02
 
 #: More elements than this in one geometry is taken for a slip of the decimal point in the resolution hint.
 MAX_ELEMENTS = 10**7
+
+#: Coordinates and pressures beyond this are no lengths and pressures: products of a few of them leave the range of
+#: floating-point numbers.
+LARGEST_NUMBER = 1e30
 
 
 def positive(source: str, element: str, value: Any, *, finite: bool = True) -> float:
@@ -53,17 +57,27 @@ def element_budget(source: str, resolution: float, count: float) -> None:
         )
 
 
-def float_rows(source: str, element: str, values: ArrayLike, width: int) -> NDArray[np.float64]:
-    """Return ``values`` as a new C-contiguous, finite (N, width) float array."""
+def real_numbers(source: str, element: str, values: ArrayLike, mend: str) -> NDArray[Any]:
+    """Return ``values`` as an array of integers or floats, of whatever shape."""
     try:
-        rows = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputError(source, element, "is not an array of numbers", f"give shape (N, {width})") from None
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(source, element, "has rows of different lengths", mend) from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(source, element, f"holds {array.dtype.name}, not real numbers", mend)
+    return array
+
+
+def float_rows(source: str, element: str, values: ArrayLike, width: int) -> NDArray[np.float64]:
+    """Return ``values`` as a new C-contiguous (N, width) float array of at most ``LARGEST_NUMBER``."""
+    mend = f"give shape (N, {width})"
+    rows = np.array(real_numbers(source, element, values, mend), dtype=np.float64, order="C")
     if rows.ndim != 2 or rows.shape[1] != width:
-        raise InputError(source, element, f"has shape {rows.shape}", f"give shape (N, {width})")
-    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        raise InputError(source, element, f"has shape {rows.shape}", mend)
+    bad = np.flatnonzero(~(np.abs(rows) <= LARGEST_NUMBER).all(axis=1))
     if bad.size:
-        raise InputError(source, f"{element}[{bad[0]}]", f"is {rows[bad[0]].tolist()}", "give finite numbers")
+        mend = f"give finite numbers of at most {LARGEST_NUMBER:g}"
+        raise InputError(source, f"{element}[{bad[0]}]", f"is {rows[bad[0]].tolist()}", mend)
     return rows
 
 
@@ -74,17 +88,18 @@ def index_rows(
 
     Unless ``distinct`` is false, no row may repeat an index.
     """
-    raw = np.asarray(values)
+    mend = f"give shape (M, {width}) with M >= 1"
+    raw = real_numbers(source, element, values, mend)
     if raw.ndim != 2 or raw.shape[1] != width or raw.shape[0] == 0:
-        raise InputError(source, element, f"has shape {raw.shape}", f"give shape (M, {width}) with M >= 1")
+        raise InputError(source, element, f"has shape {raw.shape}", mend)
     if not np.issubdtype(raw.dtype, np.integer):
         raise InputError(source, element, f"has type {raw.dtype}", "give integer vertex indices")
-    rows = np.array(raw, dtype=np.int64, order="C")
-    bad = np.flatnonzero(((rows < 0) | (rows >= num_vertices)).any(axis=1))
+    bad = np.flatnonzero(((raw < 0) | (raw >= num_vertices)).any(axis=1))
     if bad.size:
-        row = rows[bad[0]].tolist()
+        row = raw[bad[0]].tolist()
         problem = f"is {row}, but there are {num_vertices} vertices"
         raise InputError(source, f"{element}[{bad[0]}]", problem, f"use indices 0 to {num_vertices - 1}")
+    rows = np.array(raw, dtype=np.int64, order="C")
     if not distinct:
         return rows
     ordered = np.sort(rows, axis=1)
@@ -99,4 +114,4 @@ def _number(source: str, element: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise InputError(source, element, f"{value!r} is not a number", "give a number") from None
+        raise InputError(source, element, f"{excerpt(value)} is not a number", "give a number") from None

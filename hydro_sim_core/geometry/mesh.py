@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.checks import float_rows, index_rows, non_negative, positive
+from hydro_sim_core.geometry.checks import float_rows, index_rows, non_negative, positive, real_numbers
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
 from hydro_sim_core.geometry.simplices import (
     boundary_triangles,
@@ -173,10 +173,10 @@ def _raise_for_edge(
 
 
 def _vertex_pressure(source: str, pressure: ArrayLike, num_vertices: int) -> FloatArray:
-    values = np.asarray(pressure)
+    mend = f"give one value a vertex: ({num_vertices},)"
+    values = real_numbers(source, "pressure", pressure, mend)
     if values.shape != (num_vertices,):
-        problem = f"has shape {values.shape}"
-        raise InputError(source, "pressure", problem, f"give one value a vertex: ({num_vertices},)")
+        raise InputError(source, "pressure", f"has shape {values.shape}", mend)
     return float_rows(source, "pressure", values[:, None], 1)[:, 0]
 
 

@@ -83,7 +83,8 @@ def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArr
     """Barycentric coordinates (M, 4, 4): that of vertex k is ``column[:3] . x + column[3]`` with column k."""
     corners = np.ones((len(tetrahedra), 4, 4))
     corners[:, :, :3] = vertices[tetrahedra]
-    return np.linalg.inv(corners)
+    functions: FloatArray = np.linalg.inv(corners)
+    return functions
 
 
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
