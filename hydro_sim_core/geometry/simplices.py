@@ -83,8 +83,7 @@ def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArr
     """Barycentric coordinates (M, 4, 4): that of vertex k is ``column[:3] . x + column[3]`` with column k."""
     corners = np.ones((len(tetrahedra), 4, 4))
     corners[:, :, :3] = vertices[tetrahedra]
-    functions: FloatArray = np.linalg.inv(corners)
-    return functions
+    return np.asarray(np.linalg.inv(corners), dtype=np.float64)
 
 
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
