@@ -32,15 +32,14 @@ class GeometrySet(NamedTuple):
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
-        boxes: (K, 6) bounds of the nodes of the tree over all elements, lower then upper.
+        boxes: (K, 6) bounds of the nodes of the tree over all elements, centre then half lengths.
         links: (K, 2) children of the nodes, or (-1, element) for leaves.
         shell_start: (G + 1,) first node of each geometry's shell tree (see ``geometry.adjacency``).
         shell_boxes: (S, 6) bounds of its nodes.
         shell_links: (S, 2) children of its nodes, or (-1, element).
         peak_start: (G + 1,) first peak of each geometry.
-        peak_elements: (P,) an element at each peak.
+        peak_elements: (P, 6) element at each peak into which each of the ``RAYS`` goes.
         peaks: (P, 3) position, m.
-        peak_rays: (P, 3) direction into the element.
         anchor_start: (G + 1,) first anchor of each geometry.
         anchors: (C, 3) a point in each connected component, m.
         is_closed: (G,) whether a rigid surface has an inside.
@@ -68,7 +67,6 @@ class GeometrySet(NamedTuple):
     peak_start: np.ndarray
     peak_elements: np.ndarray
     peaks: np.ndarray
-    peak_rays: np.ndarray
     anchor_start: np.ndarray
     anchors: np.ndarray
     is_closed: np.ndarray
@@ -114,18 +112,18 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
             4,
         ),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
-        boxes=_joined([g.tree_boxes for g in geometries], 6),
+        boxes=_centred([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
         shell_start=shell_start,
-        shell_boxes=_joined([a.shell_boxes for a in adjacency], 6),
+        shell_boxes=_centred([a.shell_boxes for a in adjacency]),
         shell_links=_shifted_links([a.shell_links for a in adjacency], shell_start, field_start),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
         peak_elements=_joined(
             [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)],
+            6,
             dtype=np.int64,
         ),
         peaks=_joined([a.peaks for a in adjacency], 3),
-        peak_rays=_joined([a.peak_rays for a in adjacency], 3),
         anchor_start=_starts([len(a.anchors) for a in adjacency]),
         anchors=_joined([a.anchors for a in adjacency], 3),
         is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
@@ -143,9 +141,8 @@ _EMPTY = Adjacency(
     neighbors=np.zeros((0, 4), dtype=np.int64),
     shell_boxes=np.zeros((0, 6)),
     shell_links=np.zeros((0, 2), dtype=np.int64),
-    peak_elements=np.zeros(0, dtype=np.int64),
+    peak_elements=np.zeros((0, 6), dtype=np.int64),
     peaks=np.zeros((0, 3)),
-    peak_rays=np.zeros((0, 3)),
     anchors=np.zeros((0, 3)),
     boundary_is_low=True,
     has_valley=False,
@@ -160,6 +157,13 @@ def _starts(counts: Sequence[int]) -> IntArray:
 def _joined(arrays: Sequence[NDArray], *shape: int, dtype: type = np.float64) -> NDArray:
     """Arrays of rows of a shape, one after the other; there may be none."""
     return np.concatenate([np.zeros((0, *shape), dtype=dtype), *arrays])
+
+
+def _centred(boxes: Sequence[FloatArray]) -> FloatArray:
+    """Boxes (n, 6), lower then upper corner, as centre and half lengths: so they turn with less work."""
+    corners = _joined(boxes, 6)
+    lower, upper = corners[:, :3], corners[:, 3:]
+    return np.column_stack([0.5 * (lower + upper), 0.5 * (upper - lower)])
 
 
 def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -> IntArray:

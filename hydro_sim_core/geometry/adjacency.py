@@ -26,10 +26,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 #: Directions of rays from peaks: tilted axes, so that the rays of bodies with edges along the axes pass no edge.
-_RAYS = np.vstack([axes := np.array([[0.92, 0.29, 0.26], [-0.33, 0.93, 0.16], [-0.19, -0.24, 0.95]]), -axes])
+RAYS = np.vstack([axes := np.array([[0.92, 0.29, 0.26], [-0.33, 0.93, 0.16], [-0.19, -0.24, 0.95]]), -axes])
 
 #: Height over the slope around it, as a fraction of the largest pressure, from which a vertex is a peak.
-_BUMP = 0.01
+_BUMP = 0.03
 #: Steps of the relaxation that looks for that slope, and how far each goes beyond the violated bound.
 _RELAXATIONS = 50
 _OVERSHOOT = 1.5
@@ -43,9 +43,8 @@ class Adjacency(NamedTuple):
             none.
         shell_boxes: (K, 6) tree over the boxes of the shell's elements, lower corner then upper corner, m.
         shell_links: (K, 2) children of the tree's nodes; (-1, element) for a leaf.
-        peak_elements: (P,) elements at peaks; a peak has several.
+        peak_elements: (P, 6) element into which each of the ``RAYS`` from a peak goes; of a surface the element itself.
         peaks: (P, 3) position of the peak, m.
-        peak_rays: (P, 3) direction from the peak into the element; zero for triangles.
         anchors: (C, 3) a point of every connected component, m: the highest pressure or a point of the surface.
         boundary_is_low: Whether the pressure is nowhere positive on the boundary, so that the shell holds the ends of
             every contact surface.
@@ -59,7 +58,6 @@ class Adjacency(NamedTuple):
     shell_links: IntArray
     peak_elements: IntArray
     peaks: FloatArray
-    peak_rays: FloatArray
     anchors: FloatArray
     boundary_is_low: bool
     has_valley: bool
@@ -82,7 +80,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     links[is_leaf, 1] = members[links[is_leaf, 1]]
     inner = np.ones(len(vertices), dtype=bool)
     inner[on_boundary] = False
-    elements, points, rays = _pressure_peaks(vertices, tetrahedra, pressure, inner)
+    elements, points = _pressure_peaks(vertices, tetrahedra, pressure, inner)
     highest = np.argsort(-pressure[tetrahedra].max(axis=1), kind="stable")
     anchors = _first_of_each(_components(neighbors), highest)
     corner = pressure[tetrahedra[anchors]].argmax(axis=1)
@@ -92,7 +90,6 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
         shell_links=links,
         peak_elements=elements,
         peaks=points,
-        peak_rays=rays,
         anchors=vertices[tetrahedra[anchors, corner]],
         boundary_is_low=bool((pressure[on_boundary] <= 0.0).all()),
         has_valley=bool((_maxima(tetrahedra, -pressure) & inner).any()),
@@ -113,9 +110,8 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
         neighbors=neighbors,
         shell_boxes=boxes,
         shell_links=links,
-        peak_elements=first,
+        peak_elements=np.repeat(first[:, None], len(RAYS), axis=1),
         peaks=points,
-        peak_rays=np.zeros_like(points),
         anchors=points,
         boundary_is_low=True,
         has_valley=False,
@@ -166,7 +162,7 @@ def _shell(
 
 def _pressure_peaks(
     vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, inner: NDArray[np.bool_]
-) -> tuple[IntArray, FloatArray, FloatArray]:
+) -> tuple[IntArray, FloatArray]:
     """Where rays start: at ``inner`` vertices around which a closed surface may be, to six sides.
 
     Several sides, because a hollow body or a ridge can have one closed surface within another, neither of which a ray
@@ -180,13 +176,15 @@ def _pressure_peaks(
     order = np.argsort(vertex, kind="stable")
     elements, corner, vertex = elements[order], corner[order], vertex[order]
     if not len(elements):
-        return elements, np.zeros((0, 3)), np.zeros((0, 3))
+        return np.zeros((0, len(RAYS)), dtype=np.int64), np.zeros((0, 3))
     # A tetrahedron holds the beginning of a ray from its corner if no other barycentric coordinate falls along it.
-    rates = coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1) @ _RAYS.T
+    rates = coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1) @ RAYS.T
     rates[np.arange(len(elements)), corner] = np.inf
     starts = np.flatnonzero(np.r_[True, vertex[1:] != vertex[:-1]])
-    first = np.concatenate([starts + _largest_of_runs(rates[:, :, k].min(axis=1), starts) for k in range(6)])
-    return elements[first], vertices[vertex[first]], np.repeat(_RAYS, len(starts), axis=0)
+    first = np.column_stack(
+        [starts + _largest_of_runs(rates[:, :, k].min(axis=1), starts) for k in range(len(RAYS))]
+    )
+    return elements[first], vertices[vertex[starts]]
 
 
 def _maxima(tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:

@@ -50,8 +50,8 @@ def _bound(geometries, g, R_WG, p_WG, bounds):
     for i in range(3):
         center, half = p_WG[i], 0.0
         for j in range(3):
-            center += R_WG[i, j] * 0.5 * (box[j] + box[j + 3])
-            half += abs(R_WG[i, j]) * 0.5 * (box[j + 3] - box[j])
+            center += R_WG[i, j] * box[j]
+            half += abs(R_WG[i, j]) * box[j + 3]
         bounds[i], bounds[i + 3] = center - half, center + half
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.contact.pressure_field.boxes import outside_box
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 from hydro_sim_core.jit import kernel
 
@@ -29,11 +30,7 @@ def locate(geometries, g, x, nodes):
     while num_nodes > 0:
         num_nodes -= 1
         node = nodes[num_nodes, 0]
-        box = geometries.boxes[node]
-        outside = False
-        for i in range(3):
-            outside = outside or x[i] < box[i] or x[i] > box[i + 3]
-        if outside:
+        if outside_box(x, geometries.boxes[node]):
             continue
         if geometries.links[node, 0] >= 0:
             for side in range(2):
@@ -53,8 +50,8 @@ def locate(geometries, g, x, nodes):
 def _ray_misses_box(x, box):
     enter, leave = 0.0, math.inf
     for i in range(3):
-        enter = max(enter, (box[i] - x[i]) / _RAY[i])
-        leave = min(leave, (box[i + 3] - x[i]) / _RAY[i])
+        enter = max(enter, (box[i] - box[i + 3] - x[i]) / _RAY[i])
+        leave = min(leave, (box[i] + box[i + 3] - x[i]) / _RAY[i])
     return enter > leave
 
 

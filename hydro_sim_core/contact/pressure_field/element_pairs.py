@@ -19,10 +19,13 @@ import numpy as np
 
 from hydro_sim_core.contact.pressure_field.polygon import (
     MAX_POINTS,
+    NEARLY_IN_WALL,
+    OUTSIDE,
     TRIANGLE_ROWS,
     TRIANGLE_WALLS,
     clip_by_tetrahedron,
     clip_polygon,
+    evaluate_coordinates,
     slice_tetrahedron,
 )
 from hydro_sim_core.jit import kernel
@@ -44,9 +47,9 @@ ROWS = 0
 EDGE_WALLS = 1
 IS_FACE = 2
 
-#: How a plane lies to a tetrahedron when it lies in none of its faces.
-_MISSES = -2
-_CROSSES = -1
+#: Which face of a tetrahedron a plane lies in: none; one, but the plane belongs to the neighbour there.
+_NO_FACE = -1
+_OF_NEIGHBOR = -2
 
 
 class Workspace(NamedTuple):
@@ -145,30 +148,27 @@ def _set_cycle(work, n, rows, walls):
 
 
 @kernel(forceinline=True)
-def _classify(difference, tolerance):
-    """How the plane on which a linear function vanishes lies to a tetrahedron.
+def _tied_face(difference, tolerance):
+    """The face of a tetrahedron that lies in the plane on which a linear function vanishes.
 
     Args:
         difference: (4,) the function at the vertices.
         tolerance: Values this close to zero are ties.
 
     Returns:
-        ``_MISSES``, ``_CROSSES``, or the face (the index of the vertex opposite) that the plane lies in and that
-        belongs to this tetrahedron; the neighbour across that face misses the plane.
+        ``_NO_FACE``; or the face (the index of the vertex opposite), if the plane belongs to this tetrahedron; or
+        ``_OF_NEIGHBOR``, if it belongs to that across the face.
     """
-    num_positive = 0
     num_tied = 0
     apart = 0
     for k in range(4):
-        if difference[k] > 0.0:
-            num_positive += 1
         if abs(difference[k]) <= tolerance:
             num_tied += 1
         else:
             apart = k
-    if num_tied == 3 and abs(difference[apart]) > _CLEAR * tolerance:
-        return apart if difference[apart] > 0.0 else _MISSES
-    return _MISSES if num_positive == 0 or num_positive == 4 else _CROSSES
+    if num_tied != 3 or abs(difference[apart]) <= _CLEAR * tolerance:
+        return _NO_FACE
+    return apart if difference[apart] > 0.0 else _OF_NEIGHBOR
 
 
 @kernel(forceinline=True)
@@ -178,18 +178,21 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
     ``work`` must hold A's vertices, p_A - p_B there, A's field and the orientation of the plane.
     """
     field_a = work.field_a
-    for k in range(4):
-        v = tet_b[k]
-        # Same convention as in the slice: a tied face belongs where the difference is positive.
-        work.difference[k] = (
-            _evaluate(field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
-        )
-    steepness = abs(field_a[0]) + abs(field_a[1]) + abs(field_a[2])
-    plane = _classify(work.difference, tie * steepness)
-    if plane == _MISSES:
-        return 0
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
-    n, rows, walls = clip_by_tetrahedron(work.points, work.values, n, rows, walls, coordinates_b, plane)
+    where = evaluate_coordinates(work.points, n, coordinates_b, work.values)
+    tied_face = _NO_FACE
+    if where == NEARLY_IN_WALL:
+        for k in range(4):
+            v = tet_b[k]
+            # Same convention as in the slice: a tied face belongs where the difference is positive.
+            work.difference[k] = (
+                _evaluate(field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
+            )
+        steepness = abs(field_a[0]) + abs(field_a[1]) + abs(field_a[2])
+        tied_face = _tied_face(work.difference, tie * steepness)
+    if where == OUTSIDE or tied_face == _OF_NEIGHBOR:
+        return 0
+    n, rows, walls = clip_by_tetrahedron(work.points, work.values, n, rows, walls, tied_face)
     return _set_cycle(work, n, rows, walls)
 
 
@@ -217,20 +220,23 @@ def _set_triangle(field_b, size_b, nx, ny, nz, work):
 def triangle_tetrahedron(vertices_b, tet_b, field_b, size_b, coordinates_b, tie, work):
     """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
     nx, ny, nz = _normal_of_triangle(work.x)
-    for k in range(4):
-        v = tet_b[k]
-        # A tied face belongs to the tetrahedron on the triangle's outer side: that is where the compliant body is.
-        work.difference[k] = (
-            (vertices_b[v, 0] - work.x[0, 0]) * nx
-            + (vertices_b[v, 1] - work.x[0, 1]) * ny
-            + (vertices_b[v, 2] - work.x[0, 2]) * nz
-        )
-    plane = _classify(work.difference, tie)
-    if plane == _MISSES:
-        return 0
     _set_triangle(field_b, size_b, nx, ny, nz, work)
+    where = evaluate_coordinates(work.points, 3, coordinates_b, work.values)
+    tied_face = _NO_FACE
+    if where == NEARLY_IN_WALL:
+        for k in range(4):
+            v = tet_b[k]
+            # A tied face belongs to the tetrahedron on the triangle's outer side: that is where the compliant body is.
+            work.difference[k] = (
+                (vertices_b[v, 0] - work.x[0, 0]) * nx
+                + (vertices_b[v, 1] - work.x[0, 1]) * ny
+                + (vertices_b[v, 2] - work.x[0, 2]) * nz
+            )
+        tied_face = _tied_face(work.difference, tie)
+    if where == OUTSIDE or tied_face == _OF_NEIGHBOR:
+        return 0
     n, rows, walls = clip_by_tetrahedron(
-        work.points, work.values, 3, TRIANGLE_ROWS, TRIANGLE_WALLS, coordinates_b, plane
+        work.points, work.values, 3, TRIANGLE_ROWS, TRIANGLE_WALLS, tied_face
     )
     return _set_cycle(work, n, rows, walls)
 

@@ -42,8 +42,8 @@ def tie_distance(geometries, a, b, p_BA):
         root = geometries.node_start[g]
         if root == geometries.node_start[g + 1]:
             continue  # a half space is as large as its partner
-        for i in range(6):
-            size = max(size, abs(geometries.boxes[root, i]))
+        for i in range(3):
+            size = max(size, abs(geometries.boxes[root, i]) + geometries.boxes[root, i + 3])
     return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
 
 

@@ -7,6 +7,7 @@ import math
 from hydro_sim_core.contact.pressure_field.containment import coordinate, locate
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 from hydro_sim_core.contact.pressure_field.visits import PATIENCE, is_full, push
+from hydro_sim_core.geometry.adjacency import RAYS
 from hydro_sim_core.jit import kernel
 
 
@@ -34,28 +35,25 @@ def _pressure(geometries, element, x, ray, t):
 
 
 @kernel
-def _place_ray(geometries, peak, owner_is_a, R_BA, p_BA, rays):
-    """Write the ray of a peak in both frames: rows origin and direction in A, origin and direction in B."""
-    x, d = geometries.peaks[peak], geometries.peak_rays[peak]
+def _place_point(x, R_BA, p_BA, to_b, moved):
+    """Write x (3,), of A's frame if ``to_b`` and else of B's, in the other frame."""
     for i in range(3):
-        if owner_is_a:
-            rays[0, i], rays[1, i] = x[i], d[i]
-            rays[2, i], rays[3, i] = p_BA[i], 0.0
-            for j in range(3):
-                rays[2, i] += R_BA[i, j] * x[j]
-                rays[3, i] += R_BA[i, j] * d[j]
-        else:
-            rays[2, i], rays[3, i] = x[i], d[i]
-            rays[0, i], rays[1, i] = 0.0, 0.0
-            for j in range(3):
-                rays[0, i] += R_BA[j, i] * (x[j] - p_BA[j])
-                rays[1, i] += R_BA[j, i] * d[j]
+        moved[i] = p_BA[i] if to_b else 0.0
+        for j in range(3):
+            moved[i] += R_BA[i, j] * x[j] if to_b else R_BA[j, i] * (x[j] - p_BA[j])
 
 
 @kernel
-def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch):
+def _place_direction(d, R_BA, to_b, moved):
+    for i in range(3):
+        moved[i] = 0.0
+        for j in range(3):
+            moved[i] += (R_BA[i, j] if to_b else R_BA[j, i]) * d[j]
+
+
+@kernel
+def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch, num_pending):
     """Follow a ray through both meshes; add the pairs in which the pressures change order."""
-    num_pending = 0
     now = 0.0
     before = _pressure(geometries, element_a, rays[0], rays[1], now) - _pressure(
         geometries, element_b, rays[2], rays[3], now
@@ -88,23 +86,32 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
     Returns:
         Number of pending pairs; there must have been none.
     """
+    # Rows: origin and direction of a ray in A, origin and direction in B.
     rays = scratch.rays
-    _place_ray(geometries, peak, owner_is_a, R_BA, p_BA, rays)
-    element = geometries.peak_elements[peak]
-    a_is_rigid = geometries.kind[a] == RIGID_MESH
-    b_has_walls = geometries.kind[b] == COMPLIANT_MESH
-    if not owner_is_a:
-        if a_is_rigid:
-            return 0
-        element_a, element_b = locate(geometries, a, rays[0], scratch.nodes), element
-    else:
-        element_a, element_b = element, geometries.field_start[b]
-        if b_has_walls:
-            element_b = locate(geometries, b, rays[2], scratch.nodes)
-        elif rays[2, 2] > 0.0:
-            element_b = -1
-    if element_a < 0 or element_b < 0:
+    own, other = (0, 2) if owner_is_a else (2, 0)
+    for i in range(3):
+        rays[own, i] = geometries.peaks[peak, i]
+    _place_point(rays[own], R_BA, p_BA, owner_is_a, rays[other])
+    partner = b if owner_is_a else a
+    if geometries.kind[partner] == RIGID_MESH:
         return 0
-    if a_is_rigid:
-        return push(scratch, 0, element_a, element_b, PATIENCE)
-    return _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch)
+    b_has_walls = geometries.kind[b] == COMPLIANT_MESH
+    if owner_is_a and not b_has_walls:
+        found = geometries.field_start[b] if rays[2, 2] <= 0.0 else -1
+    else:
+        found = locate(geometries, partner, rays[other], scratch.nodes)
+    if found < 0:
+        return 0
+    elements = geometries.peak_elements[peak]
+    if geometries.kind[a] == RIGID_MESH:
+        return push(scratch, 0, elements[0], found, PATIENCE)
+    num_pending = 0
+    for k in range(RAYS.shape[0]):
+        for i in range(3):
+            rays[own + 1, i] = RAYS[k, i]
+        _place_direction(rays[own + 1], R_BA, owner_is_a, rays[other + 1])
+        element_a, element_b = (elements[k], found) if owner_is_a else (found, elements[k])
+        num_pending = _push_crossings(
+            geometries, element_a, element_b, rays, b_has_walls, scratch, num_pending
+        )
+    return num_pending

@@ -9,8 +9,6 @@ on in the neighbouring element.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from hydro_sim_core.jit import kernel
@@ -21,6 +19,12 @@ MAX_VERTICES = 8
 MAX_POINTS = 12
 #: Wall of B's element ``k`` is ``WALLS_OF_B + k``.
 WALLS_OF_B = 4
+
+#: What ``evaluate_coordinates`` says of a polygon.
+OUTSIDE = 1
+NEARLY_IN_WALL = 2
+#: Coordinates below this say that a point may lie in the plane of a face; only then is it worth asking exactly.
+_NEAR = 1e-6
 
 #: Cycle of the triangle whose vertices are the rows 0, 1, 2 and whose edges lie opposite to vertices 2, 0, 1.
 TRIANGLE_ROWS = 0x210
@@ -174,28 +178,54 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
 
 
 @kernel(forceinline=True)
-def clip_by_tetrahedron(points, values, n, rows, walls, coordinates, tied_face):
-    """Clip the polygon in the first ``n`` rows of ``points`` by a tetrahedron.
+def evaluate_coordinates(points, n, coordinates, values):
+    """Barycentric coordinates of the first ``n`` points in a tetrahedron, whose inside they are not negative in.
 
     Args:
-        points: (MAX_POINTS, 3) buffer with the vertices.
-        values: (MAX_POINTS, 4) scratch.
-        n: Number of vertices.
-        rows: Cycle of vertices.
-        walls: Cycle of walls.
-        coordinates: (4, 4) column k: barycentric coordinate k at x is ``col[:3] . x + col[3]``, not negative inside.
-        tied_face: Face (that opposite vertex ``tied_face``) in which the polygon lies and which therefore does not
-            clip it; negative if there is none.
+        points: (MAX_POINTS, 3) buffer.
+        n: Number of points.
+        coordinates: (4, 4) column k: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
+        values: (MAX_POINTS, 4) buffer for the result.
 
     Returns:
-        ``n``, ``rows`` and ``walls`` of the result; ``n`` is 0 if nothing is left.
+        ``OUTSIDE`` if one face has all points outside, ``NEARLY_IN_WALL`` if all points may lie in the plane of a face,
+        or else 0.
     """
+    state = 0
     for row in range(n):
         x, y, z = points[row, 0], points[row, 1], points[row, 2]
         for k in range(4):
             values[row, k] = (
                 coordinates[0, k] * x + coordinates[1, k] * y + coordinates[2, k] * z + coordinates[3, k]
             )
+    for k in range(4):
+        highest, farthest = values[0, k], abs(values[0, k])
+        for row in range(1, n):
+            highest = values[row, k] if values[row, k] > highest else highest
+            farthest = abs(values[row, k]) if abs(values[row, k]) > farthest else farthest
+        if farthest < _NEAR:
+            return NEARLY_IN_WALL
+        if highest < 0.0:
+            state = OUTSIDE
+    return state
+
+
+@kernel(forceinline=True)
+def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
+    """Clip the polygon in the first ``n`` rows of ``points`` by a tetrahedron.
+
+    Args:
+        points: (MAX_POINTS, 3) buffer with the vertices.
+        values: (MAX_POINTS, 4) their barycentric coordinates in the tetrahedron.
+        n: Number of vertices.
+        rows: Cycle of vertices.
+        walls: Cycle of walls.
+        tied_face: Face (that opposite vertex ``tied_face``) in which the polygon lies and which therefore does not
+            clip it; negative if there is none.
+
+    Returns:
+        ``n``, ``rows`` and ``walls`` of the result; ``n`` is 0 if nothing is left.
+    """
     next_row = n
     for k in range(4):
         if k != tied_face and n != 0:
@@ -204,26 +234,26 @@ def clip_by_tetrahedron(points, values, n, rows, walls, coordinates, tied_face):
 
 
 @kernel(forceinline=True)
-def polygon_area_centroid(points, n, rows, centroid):
-    """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
+def polygon_area_centroid(points, n, rows, normal, centroid):
+    """Area of a planar convex polygon with a unit normal (3,), either way; its centroid goes into ``centroid`` (3,)."""
     first = rows & 15
     x0, y0, z0 = points[first, 0], points[first, 1], points[first, 2]
     second = (rows >> 4) & 15
     ax, ay, az = points[second, 0] - x0, points[second, 1] - y0, points[second, 2] - z0
+    nx, ny, nz = normal[0], normal[1], normal[2]
     sx, sy, sz = 0.0, 0.0, 0.0
     twice_area = 0.0
     for i in range(2, n):
         row = (rows >> 4 * i) & 15
         bx, by, bz = points[row, 0] - x0, points[row, 1] - y0, points[row, 2] - z0
-        cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        part = math.sqrt(cx * cx + cy * cy + cz * cz)
+        part = (ay * bz - az * by) * nx + (az * bx - ax * bz) * ny + (ax * by - ay * bx) * nz
         twice_area += part
         sx += part * (ax + bx)
         sy += part * (ay + by)
         sz += part * (az + bz)
         ax, ay, az = bx, by, bz
-    scale = 1.0 / (3.0 * twice_area) if twice_area > 0.0 else 0.0
+    scale = 1.0 / (3.0 * twice_area) if twice_area != 0.0 else 0.0
     centroid[0] = x0 + scale * sx
     centroid[1] = y0 + scale * sy
     centroid[2] = z0 + scale * sz
-    return 0.5 * twice_area
+    return 0.5 * abs(twice_area)

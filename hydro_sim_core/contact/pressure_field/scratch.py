@@ -32,6 +32,7 @@ class QueryScratch(NamedTuple):
         vertices_B: (V, 3) vertices of A's geometry in B's frame, valid where the stamp is current.
         stamp: (V,) generation in which a vertex was transformed.
         generation: (1,) counts queries.
+        size_of_R: (3, 3) absolute values of the rotation of A in B.
         rays: (4, 3) a ray in both frames.
         nodes: (n, 2) tree nodes still to be descended.
         visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
@@ -44,6 +45,7 @@ class QueryScratch(NamedTuple):
     vertices_B: np.ndarray
     stamp: np.ndarray
     generation: np.ndarray
+    size_of_R: np.ndarray
     rays: np.ndarray
     nodes: np.ndarray
     visited: np.ndarray
@@ -61,6 +63,7 @@ def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) 
         vertices_B=np.zeros((num_vertices, 3)),
         stamp=np.zeros(num_vertices, dtype=np.int64),
         generation=np.zeros(1, dtype=np.int64),
+        size_of_R=np.zeros((3, 3)),
         rays=np.zeros((4, 3)),
         nodes=np.zeros((_NODES, 2), dtype=np.int64),
         visited=np.zeros((num_slots, 2), dtype=np.int64),

@@ -20,6 +20,8 @@ _NO_SLOT = -1
 
 #: A pair of elements a, b has the key ``a << _SHIFT | b``.
 _SHIFT = 31
+#: Distance of the first slots of neighbouring elements of A.
+_STRIDE = 61
 #: Odd multiplier whose high bits spread neighbouring keys (2^64 over the golden ratio).
 _SPREAD = -7046029254386353131
 
@@ -46,9 +48,11 @@ def _find_slot(scratch, key):
     """Slot of a pair, or the free one that would take it."""
     visited, generation = scratch.visited, scratch.generation[0]
     last = visited.shape[0] - 1
-    slot = ((key * _SPREAD) >> 24) & last
+    # Neighbouring pairs get neighbouring slots, which stay in the cache. Those that meet in one do not meet again,
+    # because each key goes on in steps of its own.
+    slot = ((key >> _SHIFT) * _STRIDE + key) & last
     while visited[slot, 1] >> _STATUS_BITS == generation and visited[slot, 0] != key:
-        slot = (slot + 1) & last
+        slot = (slot + ((key * _SPREAD) >> 24 | 1)) & last
     return slot
 
 

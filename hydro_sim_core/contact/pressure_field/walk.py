@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent
+from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, set_absolute
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
 from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
 from hydro_sim_core.contact.pressure_field.elements import (
@@ -44,7 +44,7 @@ def _descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
     nodes = scratch.nodes
     num_nodes -= 1
     node_a, node_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
-    if boxes_apart(boxes[node_a], R_BA, p_BA, boxes[node_b], tie):
+    if boxes_apart(boxes[node_a], R_BA, scratch.size_of_R, p_BA, boxes[node_b], tie):
         return num_nodes, num_pending
     leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
@@ -115,6 +115,7 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     scratch.nodes[0, 1] = starts[b]
     num_nodes, num_pending, num_polygons = 1, 0, 0
     begin_visits(scratch)
+    set_absolute(R_BA, scratch.size_of_R)
     scratch.report[:] = 0.0
     peak_a, peak_b = geometries.peak_start[a], geometries.peak_start[b]
     while True:
