@@ -9,25 +9,22 @@ _ROUND_OFF = 1e-12
 
 
 @kernel(forceinline=True)
-def set_absolute(R, size_of_R):
-    """Write the absolute values of a rotation's entries, which turn half lengths."""
+def turn_box(box_a, R_BA, p_BA, slack, turned):
+    """Write a box of A, turned into B's frame, bounded again and grown by ``slack``, into ``turned`` (6,)."""
     for i in range(3):
+        center = p_BA[i]
+        half = slack
         for j in range(3):
-            size_of_R[i, j] = abs(R[i, j])
+            center += R_BA[i, j] * box_a[j]
+            half += abs(R_BA[i, j]) * box_a[j + 3]
+        turned[i] = center
+        turned[i + 3] = half
 
 
 @kernel(forceinline=True)
-def boxes_apart(box_a, R_BA, size_of_R, p_BA, box_b, slack):
-    """True if box A, turned into B's frame and bounded again, misses box B by more than ``slack``."""
-    for i in range(3):
-        apart = p_BA[i] - box_b[i]
-        reach = slack + box_b[i + 3]
-        for j in range(3):
-            apart += R_BA[i, j] * box_a[j]
-            reach += size_of_R[i, j] * box_a[j + 3]
-        if abs(apart) > reach:
-            return True
-    return False
+def boxes_apart(a, b):
+    """True if two boxes in the same frame do not meet."""
+    return abs(a[0] - b[0]) > a[3] + b[3] or abs(a[1] - b[1]) > a[4] + b[4] or abs(a[2] - b[2]) > a[5] + b[5]
 
 
 @kernel(forceinline=True)

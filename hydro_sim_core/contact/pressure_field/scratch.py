@@ -32,7 +32,8 @@ class QueryScratch(NamedTuple):
         vertices_B: (V, 3) vertices of A's geometry in B's frame, valid where the stamp is current.
         stamp: (V,) generation in which a vertex was transformed.
         generation: (1,) counts queries.
-        size_of_R: (3, 3) absolute values of the rotation of A in B.
+        boxes_B: (K, 6) tree boxes of A in B's frame, valid where the stamp is current.
+        box_stamp: (K,) generation in which a box was turned.
         rays: (4, 3) a ray in both frames.
         nodes: (n, 2) tree nodes still to be descended.
         visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
@@ -45,7 +46,8 @@ class QueryScratch(NamedTuple):
     vertices_B: np.ndarray
     stamp: np.ndarray
     generation: np.ndarray
-    size_of_R: np.ndarray
+    boxes_B: np.ndarray
+    box_stamp: np.ndarray
     rays: np.ndarray
     nodes: np.ndarray
     visited: np.ndarray
@@ -57,13 +59,15 @@ class QueryScratch(NamedTuple):
 def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:
     """Allocate the query's memory for a set of geometries and pairs of up to ``max_faces`` faces."""
     num_vertices = len(geometries.vertices)
+    num_boxes = max(len(geometries.boxes), len(geometries.shell_boxes))
     num_slots = 1 << (_SLOTS_A_FACE * max_faces - 1).bit_length()
     return QueryScratch(
         work=make_workspace(),
         vertices_B=np.zeros((num_vertices, 3)),
         stamp=np.zeros(num_vertices, dtype=np.int64),
         generation=np.zeros(1, dtype=np.int64),
-        size_of_R=np.zeros((3, 3)),
+        boxes_B=np.zeros((num_boxes, 6)),
+        box_stamp=np.zeros(num_boxes, dtype=np.int64),
         rays=np.zeros((4, 3)),
         nodes=np.zeros((_NODES, 2), dtype=np.int64),
         visited=np.zeros((num_slots, 2), dtype=np.int64),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, set_absolute
+from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, turn_box
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
     RIGID_MESH,
@@ -33,7 +33,8 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     while top:
         top -= 1
         node_a, node_b = stack[top, 0], stack[top, 1]
-        if boxes_apart(boxes[node_a], R_BA, scratch.size_of_R, p_BA, boxes[node_b], tie):
+        turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
+        if boxes_apart(scratch.boxes_B[node_a], boxes[node_b]):
             continue
         leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
         if leaf_a and leaf_b:
@@ -83,7 +84,6 @@ def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
     scratch.generation[0] += 1
     scratch.report[:] = 0.0
-    set_absolute(R_BA, scratch.size_of_R)
     if geometries.kind[b] == COMPLIANT_MESH:
         return _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count)
     return _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count)

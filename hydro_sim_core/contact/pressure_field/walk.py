@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, set_absolute
+from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, turn_box
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
 from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
 from hydro_sim_core.contact.pressure_field.elements import (
@@ -39,17 +39,24 @@ from hydro_sim_core.jit import kernel
 
 
 @kernel(forceinline=True)
-def _descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
-    """Take a pair of tree nodes apart; two leaves that meet become a pending pair."""
-    nodes = scratch.nodes
+def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
+    """Take a pair of tree nodes apart; two leaves that meet become a pending pair.
+
+    Nodes of A are turned into B's frame once a query: each meets several of B.
+    """
+    nodes, stamps, generation = scratch.nodes, scratch.box_stamp, scratch.generation[0]
     num_nodes -= 1
     node_a, node_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
-    if boxes_apart(boxes[node_a], R_BA, scratch.size_of_R, p_BA, boxes[node_b], tie):
+    if stamps[node_a] != generation:
+        stamps[node_a] = generation
+        turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
+    box_a, box_b = scratch.boxes_B[node_a], boxes[node_b]
+    if boxes_apart(box_a, box_b):
         return num_nodes, num_pending
     leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
         return num_nodes, push_seed(scratch, num_pending, links[node_a, 1], links[node_b, 1])
-    descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
+    descend_b = leaf_a or (not leaf_b and extent(box_b) > extent(box_a))
     for side in range(2):
         nodes[num_nodes, 0] = node_a if descend_b else links[node_a, side]
         nodes[num_nodes, 1] = links[node_b, side] if descend_b else node_b
@@ -115,7 +122,6 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
     scratch.nodes[0, 1] = starts[b]
     num_nodes, num_pending, num_polygons = 1, 0, 0
     begin_visits(scratch)
-    set_absolute(R_BA, scratch.size_of_R)
     scratch.report[:] = 0.0
     peak_a, peak_b = geometries.peak_start[a], geometries.peak_start[b]
     while True:
@@ -126,7 +132,7 @@ def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
                         boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending
                     )
                 else:
-                    num_nodes, num_pending = _descend(
+                    num_nodes, num_pending = descend(
                         boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending
                     )
             elif peak_a < geometries.peak_start[a + 1]:

@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.contact.geometry_set import make_geometry_set
-from hydro_sim_core.contact.pressure_field import walk
 from hydro_sim_core.contact.pressure_field.elements import tie_distance
 from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
+from hydro_sim_core.contact.pressure_field.walk import descend
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 from hydro_sim_core.jit import kernel
 
 _FIRST_CAPACITY = 512
-
-# Stages are measured inside the query, so its private ones are needed.
-descend = walk._descend
 
 
 class OurPair:
