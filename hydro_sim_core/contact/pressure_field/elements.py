@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hydro_sim_core.contact.pressure_field.element_pairs import (
     orient_by_gradients,
     tetrahedron_compliant_half_space,
@@ -87,21 +89,36 @@ def _load_field(geometries, element, R_BA, p_BA, field_a):
 
 
 @kernel(forceinline=True)
-def _pressure_difference(geometries, element, field_b, tolerance, work):
-    """Fill ``work.f`` with p_A - p_B at A's vertices; True if it changes sign and is no constant (zero ``tolerance``).
+def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, work):
+    """Whether p_A = p_B somewhere in A's tetrahedron.
 
-    A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same value there. Values within
-    ``tolerance`` are ties and become 0: where the fields agree in a volume, the surface is the end of that volume.
+    ``work`` then holds A's field, p_A - p_B at its vertices and the orientation of the plane.
+
+    A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same difference there. Where it is
+    within round-off it becomes 0: where the fields agree in a volume, the surface is the end of that volume.
     """
-    num_positive = 0
+    size_a = geometries.steepness[element]
+    lowest, highest = math.inf, -math.inf
     for k in range(4):
         f = geometries.pressure[geometries.elements[element, k]] - (
             field_b[0] * work.x[k, 0] + field_b[1] * work.x[k, 1] + field_b[2] * work.x[k, 2] + field_b[3]
         )
-        work.f[k] = f if abs(f) > tolerance else 0.0
-        if f > tolerance:
+        work.f[k] = f
+        lowest = f if f < lowest else lowest
+        highest = f if f > highest else highest
+    round_off = SNAP * tie * (size_a + size_b)
+    if lowest > round_off or highest < -round_off:
+        return False
+    _load_field(geometries, element, R_BA, p_BA, work.field_a)
+    steepness = orient_by_gradients(work.field_a, size_a, field_b, size_b, work)
+    round_off = SNAP * tie * steepness
+    num_positive = 0
+    for k in range(4):
+        if abs(work.f[k]) <= round_off:
+            work.f[k] = 0.0
+        elif work.f[k] > 0.0:
             num_positive += 1
-    return num_positive != 0 and num_positive != 4 and tolerance > 0.0
+    return num_positive != 0 and num_positive != 4 and steepness > 0.0
 
 
 @kernel(forceinline=True)
@@ -113,9 +130,7 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
     coordinates_b = geometries.coordinates[element_b]
     if a_is_rigid:
         return triangle_tetrahedron(geometries.vertices, tet_b, field_b, size_b, coordinates_b, tie, work)
-    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
-    steepness = orient_by_gradients(work.field_a, geometries.steepness[element_a], field_b, size_b, work)
-    if not _pressure_difference(geometries, element_a, field_b, SNAP * tie * steepness, work):
+    if not _equal_pressure_cuts(geometries, element_a, field_b, size_b, R_BA, p_BA, tie, work):
         return 0
     return tetrahedron_tetrahedron(geometries.vertices, geometries.pressure, tet_b, coordinates_b, tie, work)
 
@@ -128,10 +143,9 @@ def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, wo
     margin_b = geometries.margin[b]
     if a_is_rigid:
         return triangle_compliant_half_space(field_b, size_b, margin_b, work)
-    _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
     if geometries.kind[b] == RIGID_HALF_SPACE:
+        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
         return tetrahedron_rigid_half_space(SNAP * tie, work)
-    steepness = orient_by_gradients(work.field_a, geometries.steepness[element_a], field_b, size_b, work)
-    if not _pressure_difference(geometries, element_a, field_b, SNAP * tie * steepness, work):
+    if not _equal_pressure_cuts(geometries, element_a, field_b, size_b, R_BA, p_BA, tie, work):
         return 0
     return tetrahedron_compliant_half_space(margin_b, work)
