@@ -60,7 +60,7 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
         n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
     if n == 0 or work.cycle[IS_FACE] == 0:
         return
-    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.normal, work.centroid)
+    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
     if not area > 0.0:
         return
     store_face(faces, cuda.atomic.add(count, 0, 1), n, area, work)

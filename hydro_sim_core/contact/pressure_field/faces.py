@@ -86,7 +86,7 @@ def append_polygon(faces, count, n, every, scratch):
     Counts on when the buffer is full, so that it can be grown; adds up what is dropped.
     """
     work = scratch.work
-    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.normal, work.centroid)
+    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
     if not area > 0.0:
         return count
     if work.cycle[IS_FACE] == 0:

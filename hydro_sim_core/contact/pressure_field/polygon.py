@@ -9,6 +9,8 @@ on in the neighbouring element.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hydro_sim_core.jit import kernel
@@ -234,26 +236,26 @@ def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
 
 
 @kernel(forceinline=True)
-def polygon_area_centroid(points, n, rows, normal, centroid):
-    """Area of a planar convex polygon with a unit normal (3,), either way; its centroid goes into ``centroid`` (3,)."""
+def polygon_area_centroid(points, n, rows, centroid):
+    """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
     first = rows & 15
     x0, y0, z0 = points[first, 0], points[first, 1], points[first, 2]
     second = (rows >> 4) & 15
     ax, ay, az = points[second, 0] - x0, points[second, 1] - y0, points[second, 2] - z0
-    nx, ny, nz = normal[0], normal[1], normal[2]
     sx, sy, sz = 0.0, 0.0, 0.0
     twice_area = 0.0
     for i in range(2, n):
         row = (rows >> 4 * i) & 15
         bx, by, bz = points[row, 0] - x0, points[row, 1] - y0, points[row, 2] - z0
-        part = (ay * bz - az * by) * nx + (az * bx - ax * bz) * ny + (ax * by - ay * bx) * nz
+        cx, cy, cz = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        part = math.sqrt(cx * cx + cy * cy + cz * cz)
         twice_area += part
         sx += part * (ax + bx)
         sy += part * (ay + by)
         sz += part * (az + bz)
         ax, ay, az = bx, by, bz
-    scale = 1.0 / (3.0 * twice_area) if twice_area != 0.0 else 0.0
+    scale = 1.0 / (3.0 * twice_area) if twice_area > 0.0 else 0.0
     centroid[0] = x0 + scale * sx
     centroid[1] = y0 + scale * sy
     centroid[2] = z0 + scale * sz
-    return 0.5 * abs(twice_area)
+    return 0.5 * twice_area
