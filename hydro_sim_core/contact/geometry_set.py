@@ -27,7 +27,7 @@ class GeometrySet(NamedTuple):
         pressure: (V,) Pa.
         elements: (M, 4) vertices of tetrahedra; triangles have -1 last.
         fields: (M, 4) pressure field ``g . x + c`` of each tetrahedron: (g, c), Pa/m and Pa. A compliant half space has
-            its field in a row of its own.
+            its field in a row of its own; triangles have their unit normal in place of g.
         field_start: (G + 1,) first element of each geometry.
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
@@ -85,10 +85,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     node_start = _starts([len(g.tree_boxes) for g in geometries])
     shell_start = _starts([len(a.shell_boxes) for a in adjacency])
     fields = _joined(
-        [
-            g.fields if len(g.fields) else np.zeros((count, 4))
-            for g, count in zip(geometries, rows, strict=True)
-        ],
+        [_fields(g, count) for g, count in zip(geometries, rows, strict=True)],
         4,
     )
     arrays = GeometrySet(
@@ -157,6 +154,17 @@ def _starts(counts: Sequence[int]) -> IntArray:
 def _joined(arrays: Sequence[NDArray], *shape: int, dtype: type = np.float64) -> NDArray:
     """Arrays of rows of a shape, one after the other; there may be none."""
     return np.concatenate([np.zeros((0, *shape), dtype=dtype), *arrays])
+
+
+def _fields(geometry: Geometry, rows: int) -> FloatArray:
+    """Rows of fields, or of what stands in their place."""
+    if geometry.kind == GeometryKind.RIGID_HALF_SPACE:
+        return np.zeros((rows, 4))
+    if geometry.kind != GeometryKind.RIGID_MESH:
+        return geometry.fields
+    a, b, c = (geometry.vertices[geometry.elements[:, i]] for i in range(3))
+    normals = np.cross(b - a, c - a)
+    return np.pad(normals / np.linalg.norm(normals, axis=1, keepdims=True), ((0, 0), (0, 1)))
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:

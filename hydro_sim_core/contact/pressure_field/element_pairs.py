@@ -197,30 +197,24 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
 
 
 @kernel(forceinline=True)
-def _normal_of_triangle(x):
-    """Unit normal of the triangle of the first three rows."""
-    ux, uy, uz = x[1, 0] - x[0, 0], x[1, 1] - x[0, 1], x[1, 2] - x[0, 2]
-    wx, wy, wz = x[2, 0] - x[0, 0], x[2, 1] - x[0, 1], x[2, 2] - x[0, 2]
-    nx, ny, nz = uy * wz - uz * wy, uz * wx - ux * wz, ux * wy - uy * wx
-    length = math.sqrt(nx * nx + ny * ny + nz * nz)
-    return nx / length, ny / length, nz / length
-
-
-@kernel(forceinline=True)
-def _set_triangle(field_b, size_b, nx, ny, nz, work):
-    """Make A's triangle the polygon, to be clipped."""
+def _load_triangle(work):
+    """Make A's triangle, the first three rows of ``work.x``, the polygon to be clipped."""
     for i in range(3):
         for axis in range(3):
             work.points[i, axis] = work.x[i, axis]
-    slope = field_b[0] * nx + field_b[1] * ny + field_b[2] * nz
-    _set_plane(work, nx, ny, nz, math.inf, slope, field_b, slope >= MIN_COSINE * size_b)
 
 
 @kernel(forceinline=True)
-def triangle_tetrahedron(vertices_b, tet_b, field_b, size_b, coordinates_b, tie, work):
-    """Part of a rigid triangle, the first three rows of ``work.x``, inside a compliant tetrahedron."""
-    nx, ny, nz = _normal_of_triangle(work.x)
-    _set_triangle(field_b, size_b, nx, ny, nz, work)
+def _set_plane_of_triangle(normal, field_b, size_b, work):
+    slope = field_b[0] * normal[0] + field_b[1] * normal[1] + field_b[2] * normal[2]
+    is_face = slope >= MIN_COSINE * size_b
+    _set_plane(work, normal[0], normal[1], normal[2], math.inf, slope, field_b, is_face)
+
+
+@kernel(forceinline=True)
+def triangle_tetrahedron(vertices_b, tet_b, normal, field_b, size_b, coordinates_b, tie, work):
+    """Part of a rigid triangle with unit normal ``normal``, inside a compliant tetrahedron."""
+    _load_triangle(work)
     where = evaluate_coordinates(work.points, 3, coordinates_b, work.values)
     tied_face = _NO_FACE
     if where == NEARLY_IN_WALL:
@@ -228,9 +222,9 @@ def triangle_tetrahedron(vertices_b, tet_b, field_b, size_b, coordinates_b, tie,
             v = tet_b[k]
             # A tied face belongs to the tetrahedron on the triangle's outer side: that is where the compliant body is.
             work.difference[k] = (
-                (vertices_b[v, 0] - work.x[0, 0]) * nx
-                + (vertices_b[v, 1] - work.x[0, 1]) * ny
-                + (vertices_b[v, 2] - work.x[0, 2]) * nz
+                (vertices_b[v, 0] - work.x[0, 0]) * normal[0]
+                + (vertices_b[v, 1] - work.x[0, 1]) * normal[1]
+                + (vertices_b[v, 2] - work.x[0, 2]) * normal[2]
             )
         tied_face = _tied_face(work.difference, tie)
     if where == OUTSIDE or tied_face == _OF_NEIGHBOR:
@@ -238,6 +232,9 @@ def triangle_tetrahedron(vertices_b, tet_b, field_b, size_b, coordinates_b, tie,
     n, rows, walls = clip_by_tetrahedron(
         work.points, work.values, 3, TRIANGLE_ROWS, TRIANGLE_WALLS, tied_face
     )
+    if n == 0:
+        return 0
+    _set_plane_of_triangle(normal, field_b, size_b, work)
     return _set_cycle(work, n, rows, walls)
 
 
@@ -268,8 +265,8 @@ def tetrahedron_compliant_half_space(margin_b, work):
 
 
 @kernel(forceinline=True)
-def triangle_compliant_half_space(field_b, size_b, margin_b, work):
+def triangle_compliant_half_space(normal, field_b, size_b, margin_b, work):
     """Part of a rigid triangle inside a compliant half space."""
-    nx, ny, nz = _normal_of_triangle(work.x)
-    _set_triangle(field_b, size_b, nx, ny, nz, work)
+    _load_triangle(work)
+    _set_plane_of_triangle(normal, field_b, size_b, work)
     return _clip_by_slab(3, TRIANGLE_ROWS, TRIANGLE_WALLS, margin_b, work)

@@ -79,7 +79,7 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
 
 @kernel(forceinline=True)
 def _load_field(geometries, element, R_BA, p_BA, field_a):
-    """Pressure field of A's tetrahedron as a function of positions in B's frame."""
+    """Pressure field of A's tetrahedron as a function of positions in B's frame; of a triangle the normal there."""
     field = geometries.fields[element]
     offset = field[3]
     for i in range(3):
@@ -129,7 +129,11 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
     size_b = geometries.steepness[element_b]
     coordinates_b = geometries.coordinates[element_b]
     if a_is_rigid:
-        return triangle_tetrahedron(geometries.vertices, tet_b, field_b, size_b, coordinates_b, tie, work)
+        normal = work.field_a
+        _load_field(geometries, element_a, R_BA, p_BA, normal)
+        return triangle_tetrahedron(
+            geometries.vertices, tet_b, normal, field_b, size_b, coordinates_b, tie, work
+        )
     if not _equal_pressure_cuts(geometries, element_a, field_b, size_b, R_BA, p_BA, tie, work):
         return 0
     return tetrahedron_tetrahedron(geometries.vertices, geometries.pressure, tet_b, coordinates_b, tie, work)
@@ -142,7 +146,8 @@ def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, wo
     field_b, size_b = geometries.fields[row], geometries.steepness[row]
     margin_b = geometries.margin[b]
     if a_is_rigid:
-        return triangle_compliant_half_space(field_b, size_b, margin_b, work)
+        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+        return triangle_compliant_half_space(work.field_a, field_b, size_b, margin_b, work)
     if geometries.kind[b] == RIGID_HALF_SPACE:
         _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
         return tetrahedron_rigid_half_space(SNAP * tie, work)
