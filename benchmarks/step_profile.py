@@ -49,7 +49,7 @@ def _dynamics(model, state, drives, scratch, times):
 def _geometry(model, state, drives, scratch, times):
     for _ in range(times):
         place_geometries(model, scratch)
-        find_patches(model, scratch)
+        find_patches(model, state, scratch)
 
 
 @numba.njit
