@@ -23,7 +23,11 @@ LIMIT_BETA = 1.0
 SPEED_LIMIT_STIFFNESS = 1e3
 
 
-@kernel
+# The stages of a step are inlined before Numba types them: compiling a function that takes the model, the state and the
+# scratch memory apart into their arrays takes 2 to 3 s.
+
+
+@kernel(inline="always")
 def _evaluate_dynamics(model, state, scratch):
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
@@ -31,7 +35,7 @@ def _evaluate_dynamics(model, state, scratch):
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
 
 
-@kernel
+@kernel(inline="always")
 def _load_smooth_terms(model, state, scratch):
     """A = M + dt D and the momentum A v0 + dt (-bias - D v0)."""
     problem, dt = scratch.problem, model.options.dt
@@ -49,7 +53,7 @@ def _load_smooth_terms(model, state, scratch):
         problem.joint_friction[i] = model.tree.friction[i]
 
 
-@kernel
+@kernel(inline="always")
 def _load_limits(model, state, scratch):
     problem, dt = scratch.problem, model.options.dt
     nv = state.v.shape[0]
@@ -71,7 +75,7 @@ def _load_limits(model, state, scratch):
                 row[LIMIT_TARGET] = -gap / (dt + relaxation)
 
 
-@kernel
+@kernel(inline="always")
 def _load_drives(model, state, drives, scratch):
     problem, dt = scratch.problem, model.options.dt
     for i in range(state.v.shape[0]):
@@ -88,7 +92,7 @@ def _load_drives(model, state, drives, scratch):
         problem.speed_gain[i] = SPEED_LIMIT_STIFFNESS * problem.A[i, i] / dt
 
 
-@kernel
+@kernel(inline="always")
 def _guess(state, scratch):
     """Start from the last velocities or from their extrapolation, whichever would have been closer last time."""
     for i in range(state.v.shape[0]):
@@ -96,7 +100,7 @@ def _guess(state, scratch):
         scratch.v_next[i] = 2.0 * v - state.v_previous[i] if state.extrapolate[0] else v
 
 
-@kernel
+@kernel(inline="always")
 def _judge_guesses(state, scratch):
     """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal."""
     kept, extrapolated = 0.0, 0.0
@@ -109,7 +113,7 @@ def _judge_guesses(state, scratch):
     state.extrapolate[0] = 1 if extrapolated < kept else 0
 
 
-@kernel
+@kernel(inline="always")
 def _store_wrenches(model, scratch):
     """Wrenches of the patches over the step, in world axes."""
     dt, patches, solver = model.options.dt, scratch.patches, scratch.solver
@@ -128,7 +132,7 @@ def _store_wrenches(model, scratch):
             patches.normal_force[p, i] = normal / dt
 
 
-@kernel
+@kernel(inline="always")
 def _store_efforts(model, scratch):
     dt = model.options.dt
     for i in range(scratch.v_next.shape[0]):
