@@ -44,7 +44,7 @@ workspace: $(VENV)/.workspace-ready
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
-	@for name in spatula_slip step_profile geometry startup; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in spatula_slip step_profile geometry patch_quality startup; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
