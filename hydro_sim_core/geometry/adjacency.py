@@ -169,8 +169,9 @@ def _pressure_peaks(
     to the other side meets.
     """
     peaks = np.zeros(len(vertices), dtype=bool)
+    edges = _edges_both_ways(tetrahedra)
     for values in (pressure, -pressure):
-        peaks |= _maxima(tetrahedra, values) | _bumps(vertices, tetrahedra, values)
+        peaks |= _maxima(tetrahedra, values) | _bumps(vertices, edges, values)
     elements, corner = np.nonzero((peaks & inner)[tetrahedra])
     vertex = tetrahedra[elements, corner]
     order = np.argsort(vertex, kind="stable")
@@ -195,14 +196,19 @@ def _maxima(tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
     return ~exceeded
 
 
-def _bumps(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
+def _edges_both_ways(tetrahedra: IntArray) -> IntArray:
+    """Edges (E, 2) of the mesh, each in both directions, sorted."""
+    pairs = np.array([(i, j) for i in range(4) for j in range(4) if i != j])
+    edges: IntArray = np.unique(tetrahedra[:, pairs].reshape(-1, 2), axis=0)
+    return edges
+
+
+def _bumps(vertices: FloatArray, edges: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
     """Vertices that stick out of a slope through their neighbours, so that a parallel slope cuts them off.
 
     The slope g of which ``p(u) - p(v) < g . (u - v)`` for all neighbours u of v is sought by relaxation (Agmon 1954,
     Motzkin and Schoenberg 1954) of the most violated inequality of every vertex.
     """
-    pairs = np.array([(i, j) for i in range(4) for j in range(4) if i != j])
-    edges = np.unique(tetrahedra[:, pairs].reshape(-1, 2), axis=0)
     at, starts = np.unique(edges[:, 0], return_index=True)
     lengths = np.diff(np.r_[starts, len(edges)])
     reach = vertices[edges[:, 1]] - vertices[edges[:, 0]]

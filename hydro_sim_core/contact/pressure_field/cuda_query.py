@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, Workspace
 from hydro_sim_core.contact.pressure_field.elements import (
+    COMPLIANT_MESH,
+    RIGID_MESH,
     face_of_elements,
     face_on_half_space,
     move_vertex,
@@ -22,10 +24,6 @@ from hydro_sim_core.contact.pressure_field.elements import (
 )
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer, store_face
 from hydro_sim_core.contact.pressure_field.polygon import MAX_POINTS, polygon_area_centroid
-from hydro_sim_core.geometry import GeometryKind
-
-_COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
-_RIGID_MESH = int(GeometryKind.RIGID_MESH)
 
 #: Threads of a block along A's and B's elements.
 _BLOCK = (8, 8)
@@ -51,10 +49,10 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
         cuda.local.array(4, np.float64),
         cuda.local.array(3, np.float64),
     )
-    a_is_rigid = geometries.kind[a] == _RIGID_MESH
+    a_is_rigid = geometries.kind[a] == RIGID_MESH
     for k in range(3 if a_is_rigid else 4):
         move_vertex(geometries, geometries.elements[element_a, k], R_BA, p_BA, work.x[k])
-    if geometries.kind[b] == _COMPLIANT_MESH:
+    if geometries.kind[b] == COMPLIANT_MESH:
         n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
     else:
         n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)

@@ -100,7 +100,8 @@ def make_workspace() -> Workspace:
 
 
 @kernel(forceinline=True)
-def _evaluate(field, x, y, z):
+def evaluate(field, x, y, z):
+    """Value of a linear function (4,), (g, c), at a point."""
     return field[0] * x + field[1] * y + field[2] * z + field[3]
 
 
@@ -186,7 +187,7 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
             v = tet_b[k]
             # Same convention as in the slice: a tied face belongs where the difference is positive.
             work.difference[k] = (
-                _evaluate(field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
+                evaluate(field_a, vertices_b[v, 0], vertices_b[v, 1], vertices_b[v, 2]) - pressure_b[v]
             )
         steepness = abs(field_a[0]) + abs(field_a[1]) + abs(field_a[2])
         tied_face = _tied_face(work.difference, tie * steepness)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS
+from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, evaluate
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE
 from hydro_sim_core.jit import kernel
@@ -66,9 +66,7 @@ def store_face(faces, slot, n, area, work):
         faces.data[NORMAL + axis, slot] = work.normal[axis]
         faces.data[GRADIENT + axis, slot] = field[axis]
     faces.data[AREA, slot] = area
-    faces.data[PRESSURE, slot] = (
-        field[0] * centroid[0] + field[1] * centroid[1] + field[2] * centroid[2] + field[3]
-    )
+    faces.data[PRESSURE, slot] = evaluate(field, centroid[0], centroid[1], centroid[2])
     faces.data[SLOPE_A, slot] = work.slopes[0]
     faces.data[SLOPE_B, slot] = work.slopes[1]
     faces.num_vertices[slot] = n
@@ -90,8 +88,8 @@ def append_polygon(faces, count, n, every, scratch):
     if not area > 0.0:
         return count
     if work.cycle[IS_FACE] == 0:
-        field, x = work.field, work.centroid
-        pressure = field[0] * x[0] + field[1] * x[1] + field[2] * x[2] + field[3]
+        x = work.centroid
+        pressure = evaluate(work.field, x[0], x[1], x[2])
         if pressure > 0.0:
             scratch.report[DROPPED_FORCE] += area * pressure
         if not every:
