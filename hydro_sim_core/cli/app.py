@@ -191,6 +191,9 @@ def validate(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
+    ] = False,
     json: JsonOption = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False)
@@ -209,7 +212,7 @@ def validate(
         if path is not None:
             output.check_writable(path)
     with compile_progress(console):
-        report = experiment.run()
+        report = experiment.run(quick)
     console.print(output.comparison_table(report))
     if json is not None:
         output.write_json(json, {**output.versions(), **report.as_dict()})

@@ -77,8 +77,9 @@ def comparison_table(report: ExperimentReport) -> Table:
     for heading in ("reference", "measured", "unit", "deviation", "bound"):
         table.add_column(heading, justify="left" if heading == "unit" else "right")
     for c in report.comparisons:
-        deviation = f"{c.deviation:+.3%}" if c.kind == "relative" else f"{c.deviation:+.4f}"
-        bound = f"{c.bound:.2%}" if c.kind == "relative" else f"{c.bound:g}"
+        deviation = f"{c.deviation:+.4f}" if c.kind == "absolute" else f"{c.deviation:+.3%}"
+        bound = f"{c.bound:g}" if c.kind == "absolute" else f"{c.bound:.2%}"
+        bound = {"at_most": "at most ", "at_least": "at least "}.get(c.kind, "") + bound
         colour = "green" if c.agrees else "red"
         table.add_row(
             c.quantity,

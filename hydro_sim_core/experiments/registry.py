@@ -18,34 +18,34 @@ class Experiment:
 
     Attributes:
         summary: One line on what it shows.
-        run: Runs it.
+        run: Runs it; its argument asks for the quick form, which takes seconds and compares less.
         plot: Draws a report into a PNG file.
     """
 
     summary: str
-    run: Callable[[], ExperimentReport]
+    run: Callable[[bool], ExperimentReport]
     plot: Callable[[ExperimentReport, Path], None]
 
 
 EXPERIMENTS = {
     "spatula_slip": Experiment(
         "Grip, pressure and roll of a spatula slipping in a welded gripper, against Drake.",
-        lambda: spatula_slip.run("spatula_slip_welded"),
+        lambda quick: spatula_slip.run("spatula_slip_welded", until=1.5 if quick else 6.0),
         spatula_slip.plot,
     ),
     "spatula_slip_arm": Experiment(
         "The same with the gripper on a Kinova arm that holds still.",
-        lambda: spatula_slip.run("spatula_slip"),
+        lambda quick: spatula_slip.run("spatula_slip", until=1.5 if quick else 6.0),
         spatula_slip.plot,
     ),
     "incline": Experiment(
         "Creep below and acceleration above the friction angle of a block on a slope, against Coulomb's law.",
-        incline.run,
+        lambda quick: incline.run((10.0, 25.0), (35.0,)) if quick else incline.run(),
         incline.plot,
     ),
     "sphere_convergence": Experiment(
         "Force of a sphere on a half space against the closed form, at second order in the mesh size.",
-        sphere_convergence.run,
+        lambda quick: sphere_convergence.run(sphere_convergence.RESOLUTIONS[: 4 if quick else None]),
         sphere_convergence.plot,
     ),
 }

@@ -17,7 +17,8 @@ class Comparison:
         reference: What it should be.
         measured: What it is.
         bound: Largest deviation that agrees.
-        kind: Whether ``bound`` is in ``unit`` or relative to the reference.
+        kind: Whether ``bound`` is in ``unit`` or relative to the reference; ``at_most`` and ``at_least`` are relative
+            too, and any measured value on the right side of the reference agrees.
     """
 
     quantity: str
@@ -25,7 +26,7 @@ class Comparison:
     reference: float
     measured: float
     bound: float
-    kind: Literal["absolute", "relative"]
+    kind: Literal["absolute", "relative", "at_most", "at_least"]
 
     @property
     def deviation(self) -> float:
@@ -36,7 +37,9 @@ class Comparison:
     @property
     def agrees(self) -> bool:
         """Whether the deviation is within the bound; never for NaN."""
-        return math.isfinite(self.measured) and abs(self.deviation) <= self.bound
+        wrong_side = {"at_most": 1.0, "at_least": -1.0}.get(self.kind)
+        excess = abs(self.deviation) if wrong_side is None else wrong_side * self.deviation
+        return math.isfinite(self.measured) and excess <= self.bound
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,12 @@ ROLL_BOUND = 0.02
 SAMPLE_TIME = 0.01
 
 
-def run(scene: str) -> ExperimentReport:
-    """Run a shipped slip scene to the last reference time and compare.
+def run(scene: str, until: float = max(ROLL)) -> ExperimentReport:
+    """Run a shipped slip scene and compare at the reference times.
 
     Args:
         scene: Name of the scene.
+        until: Simulated time, s.
 
     Raises:
         InputError: The scene is not there.
@@ -68,7 +69,7 @@ def run(scene: str) -> ExperimentReport:
     comparisons: list[Comparison] = []
     series: dict[str, list[float]] = {"time": [], "roll": [], "grip_force": []}
     every = round(SAMPLE_TIME / world.time_step)
-    for sample in range(round(max(ROLL) / SAMPLE_TIME) + 1):
+    for sample in range(round(until / SAMPLE_TIME) + 1):
         if sample:
             world.step(every)
         time = round(sample * SAMPLE_TIME, 9)
