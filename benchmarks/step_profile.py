@@ -1,8 +1,8 @@
-"""Where a step of the welded spatula scene spends its time.
+"""Where a step spends its time: the welded spatula, and the grasp of a cylinder at several resolutions.
 
 At points along the run every stage is repeated many times from the same state in one compiled loop, which a clock
-inside the step could not resolve. The stages together are compared with whole steps, and one call a step with one
-call for many: the difference is what a call from Python costs.
+inside the step could not resolve. One call a step is compared with one call for many steps: the difference is what a
+call from Python costs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ from measure import output_argument, write
 from rich.console import Console
 from rich.table import Table
 
-from hydro_sim_core import World, load_scene
+from hydro_sim_core import World
+from hydro_sim_core.description import LoadedScene, load_scene
+from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.simulation import step as stages
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.simulation.model import State
 from hydro_sim_core.solvers.newton import solve
 
-SCENE = "spatula_slip_welded"
-INTERVAL = 0.5
-DURATION = 6.0
+SPATULA = "spatula_slip_welded"
+#: Contact faces of the grasps.
+GRASPS = (200, 1190, 2000)
+#: Simulated time between profiles, s.
+INTERVAL = 0.1
+PROFILES = 12
 REPEATS = 300
 
 # A profile looks inside the step, so it needs the step's private stages.
@@ -102,33 +107,46 @@ def _cpu_time(call: Callable[[], None]) -> float:
     return time.thread_time() - began
 
 
-def main() -> None:
-    """Profile along the run, print the table, write the results."""
-    output = output_argument(__doc__.splitlines()[0], "step_profile")
-    world = load_scene(shipped_scenes()[SCENE])
+def profile(scene: LoadedScene) -> dict[str, float]:
+    """Mean CPU time (s) of the parts of a step along a run, and the mean number of faces and Newton iterations."""
+    world = World(scene)
     world.step()
     profile_stages(world)  # compiles
     world.reset()
     samples: list[dict[str, float]] = []
-    batched, single = [], []
     steps = round(INTERVAL / world.time_step) // 2
-    for _ in range(round(DURATION / INTERVAL)):
-        batched.append(_cpu_time(lambda: world.step(steps)) / steps)
-        single.append(_cpu_time(lambda: [world.step() for _ in range(steps)]) / steps)
-        samples.append(profile_stages(world))
-    rows = {f"{name} (stage)": float(np.mean([sample[name] for sample in samples])) for name in STAGES}
-    rows["stages together"] = sum(rows.values())
-    rows["whole step, many a call"] = float(np.mean(batched))
-    rows["whole step, one a call"] = float(np.mean(single))
-    rows["call from Python"] = rows["whole step, one a call"] - rows["whole step, many a call"]
-    table = Table(title=f"{SCENE}, mean over {DURATION:g} s")
+    for _ in range(PROFILES):
+        sample = {
+            "whole step, many a call": _cpu_time(lambda: world.step(steps)) / steps,
+            "whole step, one a call": _cpu_time(lambda: [world.step() for _ in range(steps)]) / steps,
+        }
+        report = world.diagnostics()
+        counts = {name: float(report[name]) for name in ("faces", "iterations")}
+        samples.append(profile_stages(world) | sample | counts)
+    means = {name: float(np.mean([sample[name] for sample in samples])) for name in samples[0]}
+    means["call from Python"] = means["whole step, one a call"] - means["whole step, many a call"]
+    return means
+
+
+def main() -> None:
+    """Profile all scenes, print the table, write the results."""
+    output = output_argument(__doc__.splitlines()[0], "step_profile")
+    profiles = {SPATULA: profile(load_scene(shipped_scenes()[SPATULA]))}
+    profiles |= {f"cylinder grasp, {faces} faces": profile(grasp_scene(faces)) for faces in GRASPS}
+    table = Table(title="CPU time of the parts of a step, µs")
     table.add_column("part of a step")
-    table.add_column("CPU time, µs", justify="right")
-    table.add_column("share of the step", justify="right")
-    for name, seconds in rows.items():
-        table.add_row(name, f"{1e6 * seconds:.2f}", f"{seconds / rows['whole step, many a call']:.0%}")
-    Console(width=110).print(table)
-    write(output, {"scene": SCENE, "microseconds": {name: 1e6 * seconds for name, seconds in rows.items()}})
+    for name in profiles:
+        table.add_column(name, justify="right")
+    for part in (*STAGES, "whole step, many a call", "call from Python"):
+        table.add_row(part, *(_with_share(means, part) for means in profiles.values()))
+    for count in ("faces", "iterations"):
+        table.add_row(count, *(f"{means[count]:.1f}" for means in profiles.values()))
+    Console(width=130).print(table)
+    write(output, {"seconds_and_counts": profiles})
+
+
+def _with_share(means: dict[str, float], part: str) -> str:
+    return f"{1e6 * means[part]:.2f} ({means[part] / means['whole step, many a call']:.0%})"
 
 
 if __name__ == "__main__":

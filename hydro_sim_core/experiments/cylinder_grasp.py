@@ -1,0 +1,42 @@
+"""An arm with two Soft-bubble fingers squeezes a cylinder: one scene, its meshes from coarse to fine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hydro_sim_core.description import LoadedScene, load_robot, load_scene
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+
+SCENE = "cylinder_grasp"
+#: Number of contact faces: wanted edges of the bubbles' and of the cylinder's mesh, m, that give about as many.
+MESHES = {
+    200: (0.04, 0.0054),
+    440: (0.02, 0.0056),
+    800: (0.02, 0.0027),
+    1190: (0.01, 0.0043),
+    2000: (0.01, 0.0022),
+}
+
+
+def grasp_scene(faces: int) -> LoadedScene:
+    """The shipped scene with meshes for about ``faces`` contact faces, a key of ``MESHES``.
+
+    Raises:
+        InputError: The scene is not there.
+    """
+    shipped = shipped_scenes()
+    if SCENE not in shipped:
+        raise InputError(SCENES_DIR, f"{SCENE}.yaml", "is missing", "run from a source checkout")
+    scene = load_scene(shipped[SCENE])
+    bubble_hint, cylinder_hint = MESHES[faces]
+    hints = {"arm": {"bubble_hint": bubble_hint}, "cylinder": {"hint": cylinder_hint}}
+    models = tuple(
+        model.model_copy(update={"xacro_args": {**model.xacro_args, **hints[model.name]}})
+        for model in scene.spec.models
+    )
+    robots = tuple(
+        load_robot(robot.source, xacro_args=model.xacro_args)
+        for model, robot in zip(models, scene.robots, strict=True)
+    )
+    return replace(scene, spec=scene.spec.model_copy(update={"models": models}), robots=robots)
