@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import incline, spatula_slip, sphere_convergence
+from hydro_sim_core.experiments import fem_layer, incline, spatula_slip, sphere_convergence
 from hydro_sim_core.experiments.report import ExperimentReport
 
 
@@ -47,6 +47,11 @@ EXPERIMENTS = {
         "Force of a sphere on a half space against the closed form, at second order in the mesh size.",
         lambda quick: sphere_convergence.run(sphere_convergence.RESOLUTIONS[: 4 if quick else None]),
         sphere_convergence.plot,
+    ),
+    "fem_layer": Experiment(
+        "Force of a rigid sinusoid on a compliant layer against finite elements, from flat to point-like.",
+        lambda quick: fem_layer.run((0.0, 1.0, 4.0), (4.0,)) if quick else fem_layer.run(),
+        fem_layer.plot,
     ),
 }
 
