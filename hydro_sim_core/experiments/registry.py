@@ -8,7 +8,14 @@ from pathlib import Path
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import fem_layer, incline, spatula_slip, sphere_convergence
+from hydro_sim_core.experiments import (
+    fem_layer,
+    incline,
+    sliding_disk,
+    slip_control,
+    spatula_slip,
+    sphere_convergence,
+)
 from hydro_sim_core.experiments.report import ExperimentReport
 
 
@@ -29,14 +36,24 @@ class Experiment:
 
 EXPERIMENTS = {
     "spatula_slip": Experiment(
-        "Grip, pressure and roll of a spatula slipping in a welded gripper, against Drake.",
-        lambda quick: spatula_slip.run("spatula_slip_welded", until=1.5 if quick else 6.0),
+        "A spatula slips in a loose grasp and stands still in a secure one (Masterjohn 2022, figure 10).",
+        lambda quick: spatula_slip.run("spatula_slip_welded", 6.0 if quick else spatula_slip.UNTIL),
         spatula_slip.plot,
     ),
     "spatula_slip_arm": Experiment(
         "The same with the gripper on a Kinova arm that holds still.",
-        lambda quick: spatula_slip.run("spatula_slip", until=1.5 if quick else 6.0),
+        lambda quick: spatula_slip.run("spatula_slip", 6.0 if quick else spatula_slip.UNTIL),
         spatula_slip.plot,
+    ),
+    "slip_control": Experiment(
+        "Area, pressure, position, force and pitch in Drake's slip control example, welded gripper.",
+        lambda quick: slip_control.run("spatula_slip_welded", until=1.5 if quick else 6.0),
+        slip_control.plot,
+    ),
+    "slip_control_arm": Experiment(
+        "The same with the gripper on a Kinova arm that holds still.",
+        lambda quick: slip_control.run("spatula_slip", until=1.5 if quick else 6.0),
+        slip_control.plot,
     ),
     "incline": Experiment(
         "Creep below and acceleration above the friction angle of a block on a slope, against Coulomb's law.",
@@ -52,6 +69,11 @@ EXPERIMENTS = {
         "Force of a rigid sinusoid on a compliant layer against finite elements, from flat to point-like.",
         lambda quick: fem_layer.run((0.0, 1.0, 4.0), (4.0,)) if quick else fem_layer.run(),
         fem_layer.plot,
+    ),
+    "sliding_disk": Experiment(
+        "Ratio of speed and spin of a coin as it stops, against theory and Masterjohn et al. (2022).",
+        lambda quick: sliding_disk.run(*sliding_disk.QUICK) if quick else sliding_disk.run(),
+        sliding_disk.plot,
     ),
 }
 

@@ -20,6 +20,18 @@ def shipped_scenes() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SCENES_DIR.glob("*.yaml"))}
 
 
+def shipped_scene(name: str) -> Path:
+    """Path of one shipped scene, for an experiment that needs it.
+
+    Raises:
+        InputError: It is not there.
+    """
+    scenes = shipped_scenes()
+    if name not in scenes:
+        raise InputError(SCENES_DIR, f"{name}.yaml", "is missing", "run from a source checkout")
+    return scenes[name]
+
+
 def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequence[str] = ()) -> World:
     """Load a scene file, a robot file or a shipped scene.
 

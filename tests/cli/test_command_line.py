@@ -301,19 +301,19 @@ def test_validate_without_a_name_lists_the_experiments():
 
 def test_validate_writes_report_and_figure(tmp_path):
     numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
-    result = call("validate", "spatula_slip", "--json", numbers, "--plot", picture)
+    result = call("validate", "slip_control", "--json", numbers, "--plot", picture)
     assert result.exit_code == 0
     data = json.loads(numbers.read_text())
     assert data["agrees"] is True
-    rolls = {c["quantity"]: c for c in data["comparisons"] if c["quantity"].startswith("roll")}
-    assert abs(rolls["roll at 6 s"]["deviation"]) <= 0.02
+    comparisons = {c["quantity"]: c for c in data["comparisons"]}
+    assert abs(comparisons["pitch at 6 s"]["deviation"]) <= 0.02
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "roll at 6 s" in result.stdout
+    assert "pitch at 6 s" in result.stdout
 
 
 def test_validate_fails_where_the_numbers_disagree(monkeypatch):
     wrong = ExperimentReport("t", "s", (Comparison("x", "m", 1.0, 2.0, 0.1, "relative"),))
-    monkeypatch.setitem(EXPERIMENTS, "wrong", Experiment("", lambda: wrong, lambda *_: None))
+    monkeypatch.setitem(EXPERIMENTS, "wrong", Experiment("", lambda _: wrong, lambda *_: None))
     result = call("validate", "wrong")
     assert result.exit_code == 1
     assert "does not agree" in result.stdout

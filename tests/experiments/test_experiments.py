@@ -16,6 +16,7 @@ from hydro_sim_core.experiments import (
     ExperimentReport,
     find_experiment,
     incline,
+    slip_control,
     spatula_slip,
 )
 
@@ -53,24 +54,42 @@ def test_a_report_agrees_only_if_every_comparison_does():
     assert not ExperimentReport("t", "s", (good, bad)).agrees
 
 
-@pytest.mark.parametrize("name", ["spatula_slip", "spatula_slip_arm"])
+@pytest.mark.parametrize("name", ["slip_control", "slip_control_arm"])
 def test_the_spatula_slips_as_in_drake(name):
     report = EXPERIMENTS[name].run(False)
     assert [c.quantity for c in report.comparisons if not c.agrees] == []
-    # Two fingers at two times, five quantities each, and four roll angles.
+    # Two fingers at two times, five quantities each, and four pitch angles.
     assert len(report.comparisons) == 24
     assert report.series["time"][-1] == 6.0
 
 
 def test_a_spatula_of_physical_inertia_does_not_slip_as_in_drake():
-    report = spatula_slip.run("spatula_slip_physical")
-    rolls = [c for c in report.comparisons if c.quantity.startswith("roll")]
-    assert not all(c.agrees for c in rolls)
+    report = slip_control.run("spatula_slip_physical")
+    pitches = [c for c in report.comparisons if c.quantity.startswith("pitch")]
+    assert not all(c.agrees for c in pitches)
 
 
-def test_a_scene_that_is_not_shipped_is_refused():
+@pytest.mark.parametrize("name", ["spatula_slip", "spatula_slip_arm"])
+def test_a_tight_grasp_is_secure_and_a_loose_one_slips(name):
+    report = EXPERIMENTS[name].run(False)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    # Eight angles, three secure grasps, two loose ones with their slip and the creep beside it, two forces.
+    assert len(report.comparisons) == 8 + 3 + 2 * 2 + 2
+    assert report.series["time"][-1] == 16.5
+    assert set(report.series["command"]) == {1.0, 16.0}
+
+
+def test_a_grasp_that_is_never_tight_is_not_secure(monkeypatch):
+    loose = spatula_slip.GRASP.model_copy(update={"high": 1.0})
+    monkeypatch.setattr(spatula_slip, "GRASP", loose)
+    wrong = {c.quantity for c in spatula_slip.run("spatula_slip_welded", 6.0).comparisons if not c.agrees}
+    assert {"creep, secure grasp 1", "speed of creep over slip, grasp 1"} <= wrong
+
+
+@pytest.mark.parametrize("experiment", [slip_control, spatula_slip])
+def test_a_scene_that_is_not_shipped_is_refused(experiment):
     with pytest.raises(InputError, match=r"no_such_scene\.yaml"):
-        spatula_slip.run("no_such_scene")
+        experiment.run("no_such_scene")
 
 
 def test_a_block_creeps_below_and_slides_above_the_friction_angle():

@@ -1,0 +1,143 @@
+"""Drake's slip-control example: forces, areas, pressures and positions of a grip, beside Drake's.
+
+The grip spends 1.5 s each at 6.5 N and 1.5 N; held tightly the spatula stands still, held loosely it turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.experiments.scenes import shipped_scene
+from hydro_sim_core.experiments.spatula_slip import pitch
+from hydro_sim_core.simulation import World, load_scene
+
+SOURCE = "Drake 1.51.1, MultibodyPlant with 1 ms steps, polygons, hints 0.04 and 0.005 m, published inertia"
+
+
+@dataclass(frozen=True)
+class Grip:
+    """Reference values of a static grip; pairs are left and right finger.
+
+    Attributes:
+        area: Of each patch, cm^2.
+        peak_pressure: kPa.
+        position: Distance of the finger from the middle, mm.
+        force: Normal force a finger, N.
+    """
+
+    area: float
+    peak_pressure: tuple[float, float]
+    position: tuple[float, float]
+    force: float
+
+
+#: Grips by time, s.
+GRIPS = {
+    1.4: Grip(area=10.03, peak_pressure=(14.4, 14.0), position=(8.48, 8.55), force=6.5),
+    2.9: Grip(area=4.84, peak_pressure=(7.7, 7.4), position=(11.05, 11.12), force=1.5),
+}
+#: Share of the spatula's weight (0.068 kg) that each finger carries, N.
+WEIGHT_SHARE = 0.333
+#: Pitch of the spatula (rad) by time (s).
+PITCH = {1.5: -0.3965, 3.0: -0.3242, 4.5: -0.3083, 6.0: -0.2190}
+
+GRIP_BOUND = 0.03
+PITCH_BOUND = 0.02
+SAMPLE_TIME = 0.01
+
+
+def run(scene: str, until: float = max(PITCH)) -> ExperimentReport:
+    """Run a shipped slip scene and compare at the reference times.
+
+    Args:
+        scene: Name of the scene.
+        until: Simulated time, s.
+
+    Raises:
+        InputError: The scene is not there.
+    """
+    world = load_scene(shipped_scene(scene))
+    comparisons: list[Comparison] = []
+    series: dict[str, list[float]] = {"time": [], "pitch": [], "grip_force": []}
+    every = round(SAMPLE_TIME / world.time_step)
+    for sample in range(round(until / SAMPLE_TIME) + 1):
+        if sample:
+            world.step(every)
+        time = round(sample * SAMPLE_TIME, 9)
+        series["time"].append(time)
+        series["pitch"].append(pitch(world))
+        series["grip_force"].append(world.grip_force())
+        if time in GRIPS:
+            comparisons += _compare_grip(world, time)
+        if time in PITCH:
+            name = f"pitch at {time:g} s"
+            comparisons.append(Comparison(name, "rad", PITCH[time], pitch(world), PITCH_BOUND, "absolute"))
+    return ExperimentReport(
+        f"Drake's slip control example, scene {scene}", SOURCE, tuple(comparisons), series
+    )
+
+
+def _compare_grip(world: World, time: float) -> list[Comparison]:
+    grip = GRIPS[time]
+    positions = dict(zip(world.joint_names, world.joint_positions(), strict=True))
+    comparisons = []
+    for i, side in enumerate(("left", "right")):
+        patch = _patch_on_spatula(world, f"{side}_finger")
+        force_on_spatula = patch.force_on_b if patch.name_b == "spatula" else -patch.force_on_b
+        position = abs(positions[f"{side}_finger_joint"])
+        rows = (
+            ("area", "cm²", grip.area, 1e4 * patch.area),
+            ("peak pressure", "kPa", grip.peak_pressure[i], 1e-3 * patch.peak_pressure),
+            ("position", "mm", grip.position[i], 1e3 * position),
+            ("normal force", "N", grip.force, abs(force_on_spatula[1])),
+            ("weight carried", "N", WEIGHT_SHARE, force_on_spatula[2]),
+        )
+        comparisons += [
+            Comparison(
+                f"{side} {name} at {time:g} s", unit, expected, float(measured), GRIP_BOUND, "relative"
+            )
+            for name, unit, expected, measured in rows
+        ]
+    return comparisons
+
+
+def _patch_on_spatula(world: World, finger: str) -> ContactPatch:
+    for patch in world.contacts:
+        if {patch.name_a, patch.name_b} == {finger, "spatula"}:
+            return patch
+    raise FloatingPointError(f"{finger} lost the spatula by {world.time:g} s")
+
+
+def plot(report: ExperimentReport, path: Path) -> None:
+    """Draw pitch and grip force over time with the reference points.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    with figure(path, 8.0, 6.0) as canvas:
+        upper, lower = canvas.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+        time = report.series["time"]
+        upper.plot(time, report.series["pitch"], color="#1f5fa8", label="hydro-sim")
+        upper.errorbar(
+            list(PITCH),
+            list(PITCH.values()),
+            PITCH_BOUND,
+            fmt="o",
+            color="#c44e24",
+            capsize=3,
+            label="Drake, bound",
+        )
+        upper.set_ylabel("pitch of the spatula [rad]")
+        upper.legend(frameon=False)
+        lower.plot(time, report.series["grip_force"], color="#1f5fa8")
+        lower.plot(list(GRIPS), [grip.force for grip in GRIPS.values()], "o", color="#c44e24")
+        lower.set_ylabel("grip force\na finger [N]")
+        lower.set_xlabel("time [s]")
+        lower.set_ylim(bottom=0.0)
+        canvas.suptitle(report.title)
+        for axes in (upper, lower):
+            axes.grid(alpha=0.3)
