@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -40,7 +39,7 @@ METHODS = (*APPROXIMATIONS, CONVEX_INTEGRATOR)
 
 
 class DrakeScene:
-    """A scene of fixed and floating models, joints under position control and at most one gripper under a scripted force.
+    """A scene of fixed and floating models, with joints that hold their position and grippers under scripted forces.
 
     Contact is pressure-field contact on polygons, as in ours, with point contact switched off. Outputs are not
     sampled: nobody reads them between steps, and sampling would cost Drake time. Gravity does not act on models whose
