@@ -50,7 +50,7 @@ class ExperimentReport:
         title: What was run.
         source: Where the reference values come from.
         comparisons: What was compared.
-        series: Named columns of equal length, for plots and further study.
+        series: Named columns, for plots and further study; those of one study are of equal length.
     """
 
     title: str

@@ -1,0 +1,168 @@
+"""The coin of Masterjohn et al. (2022), section V-A: its mesh, its world, and the theory of its sliding."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.scene import (
+    ContactDefaults,
+    ContactSettings,
+    ModelSpec,
+    PoseSpec,
+    SolverSettings,
+)
+from hydro_sim_core.description.spec import (
+    CollisionSpec,
+    InertialSpec,
+    LinkSpec,
+    ProximitySpec,
+    RobotSpec,
+    ShapeSpec,
+)
+from hydro_sim_core.geometry import Geometry, compliant_mesh, write_vtk
+from hydro_sim_core.geometry.prisms import ring
+from hydro_sim_core.simulation import World
+
+Array = NDArray[np.float64]
+
+#: m, m, kg.
+RADIUS, THICKNESS, MASS = 1.213e-2, 1.75e-3, 5.67e-3
+FRICTION, MODULUS, GRAVITY = 0.2, 1e9, 9.81
+#: Faces next to those that press count too, or a flat coin would rattle; more than g dt^2 at the largest step.
+MARGIN = 2e-4
+#: A thousandth of the lowest speed at which anything is read.
+STICTION_SPEED = 1e-7
+SECTORS_PER_RING = 12
+#: Angles of a coin, rad, that are spread evenly over its sectors, however many.
+ORIENTATIONS = 2.0 * math.pi * 0.618 * np.arange(16)
+
+
+def ring_mesh(rings: int) -> Geometry:
+    """Coin whose cells are about as long as wide, and smaller the more rings."""
+    return coin_mesh(SECTORS_PER_RING * rings, rings)
+
+
+def coin_mesh(sectors: int, rings: int = 1) -> Geometry:
+    """Coin about the z axis centred at the origin, its lower side split into sectors and rings.
+
+    Every triangle of the surface is coned to the centre, where the pressure is the modulus; so the pressure next to the
+    ground grows linearly with depth, and the faces are the lower side's triangles. The margin scales the mesh.
+    """
+    half = THICKNESS / 2.0
+    lower = np.vstack(
+        [[0.0, 0.0, -half], *(ring(RADIUS * k / rings, -half, sectors) for k in range(1, rings + 1))]
+    )
+    upper = np.vstack([[0.0, 0.0, half], ring(RADIUS, half, sectors)])
+    here, after = np.arange(sectors), np.roll(np.arange(sectors), -1)
+    triangles = [_triangles(0 * here, 1 + after, 1 + here)]
+    for k in range(1, rings):
+        inner, outer = 1 + (k - 1) * sectors, 1 + k * sectors
+        triangles.append(_triangles(inner + here, outer + after, outer + here))
+        triangles.append(_triangles(inner + here, inner + after, outer + after))
+    edge, top = 1 + (rings - 1) * sectors, len(lower)
+    triangles.append(_triangles(edge + here, edge + after, top + 1 + after))
+    triangles.append(_triangles(edge + here, top + 1 + after, top + 1 + here))
+    triangles.append(_triangles(top + 0 * here, top + 1 + here, top + 1 + after))
+    surface = np.vstack(triangles)
+    vertices = np.vstack([lower, upper, np.zeros(3)])
+    tetrahedra = np.column_stack([surface, np.full(len(surface), len(vertices) - 1)])
+    pressure = np.full(len(vertices), -MODULUS * MARGIN / half)
+    pressure[-1] = MODULUS
+    return compliant_mesh(
+        (1.0 + MARGIN / half) * vertices, tetrahedra, pressure, modulus=MODULUS, margin=MARGIN
+    )
+
+
+def _triangles(*corners: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.column_stack(corners)
+
+
+def make_world(coin: Geometry, time_step: float) -> World:
+    """A coin that lies on rigid ground, free to move."""
+    transverse = RADIUS**2 / 4.0 + THICKNESS**2 / 12.0
+    inertial = InertialSpec(MASS, np.zeros(3), MASS * np.diag([transverse, transverse, RADIUS**2 / 2.0]))
+    ground = CollisionSpec("ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid"))
+    spec = SceneSpec(
+        name="sliding_disk",
+        time_step=time_step,
+        gravity=(0.0, 0.0, -GRAVITY),
+        models=(
+            ModelSpec(
+                name="coin", urdf="none", base="floating", pose=PoseSpec(xyz=(0.0, 0.0, THICKNESS / 2.0))
+            ),
+        ),
+        contact=ContactSettings(
+            defaults=ContactDefaults(modulus=MODULUS, margin=MARGIN, mu_dynamic=FRICTION)
+        ),
+        solver=SolverSettings(stiction_speed=STICTION_SPEED),
+    )
+    # A scene takes a mesh of its own from a file only; the world has read it when the folder goes.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "coin.vtk"
+        write_vtk(coin, path)
+        touch = CollisionSpec(
+            "coin", ShapeSpec("mesh", path=path), np.eye(4), ProximitySpec(compliance="compliant")
+        )
+        robot = RobotSpec("coin", (LinkSpec("coin", inertial, (touch,)),), (), "sliding_disk")
+        return World(LoadedScene(spec, (robot,), ({},), (ground,), source=Path("sliding_disk")))
+
+
+def stationary_ratio_of_disc() -> float:
+    """Ratio e* = v / (w R) that a disc of uniform pressure keeps.
+
+    With polar coordinates (s, a) about the centre of rotation, (0, e) in units of R, friction at every point is the
+    unit vector across the ray, so that force and torque are single integrals over a of the powers of the ray's length
+    within the disc.
+    """
+
+    def ray(angle: float, ratio: float) -> float:
+        return -ratio * math.sin(angle) + math.sqrt(1.0 - (ratio * math.cos(angle)) ** 2)
+
+    def growth(ratio: float) -> float:
+        def integrand(angle: float) -> float:
+            s = ray(angle, ratio)
+            force = -math.sin(angle) * s**2 / 2.0
+            torque = s**3 / 3.0 + ratio * math.sin(angle) * s**2 / 2.0
+            return (2.0 * ratio * torque - force) / math.pi
+
+        return quad(integrand, 0.0, 2.0 * math.pi, epsabs=1e-12)[0]
+
+    return float(brentq(growth, 0.1, 0.95, xtol=1e-12))
+
+
+def stationary_ratio_of_faces(centroids: Array, areas: Array) -> float:
+    """Ratio e* that a disc keeps whose friction acts at the centroids of faces under equal pressure.
+
+    The sums are means over orientations, because the coin turns.
+
+    Args:
+        centroids: (F, 2) in units of the disc's radius.
+        areas: (F,) in any unit.
+    """
+    turns = np.exp(1j * ORIENTATIONS)[:, None]
+    turned = turns * (centroids[:, 0] + 1j * centroids[:, 1])
+    x, y = turned.real, turned.imag
+
+    def growth(ratio: float) -> float:
+        u, w = ratio - y, x
+        balance = (2.0 * ratio * (x * w - y * u) - u) / np.hypot(u, w)
+        return float(areas @ balance.mean(axis=0) / areas.sum())
+
+    return float(brentq(growth, 0.1, 2.0, xtol=1e-12))
+
+
+def bottom_faces(coin: Geometry) -> tuple[Array, Array]:
+    """Centroids (F, 2) and areas (F,) of a coin's faces on the ground, in units of its radius."""
+    corners = coin.vertices[coin.surface_triangles()]
+    corners = corners[np.all(corners[:, :, 2] <= 0.999 * coin.vertices[:, 2].min(), axis=1), :, :2]
+    corners /= np.linalg.norm(corners, axis=2).max()
+    (ax, ay), (bx, by) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T
+    return corners.mean(axis=1), 0.5 * np.abs(ax * by - ay * bx)

@@ -1,0 +1,244 @@
+"""A coin slides and spins to rest: friction on a patch couples force and torque (Masterjohn 2022, V-A).
+
+Friction on a disc that moves with speed v and turns with rate w depends on their ratio e = v / (w R) alone. Its force
+slows v, its torque slows w, and both reach zero together with e tending to the one value at which force and torque
+keep it: F(e) / (m v) = T(e) / (I w) (Farkas et al. 2003). With forces in units of mu m g, lengths in R and
+I = m R^2 / 2 that is F(e) = 2 e T(e). The root for a disc of uniform pressure is 0.653, whatever the start.
+
+A coin made of faces has another root, that of the same sums over its faces. A fan of triangles has all its centroids
+at two thirds of the radius and e* = 0.644. Meshes of rings approach 0.653 at second order in the cells' size. The
+factor of that depends on where in its ring of cells the centre of rotation lies, at e* R from the coin's: 4, 7, 10,
+13 and 16 rings keep it near the middle.
+
+At rest e is 0/0, but it comes close to its limit only late, with a power of the speed. So it is read when friction
+takes five more steps to stop the coin; the speed at which friction is regularised is far below even that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.experiments.coin import (
+    FRICTION,
+    GRAVITY,
+    RADIUS,
+    bottom_faces,
+    coin_mesh,
+    make_world,
+    ring_mesh,
+    stationary_ratio_of_disc,
+    stationary_ratio_of_faces,
+)
+from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.simulation import World
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+SOURCE = (
+    "Masterjohn et al. (2022), section V-A; Farkas et al. (2003); orders: 1 in time, 2 in the cells' size"
+)
+#: Ratio of speeds at rest: of a disc, and of a coin of 152 triangles in Masterjohn's simulation.
+PAPER_DISC, PAPER_COIN = 0.653, 0.64426
+PAPER_SECTORS = 152
+
+#: Largest of v and w R at the start, m/s.
+START_SPEED = 0.5
+STARTS = (0.1, 0.3, 0.653, 1.0, 3.0, 10.0)
+START_TIME_STEP = 2e-5
+#: Steps that friction would still take to stop the coin when the ratio is read.
+LAST_STEPS = 5
+START_BOUND, DISC_BOUND = 1e-3, 0.014
+#: Of the ratio that the faces' sums give for the paper's coin.
+FACES_BOUND = 2e-4
+#: The paper rounds its ratio for a disc to this.
+ROUNDING = 5e-4
+
+RINGS = (4, 7, 10, 13, 16)
+RINGS_TIME_STEP = 1e-4
+EXTRAPOLATION_BOUND = 1e-3
+
+
+@dataclass(frozen=True)
+class OrderStudy:
+    """Trajectories compared with one that is resolved about ten times better.
+
+    Attributes:
+        time_steps: s, with the paper's coin.
+        finest_time_step: Of the reference, s.
+        rings: Of the meshes, at the paper's time step.
+        most_rings: Of the reference.
+    """
+
+    time_steps: tuple[float, ...] = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
+    finest_time_step: float = 2.5e-5
+    rings: tuple[int, ...] = (2, 3, 4, 6)
+    most_rings: int = 60
+
+
+#: Arguments of the quick form.
+QUICK: tuple[tuple[float, ...], tuple[int, ...], OrderStudy] = (
+    (0.3, 3.0),
+    (),
+    OrderStudy((4e-3, 2e-3, 1e-3), 1e-4, (2, 3, 4), 24),
+)
+PAPER_TIME_STEP = 1e-3
+TRAJECTORY_TIME, SAMPLE_TIME = 0.2, 4e-3
+TIME_ORDER_BOUND, GRID_ORDER_BOUND = 0.1, 0.2
+
+#: Entries of a floating body's velocity: about z, and along x and y.
+_SPIN, _SPEED = 2, slice(3, 5)
+
+
+def run(
+    starts: Sequence[float] = STARTS, rings: Sequence[int] = RINGS, orders: OrderStudy = OrderStudy()
+) -> ExperimentReport:
+    """Let coins slide to rest from several starts, of several meshes and with several time steps.
+
+    Args:
+        starts: Initial ratios v / (w R) of the paper's coin.
+        rings: Of the meshes whose ratios are extrapolated; none to leave that out.
+        orders: What the orders of convergence are fitted to.
+    """
+    disc = stationary_ratio_of_disc()
+    coin = coin_mesh(PAPER_SECTORS)
+    of_faces = stationary_ratio_of_faces(*bottom_faces(coin))
+    ratios = [final_ratio(coin, start, START_TIME_STEP) for start in starts]
+    farthest = max(ratios, key=lambda ratio: abs(ratio - disc))
+    comparisons = [
+        Comparison("ε* of a disc, from theory", "", PAPER_DISC, disc, ROUNDING, "absolute"),
+        Comparison("ε* of 152 faces, from theory", "", PAPER_COIN, of_faces, FACES_BOUND, "relative"),
+        *(
+            Comparison(f"ε* from ε = {start:g}", "", PAPER_COIN, ratio, START_BOUND, "relative")
+            for start, ratio in zip(starts, ratios, strict=True)
+        ),
+        Comparison("ε* farthest from a disc's", "", disc, farthest, DISC_BOUND, "relative"),
+    ]
+    series = {"start": list(starts), "ratio": ratios}
+    if rings:
+        of_rings = [final_ratio(ring_mesh(count), PAPER_COIN, RINGS_TIME_STEP) for count in rings]
+        limit = float(np.polyfit(1.0 / np.array(rings) ** 2, of_rings, 1)[1])
+        bound = EXTRAPOLATION_BOUND
+        comparisons.append(Comparison("ε* at infinitely many faces", "", disc, limit, bound, "relative"))
+        series |= {"rings": [float(count) for count in rings], "ratio of rings": of_rings}
+    for what, bound, (sizes, errors) in (
+        ("time step", TIME_ORDER_BOUND, _errors_over_time_step(orders)),
+        ("cell size", GRID_ORDER_BOUND, _errors_over_cell_size(orders)),
+    ):
+        order = float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
+        expected = 1.0 if what == "time step" else 2.0
+        comparisons.append(Comparison(f"order in the {what}", "", expected, order, bound, "absolute"))
+        series |= {what: sizes, f"error over {what}": errors}
+    return ExperimentReport("Coin that slides and spins to rest", SOURCE, tuple(comparisons), series)
+
+
+def start(world: World, ratio: float) -> None:
+    """Give the coin a speed along x and a spin whose ratio v / (w R) is ``ratio``."""
+    speed = START_SPEED * min(1.0, ratio)
+    velocity = world.v
+    velocity[[_SPIN, _SPEED.start]] = speed / (ratio * RADIUS), speed
+    world.set_state(world.q, velocity)
+
+
+def final_ratio(coin: Geometry, ratio: float, time_step: float) -> float:
+    """Ratio v / (w R) that a coin reaches shortly before it stops, started at ``ratio``."""
+    world = make_world(coin, time_step)
+    start(world, ratio)
+    while True:
+        world.step()
+        speed, spin = float(np.hypot(*world.v[_SPEED])), float(world.v[_SPIN] * RADIUS)
+        if max(speed, spin) < LAST_STEPS * FRICTION * GRAVITY * time_step:
+            return speed / spin
+
+
+# --- orders of convergence
+
+
+def trajectory(coin: Geometry, time_step: float) -> Array:
+    """Positions (S, 3) of a coin over time: x and y of its centre and the way R turned, m, started at e = 1."""
+    world = make_world(coin, time_step)
+    start(world, 1.0)
+    rows = []
+    for _ in range(round(TRAJECTORY_TIME / SAMPLE_TIME)):
+        world.step(round(SAMPLE_TIME / time_step))
+        w, _, _, z, *position = world.q
+        rows.append([*position[:2], 2.0 * math.atan2(z, w)])
+    path = np.array(rows)
+    path[:, 2] = RADIUS * np.unwrap(path[:, 2])
+    return path
+
+
+def _errors_over_time_step(orders: OrderStudy) -> tuple[list[float], list[float]]:
+    coin = coin_mesh(PAPER_SECTORS)
+    reference = trajectory(coin, orders.finest_time_step)
+    errors = [_error(trajectory(coin, time_step), reference) for time_step in orders.time_steps]
+    return list(orders.time_steps), errors
+
+
+def _errors_over_cell_size(orders: OrderStudy) -> tuple[list[float], list[float]]:
+    reference = trajectory(ring_mesh(orders.most_rings), PAPER_TIME_STEP)
+    errors = [_error(trajectory(ring_mesh(rings), PAPER_TIME_STEP), reference) for rings in orders.rings]
+    return [RADIUS / rings for rings in orders.rings], errors
+
+
+def _error(path: Array, reference: Array) -> float:
+    """Relative error of a trajectory in the norm of the paper."""
+    return float(np.linalg.norm(path - reference) / np.linalg.norm(reference))
+
+
+def plot(report: ExperimentReport, path: Path) -> None:
+    """Draw the final ratio over the initial one, and the errors over time step and cell size, like figures 5 and 6.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    series = report.series
+    orders = {"time step": (1, "ms"), "cell size": (2, "mm")}
+    rows, columns = (2, 2) if "rings" in series else (1, 3)
+    with figure(path, 4.4 * columns, 3.8 * rows) as canvas:
+        final, *others = canvas.subplots(rows, columns).flat
+        final.axhline(PAPER_COIN, color="#c44e24", ls="-.", lw=1.0, label="152 triangles, Masterjohn")
+        final.semilogx(
+            series["start"], series["ratio"], "o", color="#1f5fa8", label="152 triangles, hydro-sim"
+        )
+        final.set_ylim(0.642, 0.655)
+        final.set_xlabel("initial v/(ωR)")
+        if "rings" in series:
+            _plot_rings(others.pop(0), np.array(series["rings"]), np.array(series["ratio of rings"]))
+        for axes in canvas.axes[: -len(orders)]:
+            axes.axhline(stationary_ratio_of_disc(), color="#c44e24", ls="--", lw=1.0, label="disc, analytic")
+            axes.set_ylabel("v/(ωR) as the coin stops")
+            axes.legend(frameon=False, fontsize="small", loc=(0.03, 0.25))
+        for axes, (what, (order, unit)) in zip(others, orders.items(), strict=True):
+            size, error = 1e3 * np.array(series[what]), np.array(series[f"error over {what}"])
+            guide = np.exp(np.log(error).mean()) * (size / np.exp(np.log(size).mean())) ** order
+            axes.loglog(size, guide, "--", color="#c44e24", lw=1.0, label=f"order {order}")
+            axes.loglog(size, error, "o", color="#1f5fa8", label="hydro-sim")
+            axes.set_xticks(size, [f"{value:.3g}" for value in size])
+            axes.set_xticks([], minor=True)
+            axes.set_xlabel(f"{what} [{unit}]")
+            axes.set_ylabel("relative error of the path")
+            axes.legend(frameon=False, fontsize="small")
+        canvas.suptitle(report.title)
+        for axes in canvas.axes:
+            axes.grid(alpha=0.3)
+
+
+def _plot_rings(axes: Axes, rings: Array, ratios: Array) -> None:
+    line = np.polyfit(1.0 / rings**2, ratios, 1)
+    ends = np.array([0.0, 1.05 / rings.min() ** 2])
+    axes.plot(ends, np.polyval(line, ends), color="#1f5fa8", lw=1.0, label="extrapolated")
+    axes.plot(1.0 / rings**2, ratios, "o", color="#1f5fa8", label="rings of triangles, hydro-sim")
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("1 / rings²")
