@@ -205,13 +205,21 @@ class ContactSettings(Section):
 class SolverSettings(Section):
     """The contact problem that each step solves."""
 
-    model: Literal["lagged"] = Field("lagged", description="Friction lagged by one step: convex.")
+    model: Literal["lagged", "continuous"] = Field(
+        "lagged",
+        description="lagged: friction lagged by one step, convex. continuous: accelerations integrated under error "
+        "control, slow and accurate.",
+    )
     tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
     stiction_speed: Annotated[Positive, Field(le=1.0)] = Field(
         1e-4, description="Sliding speed at which friction is full, m/s."
     )
     relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
+    accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-2)] | None = Field(
+        None,
+        description="Relative error allowed in an integration step of the continuous model; 1e-5 by default.",
+    )
 
 
 class ActuatorSpec(Section):

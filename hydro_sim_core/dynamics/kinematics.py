@@ -180,6 +180,36 @@ def add_point_jacobian(tree, S, body, p_WP, sign, J):
 
 
 @kernel
+def coordinate_rates(tree, q, v, rates):
+    """Time derivative of the coordinates.
+
+    Args:
+        tree: The ``KinematicTree``.
+        q: (nq,) coordinates. Quaternions need not be normalised; their norm stays.
+        v: (nv,) velocities.
+        rates: (nq,) out.
+    """
+    for k in range(tree.q_of_v.shape[0]):
+        coordinate = tree.q_of_v[k]
+        if coordinate >= 0:
+            rates[coordinate] = v[k]
+    for i in range(tree.parent.shape[0]):
+        first_q, first_v = tree.q_index[i], tree.v_index[i]
+        if tree.joint_type[i] == PLANAR:
+            for k in range(3):
+                rates[first_q + k] = v[first_v + k]
+        elif tree.joint_type[i] == FLOATING:
+            e, f, g, h = q[first_q], q[first_q + 1], q[first_q + 2], q[first_q + 3]
+            b, c, d = 0.5 * v[first_v], 0.5 * v[first_v + 1], 0.5 * v[first_v + 2]
+            rates[first_q] = -b * f - c * g - d * h
+            rates[first_q + 1] = b * e + c * h - d * g
+            rates[first_q + 2] = c * e + d * f - b * h
+            rates[first_q + 3] = d * e + b * g - c * f
+            for k in range(3):
+                rates[first_q + 4 + k] = v[first_v + 3 + k]
+
+
+@kernel
 def integrate_positions(tree, q, v, dt, q_out):
     """Move the coordinates along constant velocities for a time ``dt``; exact for every joint.
 

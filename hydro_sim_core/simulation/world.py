@@ -15,7 +15,7 @@ from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.description.scene import ModelSpec, SolverSettings
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import PlacedRobot, TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
@@ -28,6 +28,7 @@ from hydro_sim_core.simulation.contacts import (
     faceless_overlaps,
     record_contacts,
 )
+from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousStepper
 from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.model import make_scratch_memory, make_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
@@ -112,6 +113,7 @@ class World:
         self._scratch.effort[:] = 0.0
         self._scratch.solver.report[:] = (0, 0, 1, 0, 0)  # nothing failed yet
         self._drives.hold(self._q0)
+        self._continuous = _continuous_stepper(self.scene.spec.solver)
         self._script = Script(self._commands)
 
     def _forget_contacts(self) -> None:
@@ -190,8 +192,9 @@ class World:
 
     def _advance(self, steps: int) -> None:
         last = self.step_count + steps
+        stepper = advance if self._continuous is None else self._continuous.advance
         while self.step_count < last:
-            status = advance(
+            status = stepper(
                 self._built.model, self._state, self._drives.arrays, self._scratch, last - self.step_count
             )
             if status > 0:
@@ -347,7 +350,10 @@ class World:
 
     @property
     def contacts(self) -> list[ContactPatch]:
-        """Contact patches of the last step with the wrenches that the solver applied, averaged over the step."""
+        """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
+
+        With the continuous model they are those at the end of the step.
+        """
         return self.patches_of(self.record_contacts())
 
     def record_contacts(self) -> ContactRecord:
@@ -375,10 +381,13 @@ class World:
             momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds were from
             those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``;
             ``deep_steps``, in which bodies were pushed past a medial surface, and ``faceless_steps``, in which bodies
-            overlapped without contact; ``faceless_overlaps``, how many pairs do so now.
+            overlapped without contact; ``faceless_overlaps``, how many pairs do so now. The continuous
+            model has no solver to tell of, but ``integration_steps`` and ``evaluations`` of the state's derivative
+            since the start.
         """
         report = self._scratch.solver.report
         patches = self._scratch.patches
+        integration = {} if self._continuous is None else self._continuous.diagnostics()
         return {
             "faces": int(patches.first_face[patches.num[0]]),
             "patches": int(patches.num[0]),
@@ -392,6 +401,7 @@ class World:
             "deep_steps": int(self._state.deep[0]),
             "faceless_steps": int(self._state.faceless[0]),
             "faceless_overlaps": int(patches.num_faceless[0]),
+            **integration,
         }
 
 
@@ -425,6 +435,13 @@ def load_urdf(
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
     return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
+
+
+def _continuous_stepper(settings: SolverSettings) -> ContinuousStepper | None:
+    """The stepper of the continuous model; None for the models that the compiled step solves."""
+    if settings.model != "continuous":
+        return None
+    return ContinuousStepper(DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy)
 
 
 def _place_robots(scene: LoadedScene) -> list[PlacedRobot]:

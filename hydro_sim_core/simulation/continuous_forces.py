@@ -1,0 +1,351 @@
+"""The state's derivative at an instant: M(q) a = tau - bias + contact, all forces explicit, no time step in them.
+
+Contact is that of the convex models in the limit of short steps: the same pressure on the same faces, damping by the
+same laws, friction regularised by the same soft norm (Elandt 2019, sections III and X-C). Faces are cut into triangles
+around their centroids, and each triangle presses at its centre of pressure. Force and moment are then the exact
+integrals of the pressure, however faces are split, so that they vary continuously and derive from the stored energy.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    GRADIENT,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+)
+from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
+from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.simulation.collision import MIN_AREA, MIN_SLOPE, find_patches, place_geometries
+from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
+from hydro_sim_core.solvers.linear import factorise, solve_factorised
+from hydro_sim_core.solvers.patch_terms import face_law
+from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
+
+#: Change of a coordinate or velocity for the Jacobian: far above round-off, far below depths and stiction speeds.
+JACOBIAN_STEP = 1e-8
+
+#: Over this time (s) impulse and force are the same number, so that the convex models' laws serve here too.
+_UNIT_TIME = 1.0
+
+
+@kernel
+def state_derivative(model, state, drives, scratch, y, dy):
+    """Rates of coordinates and velocities.
+
+    Args:
+        model: ``Model``.
+        state: ``State``; only its sizes and ``push`` are read.
+        drives: ``Drives``.
+        scratch: ``Scratch``; afterwards it holds poses, patches with their wrenches and drive efforts at ``y``.
+        y: (nq + nv,) coordinates, then velocities.
+        dy: (nq + nv,) out; NaN where the mass matrix cannot be inverted.
+
+    Returns:
+        Number of contact faces; where it is more than the buffers hold, ``dy`` is not written.
+    """
+    num_faces = _place(model, state, scratch, y)
+    if num_faces <= scratch.faces.num_vertices.shape[0]:
+        _accelerate(model, state, drives, scratch, y, dy)
+    return num_faces
+
+
+@kernel
+def state_jacobian(model, state, drives, scratch, y, dy, shifted, jacobian):
+    """Derivative of ``state_derivative`` by forward differences.
+
+    Velocities move nothing at once, so that only coordinates cost a contact query each.
+
+    Args:
+        model: ``Model``.
+        state: ``State``.
+        drives: ``Drives``.
+        scratch: ``Scratch``; means nothing afterwards.
+        y: (n,) coordinates, then velocities; changed in between and restored.
+        dy: (n,) the derivative at ``y``.
+        shifted: (n,) scratch.
+        jacobian: (n, n) out.
+
+    Returns:
+        Number of contact faces, as ``state_derivative``.
+    """
+    nq = state.q.shape[0]
+    for column in range(y.shape[0] - 1, -1, -1):
+        before = y[column]
+        y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
+        if column < nq or column == y.shape[0] - 1:
+            num_faces = _place(model, state, scratch, y)
+            if num_faces > scratch.faces.num_vertices.shape[0]:
+                y[column] = before
+                return num_faces
+        _accelerate(model, state, drives, scratch, y, shifted)
+        for row in range(y.shape[0]):
+            jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
+        y[column] = before
+    return 0
+
+
+@kernel
+def _place(model, state, scratch, y):
+    """Bodies, mass matrix and contact faces at the coordinates; returns the number of faces."""
+    q = y[: state.q.shape[0]]
+    forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
+    mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
+    gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
+    _set_end_stops(model, scratch, q)
+    place_geometries(model, scratch)
+    return find_patches(model, state, scratch)
+
+
+@kernel
+def _accelerate(model, state, drives, scratch, y, dy):
+    """Rates at the poses and faces in ``scratch``."""
+    nq, nv = state.q.shape[0], state.v.shape[0]
+    q, v, acceleration = y[:nq], y[nq:], dy[nq:]
+    coordinate_rates(model.tree, q, v, dy[:nq])
+    bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, v, scratch.bias, scratch.tree)
+    _set_drives(model, drives, scratch, q)
+    for i in range(nv):
+        drive, _ = drive_impulse(scratch.problem, i, v[i], _UNIT_TIME)
+        scratch.effort[i] = drive
+        forces, _ = joint_impulse(scratch.problem, i, v[i], _UNIT_TIME)
+        acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
+    _press_patches(model, scratch, v)
+    _add_body_wrenches(model.tree, scratch, acceleration)
+    factor = scratch.solver.hessian
+    if factorise(scratch.M, factor, nv):
+        solve_factorised(factor, nv, acceleration)
+    else:
+        acceleration[:] = math.nan
+
+
+@kernel
+def _set_end_stops(model, scratch, q):
+    """Springs with dampers; those without a stiffness swing once in a time step, as stiff as the convex models'."""
+    problem, dt = scratch.problem, model.options.dt
+    nv = scratch.M.shape[0]
+    relaxation = dt / math.pi
+    for i in range(nv):
+        coordinate = model.tree.q_of_v[i]
+        frequency = 2.0 * math.pi / dt
+        stiffness = min(model.tree.limit_stiffness[i], scratch.M[i, i] * frequency * frequency)
+        for side in range(2):
+            row = problem.limits[i + side * nv]
+            row[LIMIT_SIGN] = 1.0 - 2.0 * side
+            row[LIMIT_INVERSE_R] = stiffness * relaxation
+            row[LIMIT_TARGET] = -math.inf
+            if coordinate >= 0:
+                bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
+                row[LIMIT_TARGET] = -row[LIMIT_SIGN] * (q[coordinate] - bound) / relaxation
+
+
+@kernel
+def _set_drives(model, drives, scratch, q):
+    problem, dt = scratch.problem, model.options.dt
+    for i in range(scratch.M.shape[0]):
+        coordinate = model.tree.q_of_v[i]
+        position = q[coordinate] if coordinate >= 0 else 0.0
+        effort = drives.effort[i] + drives.kp[i] * (drives.q_target[i] - position)
+        effort += drives.kd[i] * drives.v_target[i]
+        if model.compensated[i]:
+            effort += scratch.gravity[i]
+        problem.drive_bias[i] = effort
+        problem.drive_gain[i] = drives.kd[i]
+        problem.drive_limit[i] = drives.limit[i]
+        problem.speed_limit[i] = model.tree.velocity_limit[i]
+        # Beyond the speed limit a push fades over the speed that it would add in a time step.
+        problem.speed_gain[i] = scratch.M[i, i] / dt
+        problem.joint_friction[i] = model.tree.friction[i]
+
+
+@kernel
+def _press_patches(model, scratch, v):
+    """Wrenches of all patches, into the patch table and onto the bodies (``scratch.tree.F_WB``, about the origin)."""
+    tree, patches = scratch.tree, scratch.patches
+    body_velocities(model.tree, v, scratch.S, tree.V_WB)
+    tree.F_WB[:] = 0.0
+    for p in range(patches.num[0]):
+        pair = patches.pair[p]
+        body_a = model.geometry_body[model.pairs[pair, 0]]
+        body_b = model.geometry_body[model.pairs[pair, 1]]
+        R, x = patches.R_WG[p], patches.p_WG[p]
+        twist = scratch.solver.twists[p]
+        _relative_twist(tree.V_WB, body_a, body_b, R, x, twist)
+        _press_faces(model, scratch, p, twist)
+        for body, sign in ((body_a, -1.0), (body_b, 1.0)):
+            if body >= 0:
+                _add_wrench(patches.wrench[p], sign, x, tree.F_WB[body])
+        _move_to_reference_point(scratch, p)
+
+
+@kernel
+def _relative_twist(V_WB, body_a, body_b, R_WG, p_WG, twist):
+    """Twist (6,) of body B relative to A at the origin of a frame G and in its axes."""
+    for k in range(6):
+        of_b = V_WB[body_b, k] if body_b >= 0 else 0.0
+        twist[k] = of_b - (V_WB[body_a, k] if body_a >= 0 else 0.0)
+    w0, w1, w2 = twist[0], twist[1], twist[2]
+    u0 = twist[3] + w1 * p_WG[2] - w2 * p_WG[1]
+    u1 = twist[4] + w2 * p_WG[0] - w0 * p_WG[2]
+    u2 = twist[5] + w0 * p_WG[1] - w1 * p_WG[0]
+    for i in range(3):
+        twist[i] = R_WG[0, i] * w0 + R_WG[1, i] * w1 + R_WG[2, i] * w2
+        twist[3 + i] = R_WG[0, i] * u0 + R_WG[1, i] * u1 + R_WG[2, i] * u2
+
+
+@kernel
+def _press_faces(model, scratch, p, twist):
+    """Wrench of patch p on B about the origin of B's geometry, and the normal part of its force, in world axes.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``; ``patches.wrench`` and ``patches.normal_force`` receive the sums.
+        p: The patch.
+        twist: (6,) of B relative to A at that origin, in the axes of B's geometry.
+    """
+    faces, patches = scratch.faces, scratch.patches
+    data, polygons, pair = faces.data, faces.polygons, patches.pair[p]
+    mu, dissipation = model.pair_friction[pair], model.pair_dissipation[pair]
+    relaxation, slip = model.pair_relaxation[pair], model.options.stiction_speed
+    w0, w1, w2, u0, u1, u2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
+    for f in range(patches.first_face[p], patches.first_face[p + 1]):
+        slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
+        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
+        if data[AREA, f] <= MIN_AREA or (falls and not patches.is_recovered[p]):
+            continue
+        slope = 0.0 if falls else 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        n0, n1, n2 = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+        c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
+        g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+        pressure, last = data[PRESSURE, f], faces.num_vertices[f] - 1
+        b0, b1, b2 = polygons[f, last, 0] - c0, polygons[f, last, 1] - c1, polygons[f, last, 2] - c2
+        for i in range(last + 1):
+            # The triangle between the centroid (the origin of a and b) and the edge from a to b.
+            a0, a1, a2 = b0, b1, b2
+            b0, b1, b2 = polygons[f, i, 0] - c0, polygons[f, i, 1] - c1, polygons[f, i, 2] - c2
+            k0, k1, k2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            area = 0.5 * math.sqrt(k0 * k0 + k1 * k1 + k2 * k2)
+            pressure_a = pressure + g0 * a0 + g1 * a1 + g2 * a2
+            pressure_b = pressure + g0 * b0 + g1 * b1 + g2 * b2
+            mean, share, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
+            if mean <= 0.0:
+                continue
+            x0 = c0 + (weight_a * a0 + weight_b * b0) / mean
+            x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
+            x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
+            v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
+            v_n = v0 * n0 + v1 * n1 + v2 * n2
+            t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
+            resistance = relaxation * slope * share * area
+            normal, _, drag, _ = face_law(
+                v_n,
+                t0 * t0 + t1 * t1 + t2 * t2,
+                mean * area,
+                resistance,
+                dissipation,
+                mu,
+                slip,
+                _UNIT_TIME,
+            )
+            drag *= normal
+            h0, h1, h2 = normal * n0 - drag * t0, normal * n1 - drag * t1, normal * n2 - drag * t2
+            m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
+            f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
+            s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2
+    wrench, normal_force, R = patches.wrench[p], patches.normal_force[p], patches.R_WG[p]
+    for i in range(3):
+        wrench[i] = R[i, 0] * m0 + R[i, 1] * m1 + R[i, 2] * m2
+        wrench[3 + i] = R[i, 0] * f0 + R[i, 1] * f1 + R[i, 2] * f2
+        normal_force[i] = R[i, 0] * s0 + R[i, 1] * s1 + R[i, 2] * s2
+
+
+@kernel
+def pressed_part(p0, p1, p2):
+    """Integrals of a linear pressure over the part of a triangle where it is positive.
+
+    Args:
+        p0: Pressure at the first vertex, Pa; ``p1`` and ``p2`` at the others.
+
+    Returns:
+        Over the area of the whole triangle: the integral of the pressure, the area where it is positive, and the
+        integrals of pressure times the second and times the third barycentric coordinate.
+    """
+    total = p0 + p1 + p2
+    mean, weight1, weight2 = total / 3.0, (total + p1) / 12.0, (total + p2) / 12.0
+    if min(p0, min(p1, p2)) >= 0.0:
+        return mean, 1.0, weight1, weight2
+    if max(p0, max(p1, p2)) <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    # One vertex has a sign of its own; the line of no pressure cuts its corner off.
+    if (p1 > 0.0) == (p2 > 0.0):
+        corner, share, corner1, corner2 = _corner(p0, p1, p2)
+        is_pressed = p0 > 0.0
+    elif (p0 > 0.0) == (p2 > 0.0):
+        corner, share, corner2, corner0 = _corner(p1, p2, p0)
+        corner1 = corner - corner0 - corner2
+        is_pressed = p1 > 0.0
+    else:
+        corner, share, corner0, corner1 = _corner(p2, p0, p1)
+        corner2 = corner - corner0 - corner1
+        is_pressed = p2 > 0.0
+    if is_pressed:
+        return corner, share, corner1, corner2
+    return mean - corner, 1.0 - share, weight1 - corner1, weight2 - corner2
+
+
+@kernel
+def _corner(p0, p1, p2):
+    """Integrals over the corner at the first vertex, up to the line of no pressure, as in ``pressed_part``."""
+    reach1, reach2 = p0 / (p0 - p1), p0 / (p0 - p2)
+    share = reach1 * reach2
+    return share * p0 / 3.0, share, share * p0 * reach1 / 12.0, share * p0 * reach2 / 12.0
+
+
+@kernel
+def _add_wrench(wrench, sign, p, total):
+    """Add ``sign`` times a wrench (6,) about the point ``p`` to one about the origin."""
+    total[0] += sign * (wrench[0] + p[1] * wrench[5] - p[2] * wrench[4])
+    total[1] += sign * (wrench[1] + p[2] * wrench[3] - p[0] * wrench[5])
+    total[2] += sign * (wrench[2] + p[0] * wrench[4] - p[1] * wrench[3])
+    for k in range(3, 6):
+        total[k] += sign * wrench[k]
+
+
+@kernel
+def _move_to_reference_point(scratch, p):
+    """Take patch p's moment about the mean of its faces' centroids, where the other models take it."""
+    data, patches = scratch.faces.data, scratch.patches
+    first, last = patches.first_face[p], patches.first_face[p + 1]
+    p_GR, R, wrench = patches.p_GR[p], patches.R_WG[p], patches.wrench[p]
+    for i in range(3):
+        s = 0.0
+        for f in range(first, last):
+            s += data[CENTROID + i, f]
+        p_GR[i] = s / (last - first)
+    r0 = R[0, 0] * p_GR[0] + R[0, 1] * p_GR[1] + R[0, 2] * p_GR[2]
+    r1 = R[1, 0] * p_GR[0] + R[1, 1] * p_GR[1] + R[1, 2] * p_GR[2]
+    r2 = R[2, 0] * p_GR[0] + R[2, 1] * p_GR[1] + R[2, 2] * p_GR[2]
+    wrench[0] -= r1 * wrench[5] - r2 * wrench[4]
+    wrench[1] -= r2 * wrench[3] - r0 * wrench[5]
+    wrench[2] -= r0 * wrench[4] - r1 * wrench[3]
+
+
+@kernel
+def _add_body_wrenches(tree, scratch, forces):
+    """Add to the generalised forces (nv,) those of the bodies' wrenches about the origin; sums these up the tree."""
+    F_WB = scratch.tree.F_WB
+    for i in range(tree.parent.shape[0] - 1, -1, -1):
+        parent = tree.parent[i]
+        for k in range(tree.num_v[i]):
+            for r in range(6):
+                forces[tree.v_index[i] + k] += scratch.S[i, k, r] * F_WB[i, r]
+        if parent >= 0:
+            for r in range(6):
+                F_WB[parent, r] += F_WB[i, r]
