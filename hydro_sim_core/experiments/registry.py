@@ -11,6 +11,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
     fem_layer,
     incline,
+    point_contact,
     sliding_disk,
     slip_control,
     spatula_slip,
@@ -74,6 +75,11 @@ EXPERIMENTS = {
         "Ratio of speed and spin of a coin as it stops, against theory and Masterjohn et al. (2022).",
         lambda quick: sliding_disk.run(*sliding_disk.QUICK) if quick else sliding_disk.run(),
         sliding_disk.plot,
+    ),
+    "point_contact": Experiment(
+        "What a patch adds to contact points: it resists twisting, in the grip too, and rolling.",
+        lambda quick: point_contact.run(1.5 if quick else point_contact.HOLDING_TIME),
+        point_contact.plot,
     ),
 }
 

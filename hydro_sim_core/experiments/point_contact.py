@@ -1,0 +1,335 @@
+"""What a contact patch adds to contact points: friction against twisting and resistance to rolling.
+
+Grip: the spatula in the secure grasp of ``spatula_slip``. Once the bubbles have closed, each patch is reduced to one
+point: its centre of pressure, its mean normal, the whole grip force. Two such points are a hinge, so the spatula swings
+like a pendulum; the patches hold it by torsional friction. This is done on a small simulation of the one held body
+(``point_grip``), since a World has patches only.
+
+Torsion: patches slip at a moment of mu times the integral of pressure times radius: 2/3 mu F R for the uniform pressure
+under a flat disc, and 8/15 mu F a for the paraboloid under a shallow ball, where Hertz's ellipsoid has 3 pi/16 mu F a.
+
+Rolling: with dissipation d the pressure is 1 - d v_n times the elastic one, larger in front of a rolling ball and
+smaller behind it. That is a moment of d omega times the integral of pressure times the squared distance along the way.
+
+A point has no extent: no radius, no moment. A ball on a point spins and rolls on for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.description.spec import ShapeSpec
+from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.experiments.point_grip import HeldBody, pendulum, reduce_patch, step
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.experiments.resting_body import RestingBody
+from hydro_sim_core.experiments.spatula_slip import CLOSING_TIME, GRASP, make_world, pitch
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.builder import mixed_friction
+
+Array = NDArray[np.float64]
+
+SOURCE = (
+    "closed forms: a pendulum hinged at the two points; pressure times radius integrated over a true disc and ball; "
+    "Hunt-Crossley damping integrated over a rolling ball"
+)
+SCENE = "spatula_slip_welded"
+HOLDING_TIME = 4.0
+SAMPLE_TIME = 0.01
+#: Of the loose grasp, once the fingers have come to rest after the release, s.
+LOOSE_AT = GRASP.duty * GRASP.period + CLOSING_TIME
+
+RADIUS = 0.05
+MASS = 1.0
+FRICTION = 0.5
+MODULUS = 2e5
+#: Resolves the ball's patch with some 400 faces, and the disc's rim within 1e-4 of its radius.
+RESOLUTION = 0.004
+TIME_STEP = 1e-4
+DISC = RestingBody(
+    shape=ShapeSpec("cylinder", (RADIUS, 0.02)),
+    height=0.01,
+    mass=MASS,
+    moment_of_inertia=0.5 * MASS * RADIUS**2,
+    modulus=MODULUS,
+    friction=FRICTION,
+    dissipation=50.0,
+    resolution=RESOLUTION,
+    time_step=TIME_STEP,
+)
+BALL = RestingBody(
+    shape=ShapeSpec("sphere", (RADIUS,)),
+    height=RADIUS,
+    mass=MASS,
+    moment_of_inertia=0.4 * MASS * RADIUS**2,
+    modulus=MODULUS,
+    friction=FRICTION,
+    dissipation=5.0,
+    resolution=RESOLUTION,
+    time_step=TIME_STEP,
+)
+#: Initial, rad/s, and for how long it is watched, s. Stiction reaches 1e-4 m/s, a few thousandths of the rim's speed.
+SPIN = 10.0
+SPINNING_TIME = 0.05
+ROLL = 4.0
+ROLLING_TIME = 0.5
+
+#: A grasp that holds turns at most this much as far as the pendulum does.
+HELD_SHARE = 0.01
+PENDULUM_BOUND = 0.002
+TORSION_BOUND = 0.005
+#: With this step and mesh 2.3 %: 1.4 % in proportion to the step, whose elastic force is that of its end, and 0.9 % in
+#: proportion to the square of the edges.
+ROLLING_BOUND = 0.03
+
+
+def run(holding_time: float = HOLDING_TIME) -> ExperimentReport:
+    """Hold the spatula with patches and with points, then spin a disc and a ball, then roll the ball.
+
+    Args:
+        holding_time: Simulated time of the grip, s.
+
+    Raises:
+        InputError: The shipped scene is missing.
+    """
+    parts = [_grip(holding_time), _loose_grip(), _spin_disc(), _ball()]
+    comparisons = [comparison for part, _ in parts for comparison in part]
+    series = {name: column for _, columns in parts for name, column in columns.items()}
+    return ExperimentReport("Contact patches beside contact points", SOURCE, tuple(comparisons), series)
+
+
+Part = tuple[list[Comparison], dict[str, list[float]]]
+
+
+def _grip(duration: float) -> Part:
+    world = make_world(SCENE)
+    world.step(round(CLOSING_TIME / world.time_step))
+    gravity = np.array(world.scene.spec.gravity)
+    points = [reduce_patch(patch, "spatula", GRASP.high) for patch in world.contacts]
+    body = _spatula(world)
+    times = np.linspace(0.0, duration, round(duration / SAMPLE_TIME) + 1)
+    hinged = pendulum(body, points, gravity, times)
+    capacity = _capacity_share(world)
+
+    start = pitch(world)
+    friction, stiction_speed = _friction(world), world.scene.spec.solver.stiction_speed
+    every = round(SAMPLE_TIME / world.time_step)
+    with_patches, with_points = [0.0], [0.0]
+    for _ in times[1:]:
+        world.step(every)
+        with_patches.append(pitch(world) - start)
+        for _ in range(every):
+            step(body, points, gravity, friction, stiction_speed, world.time_step)
+        with_points.append(math.atan2(body.R_WB[2, 1], body.R_WB[2, 2]) - start)
+    share = with_patches[-1] / with_points[-1]
+    comparisons = [
+        Comparison(
+            f"turn in {duration:g} s on points",
+            "rad",
+            hinged[-1],
+            with_points[-1],
+            PENDULUM_BOUND,
+            "relative",
+        ),
+        Comparison("turn on patches over turn on points", "", HELD_SHARE, share, 0.0, "at_most"),
+        Comparison(
+            f"torsional friction over moment of gravity, {GRASP.high:g} N", "", 1.0, capacity, 0.0, "at_least"
+        ),
+    ]
+    return comparisons, {
+        "time": times.tolist(),
+        "turn, patches": with_patches,
+        "turn, points": with_points,
+        "turn, pendulum": hinged.tolist(),
+    }
+
+
+def _loose_grip() -> Part:
+    world = make_world(SCENE)
+    world.step(round(LOOSE_AT / world.time_step))
+    name = f"torsional friction over moment of gravity, {GRASP.low:g} N"
+    return [Comparison(name, "", 1.0, _capacity_share(world), 0.0, "at_most")], {}
+
+
+def _spatula(world: World) -> HeldBody:
+    (link,) = (link for robot in world.scene.robots for link in robot.links if link.name == "spatula")
+    assert link.inertial is not None
+    return HeldBody.at_rest(link.inertial, world.frame_pose("spatula"))
+
+
+def _friction(world: World) -> float:
+    """Of fingers and spatula; both fingers have the same."""
+    colliders = {collider.link: collider for collider in world.built.colliders}
+    return mixed_friction(colliders["left_finger"], colliders["spatula"])
+
+
+def _capacity_share(world: World) -> float:
+    """Largest moment of the fingers' friction about their axis over that of the spatula's weight."""
+    patches = world.contacts
+    spatula = _spatula(world)
+    middle = np.mean([patch.centroid for patch in patches], axis=0)
+    weight = spatula.mass * np.array(world.scene.spec.gravity)
+    axis = patches[1].centroid - patches[0].centroid
+    moment = np.cross(spatula.p_WBo - middle, weight) @ axis / np.linalg.norm(axis)
+    capacity = _friction(world) * sum(torsional_capacity(patch) for patch in patches)
+    return float(capacity / abs(moment))
+
+
+def torsional_capacity(patch: ContactPatch) -> float:
+    """Pressure times distance from the patch's axis, integrated over the patch, N m: at friction 1, its moment."""
+    axis = patch.normal_force_on_b / np.linalg.norm(patch.normal_force_on_b)
+    arms = patch.centroids - patch.centroid
+    radii = np.linalg.norm(arms - np.outer(arms @ axis, axis), axis=1)
+    return float(radii @ (patch.areas * np.maximum(patch.pressures, 0.0)))
+
+
+def _spin_disc() -> Part:
+    expected = 2.0 / 3.0 * FRICTION * DISC.weight * RADIUS
+    moment, times, speeds = _spin(DISC, DISC.settled_world())
+    comparison = Comparison("slipping moment of the disc", "N m", expected, moment, TORSION_BOUND, "relative")
+    return [comparison], {"time, spin": times, "spin, disc": speeds}
+
+
+def _ball() -> Part:
+    world = BALL.settled_world()
+    rest = world.q
+    ideal = ideal_ball(BALL)
+    (patch,) = world.contacts
+    integral = FRICTION * torsional_capacity(patch)
+    moment, _, spin = _spin(BALL, world)
+    world.set_state(rest, np.zeros(6))
+    rate, times, rolling = _roll(BALL, world)
+    comparisons = [
+        Comparison("slipping moment of the ball", "N m", ideal.torsion, moment, TORSION_BOUND, "relative"),
+        Comparison("the same over the patch's faces", "N m", integral, moment, TORSION_BOUND, "relative"),
+        Comparison(
+            "decay of the ball's rolling", "1/s", ideal.rolling_decay, rate, ROLLING_BOUND, "relative"
+        ),
+    ]
+    decay = (ROLL * np.exp(-ideal.rolling_decay * np.array(times))).tolist()
+    return comparisons, {
+        "spin, ball": spin,
+        "time, rolling": times,
+        "rolling, ball": rolling,
+        "rolling, closed form": decay,
+    }
+
+
+@dataclass(frozen=True)
+class IdealBall:
+    """Closed forms of a true ball on rigid ground.
+
+    Attributes:
+        torsion: Moment at which it slips, N m.
+        rolling_decay: Rate at which its rolling fades, 1/s.
+    """
+
+    torsion: float
+    rolling_decay: float
+
+
+def ideal_ball(ball: RestingBody) -> IdealBall:
+    """Integrate the pressure E (1 - r / R) over the disc in which the ground cuts the ball."""
+    (radius,) = ball.shape.size
+
+    def moment(height: float, power: int) -> float:
+        """Pressure times the power of the distance from the middle, integrated over the patch."""
+        reach = math.sqrt(radius**2 - height**2)
+        return quad(
+            lambda r: (
+                2.0 * math.pi * ball.modulus * (1.0 - math.hypot(r, height) / radius) * r ** (power + 1)
+            ),
+            0.0,
+            reach,
+        )[0]
+
+    height = brentq(lambda h: moment(h, 0) - ball.weight, 0.5 * radius, radius, xtol=1e-12)
+    # Along one direction the squared distance is half of the squared radius.
+    resistance = 0.5 * ball.dissipation * moment(height, 2)
+    return IdealBall(
+        torsion=ball.friction * moment(height, 1),
+        rolling_decay=resistance / (ball.moment_of_inertia + ball.mass * height**2),
+    )
+
+
+def _spin(body: RestingBody, world: World) -> tuple[float, list[float], list[float]]:
+    """Moment (N m) that slows a settled body's spin about the vertical; times (s) and speeds (rad/s)."""
+    world.set_state(world.q, [0.0, 0.0, SPIN, 0.0, 0.0, 0.0])
+    times, speeds = _watch(world, SPINNING_TIME, 2)
+    return -body.moment_of_inertia * float(np.polyfit(times, speeds, 1)[0]), times, speeds
+
+
+def _roll(body: RestingBody, world: World) -> tuple[float, list[float], list[float]]:
+    """Rate (1/s) at which a settled ball's rolling along x fades; times (s) and speeds (rad/s)."""
+    height = world.q[6]
+    world.set_state(world.q, [0.0, ROLL, 0.0, ROLL * height, 0.0, 0.0])
+    times, speeds = _watch(world, ROLLING_TIME, 1)
+    return -float(np.polyfit(times, np.log(speeds), 1)[0]), times, speeds
+
+
+def _watch(world: World, duration: float, component: int) -> tuple[list[float], list[float]]:
+    """One component of the velocity over time, 50 samples."""
+    every = round(duration / 50 / world.time_step)
+    begin = world.time
+    times, speeds = [0.0], [float(world.v[component])]
+    for _ in range(50):
+        world.step(every)
+        times.append(world.time - begin)
+        speeds.append(float(world.v[component]))
+    return times, speeds
+
+
+def plot(report: ExperimentReport, path: Path) -> None:
+    """Draw the turn in the grip, and the speeds of spinning and rolling, with patches and with points.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    series = report.series
+    blue, red = "#1f5fa8", "#c44e24"
+    with figure(path, 11.0, 3.8) as canvas:
+        grip, spin, rolling = canvas.subplots(1, 3)
+        grip.plot(series["time"], series["turn, points"], color=red, label="points")
+        grip.plot(series["time"], series["turn, pendulum"], ":", color="k", label="pendulum")
+        grip.plot(series["time"], series["turn, patches"], color=blue, label="patches")
+        grip.set_title(f"spatula held with {GRASP.high:g} N")
+        grip.set_ylabel("turn in the grip [rad]")
+        for name, style, body in (("disc", "-", DISC), ("ball", "--", BALL)):
+            spin.plot(
+                series["time, spin"], series[f"spin, {name}"], style, color=blue, label=f"{name}, patch"
+            )
+            moment = next(c.reference for c in report.comparisons if c.quantity.endswith(f"of the {name}"))
+            slope = moment / body.moment_of_inertia
+            closed = SPIN - slope * np.array(series["time, spin"])
+            spin.plot(series["time, spin"][::5], closed[::5], "o", ms=3, color="k")
+        spin.plot([], [], "o", ms=3, color="k", label="closed form")
+        spin.axhline(SPIN, color=red, label="either, point")
+        spin.set_title("spinning on the ground")
+        spin.set_ylabel("speed [rad/s]")
+        spin.set_ylim(bottom=0.0)
+        rolling.plot(series["time, rolling"], series["rolling, ball"], color=blue, label="ball, patch")
+        rolling.plot(
+            series["time, rolling"][::5],
+            series["rolling, closed form"][::5],
+            "o",
+            ms=3,
+            color="k",
+            label="closed form",
+        )
+        rolling.axhline(ROLL, color=red, label="ball, point")
+        rolling.set_title("rolling on the ground")
+        rolling.set_ylabel("speed [rad/s]")
+        rolling.set_ylim(bottom=0.0)
+        for axes in (grip, spin, rolling):
+            axes.set_xlabel("time [s]")
+            axes.grid(alpha=0.3)
+            axes.legend(frameon=False, fontsize="small")
+        canvas.suptitle(report.title)
