@@ -2,11 +2,12 @@
 # make test       set up what is missing and run every test
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake into benchmarks/results
+# make validation run every experiment and write docs/validation.md with their numbers and pictures
 # make lint       style, types, the one-way flow of the rooms, the Dockerfile
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test workspace bench lint setup clean
+.PHONY: demo test workspace bench validation lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -45,6 +46,10 @@ workspace: $(VENV)/.workspace-ready
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
 	@for name in spatula_slip step_profile geometry patch_quality startup; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+validation: export OMP_NUM_THREADS ?= 1
+validation: $(VENV)/.test-ready
+	$(BIN)/hydro-sim validate --all --out docs/validation
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

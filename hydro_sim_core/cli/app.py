@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from typer.core import TyperGroup
 
 from hydro_sim_core.cli import output
@@ -18,9 +17,8 @@ from hydro_sim_core.cli.bench import bench_geometry
 from hydro_sim_core.cli.check import print_world
 from hydro_sim_core.cli.mesh import MeshRequest, mesh_file
 from hydro_sim_core.cli.run import run_world
-from hydro_sim_core.cli.status import compile_progress
+from hydro_sim_core.cli.validate import list_experiments, validate_all, validate_one
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
 from hydro_sim_core.experiments.scenes import open_world, shipped_scenes
 
 
@@ -191,6 +189,15 @@ def validate(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --all: write each experiment's numbers and picture to DIR, and a page of them to DIR.md.",
+            file_okay=False,
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
     ] = False,
@@ -201,24 +208,23 @@ def validate(
 ) -> None:
     """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
     console = output.make_console()
-    if name is None:
-        table = Table("experiment", "what it shows", box=None)
-        for known, experiment in EXPERIMENTS.items():
-            table.add_row(known, experiment.summary)
-        console.print(table)
+    if every != (out is not None):
+        raise typer.BadParameter("--all and --out DIR go together")
+    if every and not (name is json is plot is None):
+        raise typer.BadParameter(
+            "--all runs every experiment and writes its own files: leave NAME and FILE out"
+        )
+    if name is None and not every:
+        if json is not None or plot is not None:
+            raise typer.BadParameter("name the experiment to run")
+        list_experiments(console)
         return
-    experiment = find_experiment(name)
-    for path in (json, plot):
-        if path is not None:
-            output.check_writable(path)
-    with compile_progress(console):
-        report = experiment.run(quick)
-    console.print(output.comparison_table(report))
-    if json is not None:
-        output.write_json(json, {**output.versions(), **report.as_dict()})
-    if plot is not None:
-        experiment.plot(report, plot)
-    if not report.agrees:
+    agrees = (
+        validate_all(quick, out, console)
+        if out is not None
+        else validate_one(str(name), quick, json, plot, console)
+    )
+    if not agrees:
         raise typer.Exit(1)
 
 

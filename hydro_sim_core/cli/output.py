@@ -77,16 +77,13 @@ def comparison_table(report: ExperimentReport) -> Table:
     for heading in ("reference", "measured", "unit", "deviation", "bound"):
         table.add_column(heading, justify="left" if heading == "unit" else "right")
     for c in report.comparisons:
-        deviation = f"{c.deviation:+.4f}" if c.kind == "absolute" else f"{c.deviation:+.3%}"
-        bound = f"{c.bound:g}" if c.kind == "absolute" else f"{c.bound:.2%}"
-        bound = {"at_most": "at most ", "at_least": "at least "}.get(c.kind, "") + bound
         colour = "green" if c.agrees else "red"
         table.add_row(
             c.quantity,
             f"{c.reference:.5g}",
             f"{c.measured:.5g}",
             c.unit,
-            f"[{colour}]{deviation}[/{colour}]",
-            bound,
+            f"[{colour}]{c.deviation_text}[/{colour}]",
+            c.bound_text,
         )
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ class Experiment:
     summary: str
     run: Callable[[bool], ExperimentReport]
     plot: Callable[[ExperimentReport, Path], None]
+
+    @property
+    def description(self) -> str:
+        """What is done and why: the documentation of the experiment's module."""
+        return inspect.getdoc(inspect.getmodule(self.plot)) or self.summary
 
 
 EXPERIMENTS = {

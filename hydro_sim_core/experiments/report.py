@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 
@@ -39,7 +39,19 @@ class Comparison:
         """Whether the deviation is within the bound; never for NaN."""
         wrong_side = {"at_most": 1.0, "at_least": -1.0}.get(self.kind)
         excess = abs(self.deviation) if wrong_side is None else wrong_side * self.deviation
-        return math.isfinite(self.measured) and excess <= self.bound
+        return bool(math.isfinite(self.measured) and excess <= self.bound)
+
+    @property
+    def deviation_text(self) -> str:
+        """The deviation as a table shows it."""
+        return f"{self.deviation:+.3g}" if self.kind == "absolute" else f"{self.deviation:+.3%}"
+
+    @property
+    def bound_text(self) -> str:
+        """The bound as a table shows it."""
+        bound = f"{self.bound:g}" if self.kind == "absolute" else f"{100.0 * self.bound:.3g}%"
+        side = {"at_most": "at most", "at_least": "at least"}.get(self.kind)
+        return bound if side is None else side if self.bound == 0.0 else f"{side}, within {bound}"
 
 
 @dataclass(frozen=True)
@@ -67,3 +79,14 @@ class ExperimentReport:
         """Plain data for JSON."""
         comparisons = [{**asdict(c), "deviation": c.deviation, "agrees": c.agrees} for c in self.comparisons]
         return {**asdict(self), "comparisons": comparisons, "agrees": self.agrees}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ExperimentReport:
+        """The report whose ``as_dict`` is among ``data``.
+
+        Raises:
+            KeyError: Something is missing.
+        """
+        names = [column.name for column in fields(Comparison)]
+        comparisons = tuple(Comparison(**{name: row[name] for name in names}) for row in data["comparisons"])
+        return cls(data["title"], data["source"], comparisons, data["series"])

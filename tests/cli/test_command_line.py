@@ -319,5 +319,43 @@ def test_validate_fails_where_the_numbers_disagree(monkeypatch):
     assert "does not agree" in result.stdout
 
 
+@pytest.mark.parametrize(("measured", "status"), [(1.0, 0), (2.0, 1)])
+def test_validate_all_writes_a_page_with_numbers_and_pictures(monkeypatch, tmp_path, measured, status):
+    for name in list(EXPERIMENTS):
+        monkeypatch.delitem(EXPERIMENTS, name)
+    outcome = ExperimentReport("t", "s", (Comparison("x", "m", 1.0, measured, 0.1, "relative"),))
+    experiment = Experiment("", lambda _: outcome, lambda _, path: path.write_bytes(b"drawn"))
+    monkeypatch.setitem(EXPERIMENTS, "only", experiment)
+    result = call("validate", "--all", "--quick", "--out", tmp_path / "new" / "found")
+    assert result.exit_code == status, result.stderr
+    data = json.loads((tmp_path / "new" / "found" / "only.json").read_text())
+    assert data["comparisons"][0]["measured"] == measured
+    assert data["quick"] is True
+    assert (tmp_path / "new" / "found" / "only.png").read_bytes() == b"drawn"
+    assert "found/only.png" in (tmp_path / "new" / "found.md").read_text()
+    assert f"{1 - status} of 1 agree" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--all",),
+        ("--out", "folder"),
+        ("incline", "--all", "--out", "folder"),
+        ("--all", "--out", "folder", "--json", "file"),
+        ("--json", "file"),
+    ],
+)
+def test_validate_refuses_options_that_do_not_go_together(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("validate", *arguments).exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_validate_all_refuses_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "Not a directory" in refused(call("validate", "--all", "--out", tmp_path / "file" / "found"))
+
+
 def test_validate_refuses_an_unknown_experiment():
     assert "did you mean 'incline'?" in refused(call("validate", "inclin"))

@@ -113,6 +113,21 @@ def test_an_experiment_is_found_by_name_or_a_near_one_suggested():
         find_experiment("inclin")
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_agrees_in_its_quick_form(name, tmp_path):
+    experiment = EXPERIMENTS[name]
+    report = experiment.run(True)
+    assert report.comparisons
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    picture = tmp_path / f"{name}.png"
+    experiment.plot(report, picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 150_000  # it is kept in the repository
+    written = json.loads(json.dumps(report.as_dict(), allow_nan=False))
+    assert ExperimentReport.from_dict(written) == report
+    assert experiment.description
+
+
 def test_a_report_becomes_json_and_a_figure(tmp_path):
     report = incline.run(creeping=(10.0,), sliding=(35.0,))
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))

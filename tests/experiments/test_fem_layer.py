@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import EXPERIMENTS, fem_layer
+from hydro_sim_core.experiments import fem_layer
 from hydro_sim_core.experiments.elastic_layer import ElasticLayer
 
 E = 1e5
@@ -81,13 +81,6 @@ def test_a_layer_two_percent_too_soft_is_noticed(monkeypatch):
     report = fem_layer.run((0.0, 4.0), (4.0,))
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
     assert {"force at 0 depths", "force of springs, largest amplitude"} <= wrong
-
-
-def test_the_experiment_is_drawn(tmp_path):
-    experiment = EXPERIMENTS["fem_layer"]
-    picture = tmp_path / "layer.png"
-    experiment.plot(experiment.run(True), picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_scikit_fem_the_message_says_how_to_get_it(monkeypatch):

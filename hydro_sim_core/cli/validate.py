@@ -1,0 +1,106 @@
+"""Experiments run from the command line: one, or all of them into a page."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.status import compile_progress
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
+from hydro_sim_core.experiments.page import Record, page, read_records
+
+
+def list_experiments(console: Console) -> None:
+    """Print the experiments by name."""
+    table = Table("experiment", "what it shows", box=None)
+    for name, experiment in EXPERIMENTS.items():
+        table.add_row(name, experiment.summary)
+    console.print(table)
+
+
+def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, console: Console) -> bool:
+    """Run an experiment, print it and write what is asked for.
+
+    Returns:
+        Whether all of it agrees.
+
+    Raises:
+        InputError: There is no such experiment, or a file cannot be written.
+    """
+    experiment = find_experiment(name)
+    for path in (json, plot):
+        if path is not None:
+            output.check_writable(path)
+    with compile_progress(console):
+        report = experiment.run(quick)
+    console.print(output.comparison_table(report))
+    if json is not None:
+        output.write_json(json, {**output.versions(), **report.as_dict()})
+    if plot is not None:
+        experiment.plot(report, plot)
+    return report.agrees
+
+
+def validate_all(quick: bool, folder: Path, console: Console) -> bool:
+    """Run every experiment; write their numbers and pictures to ``folder`` and the page beside it.
+
+    Returns:
+        Whether all of it agrees.
+
+    Raises:
+        InputError: The folder cannot be made or written, or an experiment lacks what it needs.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(folder, "", error.strerror or "cannot be made", "give another folder") from None
+    document = folder.with_name(f"{folder.name}.md")
+    output.check_writable(document)
+    with _progress(console) as progress:
+        task = progress.add_task("", total=len(EXPERIMENTS))
+        for name in EXPERIMENTS:
+            progress.update(task, description=name)
+            began = time.monotonic()
+            record = _record(name, quick, folder)
+            progress.console.print(_line(record, time.monotonic() - began))
+            progress.advance(task)
+    records = read_records(folder)
+    document.write_text(page(records, folder.name))
+    console.print(f"written: {document}")
+    return all(record.report.agrees for record in records)
+
+
+def _record(name: str, quick: bool, folder: Path) -> Record:
+    """Run one experiment and write its numbers and its picture."""
+    experiment = EXPERIMENTS[name]
+    report = experiment.run(quick)
+    record = Record(
+        experiment=name,
+        date=datetime.now(UTC).date().isoformat(),
+        versions=output.versions(),
+        quick=quick,
+        report=report,
+    )
+    output.write_json(folder / f"{name}.json", record.as_dict())
+    experiment.plot(report, folder / f"{name}.png")
+    return record
+
+
+def _line(record: Record, seconds: float) -> str:
+    comparisons = record.report.comparisons
+    agreeing = sum(comparison.agrees for comparison in comparisons)
+    colour = "green" if record.report.agrees else "red"
+    count = f"{agreeing} of {len(comparisons)} agree"
+    return f"{record.experiment:24s} [{colour}]{count}[/{colour}] in {seconds:.1f} s"
+
+
+def _progress(console: Console) -> Progress:
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,0 +1,157 @@
+"""A page in Markdown that shows what the experiments found, made of the files that they wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.registry import EXPERIMENTS
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+
+#: What a file holds beside the report.
+_RECORD_KEYS = ("experiment", "date", "versions", "quick")
+_MEND = "write it anew: hydro-sim validate --all --out"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run of one experiment.
+
+    Attributes:
+        experiment: Its name.
+        date: ISO 8601.
+        versions: Of what the result depends on.
+        quick: Whether it was the quick form.
+        report: What it found.
+    """
+
+    experiment: str
+    date: str
+    versions: Mapping[str, str]
+    quick: bool
+    report: ExperimentReport
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; the series are left out, for the picture shows them."""
+        head = {key: getattr(self, key) for key in _RECORD_KEYS}
+        return {**head, **self.report.as_dict(), "series": {}}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Record:
+        """The record whose ``as_dict`` is ``data``.
+
+        Raises:
+            KeyError: Something is missing.
+        """
+        head = {key: data[key] for key in _RECORD_KEYS}
+        return cls(**head, report=ExperimentReport.from_dict(data))
+
+
+def read_records(folder: Path) -> list[Record]:
+    """Read the records of all experiments.
+
+    Args:
+        folder: Holds a file ``NAME.json`` for every experiment.
+
+    Returns:
+        In the order in which the experiments are registered.
+
+    Raises:
+        InputError: A file is missing, cannot be read or is no record, or is one of no experiment.
+    """
+    for path in sorted(folder.glob("*.json")):
+        if path.stem not in EXPERIMENTS:
+            raise InputError(path, "", "is of no experiment", "remove it")
+    return [_read(folder / f"{name}.json", folder) for name in EXPERIMENTS]
+
+
+def _read(path: Path, folder: Path) -> Record:
+    try:
+        return Record.from_dict(json.loads(path.read_text()))
+    except OSError as error:
+        raise InputError(path, "", error.strerror or "cannot be read", f"{_MEND} {folder}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(path, "", "is no record of an experiment", f"{_MEND} {folder}") from None
+
+
+def page(records: list[Record], pictures: str) -> str:
+    """The page in Markdown.
+
+    Args:
+        records: One or more.
+        pictures: Folder of ``NAME.png``, relative to the page.
+    """
+    described: set[str] = set()
+    sections = []
+    for record in records:
+        description = EXPERIMENTS[record.experiment].description
+        # Variants of one experiment share its description.
+        text = EXPERIMENTS[record.experiment].summary if description in described else description
+        described.add(description)
+        sections.append(_section(record, text, pictures))
+    return "\n".join([_head(records), *sections])
+
+
+def _head(records: list[Record]) -> str:
+    total = sum(len(record.report.comparisons) for record in records)
+    agreeing = sum(comparison.agrees for record in records for comparison in record.report.comparisons)
+    lines = [
+        "# Validation",
+        "",
+        "What the simulator gives beside papers, other simulators and closed forms. `make validation` runs every",
+        "experiment and writes this page, its pictures and the numbers behind it.",
+        "",
+        f"{agreeing} of {total} comparisons agree within their bounds.",
+        "",
+        "| experiment | what it shows | comparisons | agrees |",
+        "| --- | --- | ---: | --- |",
+    ]
+    lines += [
+        f"| [{record.experiment}](#{record.experiment}) | {_cell(EXPERIMENTS[record.experiment].summary)} "
+        f"| {len(record.report.comparisons)} | {_verdict(record.report.agrees)} |"
+        for record in records
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _section(record: Record, description: str, pictures: str) -> str:
+    name, report = record.experiment, record.report
+    command = f"hydro-sim validate {name}" + (" --quick" if record.quick else "")
+    versions = ", ".join(f"{library} {version}" for library, version in record.versions.items())
+    lines = [
+        f"## {name}",
+        "",
+        description,
+        "",
+        f"    {command}",
+        "",
+        f"Reference: {report.source}.",
+        "",
+        "| quantity | unit | reference | ours | deviation | bound | agrees |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+        *map(_row, report.comparisons),
+        "",
+        f"![{_cell(report.title)}]({pictures}/{name}.png)",
+        "",
+        f"{record.date}; {versions}.",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _row(c: Comparison) -> str:
+    return (
+        f"| {_cell(c.quantity)} | {_cell(c.unit)} | {c.reference:.5g} | {c.measured:.5g} "
+        f"| {c.deviation_text} | {c.bound_text} | {_verdict(c.agrees)} |"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _verdict(agrees: bool) -> str:
+    return "yes" if agrees else "**no**"

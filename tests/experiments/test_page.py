@@ -1,0 +1,86 @@
+"""The page shows every record, says what disagrees, and refuses files that are no records."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
+from hydro_sim_core.experiments.page import Record, page, read_records
+
+GOOD = Comparison("force |F|", "N", 2.0, 2.002, 0.01, "relative")
+WRONG = Comparison("depth", "mm", 1.0, 1.5, 0.1, "absolute")
+ONE_SIDED = Comparison("lift", "", 1e-3, 1e-5, 0.0, "at_most")
+
+
+def record(name: str, *comparisons: Comparison) -> Record:
+    report = ExperimentReport(f"Title of {name}", "a closed form", comparisons, {"t": [0.0, 1.0]})
+    return Record(name, "2026-01-02", {"numpy": "2.0"}, False, report)
+
+
+@pytest.fixture
+def two_experiments(monkeypatch):
+    """Nothing is registered but two experiments of this module."""
+    for name in list(EXPERIMENTS):
+        monkeypatch.delitem(EXPERIMENTS, name)
+    for name, comparisons in (("first", (GOOD, ONE_SIDED)), ("second", (WRONG,))):
+        report = record(name, *comparisons).report
+        experiment = Experiment(
+            f"Summary of {name}.", lambda _, r=report: r, lambda _, path: path.write_bytes(b"")
+        )
+        monkeypatch.setitem(EXPERIMENTS, name, experiment)
+
+
+def write(folder, *records):
+    for one in records:
+        (folder / f"{one.experiment}.json").write_text(json.dumps(one.as_dict()))
+
+
+def test_a_record_survives_its_file_but_for_the_series(two_experiments, tmp_path):
+    records = [record("first", GOOD, ONE_SIDED), record("second", WRONG)]
+    write(tmp_path, *records)
+    assert read_records(tmp_path) == [replace(r, report=replace(r.report, series={})) for r in records]
+
+
+def test_the_page_holds_every_number_and_what_disagrees(two_experiments):
+    text = page([record("first", GOOD, ONE_SIDED), record("second", WRONG)], "pictures")
+    assert "2 of 3 comparisons agree" in text
+    assert r"| force \|F\| | N | 2 | 2.002 | +0.100% | 1% | yes |" in text
+    assert "| lift |  | 0.001 | 1e-05 | -99.000% | at most | yes |" in text
+    assert "| depth | mm | 1 | 1.5 | +0.5 | 0.1 | **no** |" in text
+    assert "![Title of first](pictures/first.png)" in text
+    assert "| [second](#second) | Summary of second. | 1 | **no** |" in text
+    assert "hydro-sim validate second" in text
+    assert "2026-01-02; numpy 2.0." in text
+
+
+def test_variants_share_one_description(two_experiments):
+    """Both are drawn by functions of this module, whose documentation describes them."""
+    text = page([record("first", GOOD), record("second", GOOD)], "pictures")
+    assert text.count(__doc__) == 1
+    assert text.index(__doc__) < text.index("## second")
+
+
+def test_a_quick_record_names_the_quick_command(two_experiments):
+    assert "validate first --quick\n" in page([replace(record("first", GOOD), quick=True)], "pictures")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"experiment": "second"}', "null"])
+def test_a_file_that_is_no_record_is_refused(two_experiments, tmp_path, content):
+    write(tmp_path, record("first", GOOD))
+    (tmp_path / "second.json").write_text(content)
+    with pytest.raises(InputError, match=r"second\.json: is no record of an experiment; write it anew"):
+        read_records(tmp_path)
+
+
+def test_missing_and_foreign_files_are_refused(two_experiments, tmp_path):
+    write(tmp_path, record("first", GOOD))
+    with pytest.raises(InputError, match=r"second\.json: No such file"):
+        read_records(tmp_path)
+    write(tmp_path, record("second", GOOD))
+    (tmp_path / "third.json").write_text("{}")
+    with pytest.raises(InputError, match=r"third\.json: is of no experiment; remove it"):
+        read_records(tmp_path)
