@@ -13,10 +13,10 @@ from hydro_sim_core.simulation.step import DONE, NOT_FINITE
 
 Array = NDArray[np.float64]
 
-#: Local error to keep to where the scene gives no accuracy: relative, and in m, rad, m/s or rad/s.
-DEFAULT_ACCURACY = 1e-5
-#: The absolute error allowed is this part of the relative one: penetrations are micrometres where positions are metres.
-ABSOLUTE_SHARE = 1e-3
+#: Local error to keep to where the scene gives no accuracy, relative to how far the state moves in a time step.
+DEFAULT_ACCURACY = 1e-4
+#: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.
+ABSOLUTE_SHARE = 1e-2
 
 
 class _BuffersTooSmall(Exception):
@@ -30,8 +30,8 @@ class _BuffersTooSmall(Exception):
 class ContinuousStepper:
     """Integrates M(q) a = tau - bias + contact by Radau IIA of order 5 (SciPy's), as finely as the accuracy asks.
 
-    The scene's time step says how often the state is reported and commands are read. Integration steps are as much
-    shorter as the accuracy asks, and never longer, so that a falling body cannot step over a thin one unseen.
+    A time step of the scene is cut into as many integration steps as the accuracy asks, at least one, so that a falling
+    body cannot step over a thin one unseen.
 
     Args:
         accuracy: Relative error allowed in an integration step; the absolute one is ``ABSOLUTE_SHARE`` of it.
@@ -41,7 +41,7 @@ class ContinuousStepper:
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
-        self._last_step: float | None = None
+        self._last_step = 0.0
 
     def diagnostics(self) -> dict[str, int]:
         """Integration steps and evaluations of the derivative, those for Jacobians included, since the start."""
@@ -55,61 +55,63 @@ class ContinuousStepper:
             hold. ``state`` is then at the last whole time step that could be reached.
         """
         try:
-            reached = self._integrate(model, state, drives, scratch, steps)
+            for _ in range(steps):
+                y = self._integrate(model, state, drives, scratch)
+                if y is None:
+                    return NOT_FINITE
+                _store(model, state, scratch, y)
         except _BuffersTooSmall as too_small:
             return too_small.num_faces
-        return DONE if reached else NOT_FINITE
+        return DONE
 
-    def _integrate(self, model: Model, state: State, drives: Drives, scratch: Scratch, steps: int) -> bool:
-        dt = model.options.dt
-        rates, shifted = np.empty((2, len(state.q) + len(state.v)))
+    def _integrate(self, model: Model, state: State, drives: Drives, scratch: Scratch) -> Array | None:
+        """State (nq + nv,) a time step later, at which ``scratch`` is then evaluated; None if it is out of reach."""
+        dt, nq = model.options.dt, len(state.q)
+        start = np.concatenate((state.q, state.v))
+        rates, shifted = np.empty((2, len(start)))
+        # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
+        tolerance = np.full(len(start), ABSOLUTE_SHARE * self._accuracy)
+        tolerance[:nq] *= dt
 
-        def derivative(_: float, y: Array) -> Array:
+        def derivative(_: float, change: Array) -> Array:
             self._evaluations += 1
-            _check_room(state_derivative(model, state, drives, scratch, y, rates), scratch)
+            _check_room(state_derivative(model, state, drives, scratch, start + change, rates), scratch)
             return rates.copy()
 
-        def jacobian(time: float, y: Array) -> Array:
-            at_y, matrix = derivative(time, y), np.empty((len(y), len(y)))
-            self._evaluations += len(y)
-            num_faces = state_jacobian(model, state, drives, scratch, y.copy(), at_y, shifted, matrix)
+        def jacobian(time: float, change: Array) -> Array:
+            here, matrix = derivative(time, change), np.empty((len(start), len(start)))
+            self._evaluations += len(start)
+            num_faces = state_jacobian(model, state, drives, scratch, start + change, here, shifted, matrix)
             _check_room(num_faces, scratch)
             # SciPy refuses what is not finite by an exception; with zeros its Newton iterations fail and it gives up.
             return matrix if np.isfinite(matrix).all() else np.zeros_like(matrix)
 
-        y0 = np.concatenate((state.q, state.v))
-        if not np.isfinite(derivative(0.0, y0)).all():
-            return False
-        end = steps * dt
-        first_step = None if self._last_step is None else min(self._last_step, end)
+        if not np.isfinite(derivative(0.0, np.zeros_like(start))).all():
+            return None
+        # Of the change since the step began: errors relative to coordinates would be relative to the choice of origin,
+        # and larger than penetrations. A new Jacobian every step also makes n steps those of n calls, bit for bit.
         integrator = Radau(
             derivative,
             0.0,
-            y0,
-            end,
-            first_step=first_step,
-            max_step=dt,
+            np.zeros_like(start),
+            dt,
+            first_step=min(self._last_step, dt) or None,
             rtol=self._accuracy,
-            atol=ABSOLUTE_SHARE * self._accuracy,
+            atol=tolerance,
             jac=jacobian,
         )
-        done = 0
-        while done < steps:
+        proposed = 0.0
+        while integrator.status == "running":
             integrator.step()
-            if integrator.status == "failed":
-                return False
             self._integration_steps += 1
             # The last step is cut to fit, so what it proposes for the next one may be too short.
-            proposed = integrator.h_abs
-            self._last_step = (
-                proposed if integrator.status == "running" else max(self._last_step or 0.0, proposed)
-            )
-            interpolate = integrator.dense_output()
-            while done < steps and (done + 1) * dt <= integrator.t * (1.0 + 1e-12):
-                done += 1
-                derivative(0.0, y := interpolate(done * dt))
-                _store(model, state, scratch, y)
-        return True
+            is_last = integrator.status == "finished"
+            proposed = max(proposed, integrator.h_abs) if is_last else integrator.h_abs
+        if integrator.status == "failed":
+            return None
+        self._last_step = proposed
+        derivative(dt, integrator.y)
+        return start + integrator.y
 
 
 def _check_room(num_faces: int, scratch: Scratch) -> None:
