@@ -51,7 +51,9 @@ class Comparison:
         """The bound as a table shows it."""
         bound = f"{self.bound:g}" if self.kind == "absolute" else f"{100.0 * self.bound:.3g}%"
         side = {"at_most": "at most", "at_least": "at least"}.get(self.kind)
-        return bound if side is None else side if self.bound == 0.0 else f"{side}, within {bound}"
+        if side is None:
+            return bound
+        return f"{side}, within {bound}" if self.bound else side
 
 
 @dataclass(frozen=True)
