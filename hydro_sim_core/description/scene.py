@@ -198,17 +198,25 @@ class ContactSettings(Section):
     """How contact is computed."""
 
     defaults: ContactDefaults = ContactDefaults()
-    damping: Literal["hunt_crossley", "linear"] = Field("hunt_crossley", description="Law of dissipation.")
+    damping: Literal["hunt_crossley", "linear"] | None = Field(
+        None, description="Law of dissipation: hunt_crossley by default, linear with the solver model sap."
+    )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
 
 
 class SolverSettings(Section):
     """The contact problem that each step solves."""
 
-    model: Literal["lagged", "continuous"] = Field(
+    model: Literal["lagged", "similar", "sap", "tamsi", "continuous"] = Field(
         "lagged",
-        description="lagged: friction lagged by one step, convex. continuous: accelerations integrated under error "
-        "control, slow and accurate.",
+        description="Friction bounded by the normal force of the last step (lagged), in a convex cost of its own "
+        "(similar, sap), or by that of the solution (tamsi); or accelerations integrated under error control, slow "
+        "and accurate (continuous).",
+    )
+    accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
+        None,
+        description="Error control. Convex models: largest error of a coordinate in a sub-step, rad or m; without it, "
+        "steps of time_step. Continuous: relative error in an integration step, 1e-5 by default.",
     )
     tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
@@ -216,10 +224,6 @@ class SolverSettings(Section):
         1e-4, description="Sliding speed at which friction is full, m/s."
     )
     relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
-    accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-2)] | None = Field(
-        None,
-        description="Relative error allowed in an integration step of the continuous model; 1e-5 by default.",
-    )
 
 
 class ActuatorSpec(Section):
@@ -376,6 +380,18 @@ class SceneSpec(Section):
     grippers: tuple[GripperSpec, ...] = ()
     commands: tuple[CommandSpec, ...] = ()
     report: ReportSettings = ReportSettings()
+
+    @model_validator(mode="after")
+    def _damping_fits_solver(self) -> SceneSpec:
+        if self.solver.model == "sap" and self.contact.damping == "hunt_crossley":
+            mend = "leave contact.damping out, write linear, or choose another solver.model"
+            raise _conflict("sap has no convex cost for hunt_crossley damping", mend)
+        return self
+
+    @property
+    def damping(self) -> Literal["hunt_crossley", "linear"]:
+        """Law of dissipation."""
+        return self.contact.damping or ("linear" if self.solver.model == "sap" else "hunt_crossley")
 
 
 def _only_choice(section: Section) -> Any:

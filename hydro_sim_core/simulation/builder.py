@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +14,10 @@ from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
-from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, frozen
+from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.simulation.model import Model
-from hydro_sim_core.solvers.newton import SolverOptions
+from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ def build_model(
     environment: Sequence[CollisionSpec],
     gravity: ArrayLike,
     contact: ContactSettings,
+    damping: Literal["hunt_crossley", "linear"],
     options: SolverOptions,
     compensated_joints: Iterable[str] = (),
 ) -> BuiltModel:
@@ -84,7 +86,8 @@ def build_model(
         environment: Static shapes; ``X_LG`` places them in the world.
         gravity: (3,) m/s^2.
         contact: Contact set-up of the scene.
-        options: Solver options with the time step.
+        damping: Law of dissipation.
+        options: Solver options.
         compensated_joints: Joints whose drives also bear the weight that they carry.
 
     Raises:
@@ -95,9 +98,9 @@ def build_model(
     _warn_of_hulls(colliders, placed)
     adjacent = _adjacent_groups(placed, assembly)
     pairs, unsupported = _find_pairs(colliders, adjacent, {frozenset(pair) for pair in contact.exclude})
-    linear = contact.damping == "linear"
     model = Model(
         tree=assembly.tree,
+        forest=find_forest(assembly.tree),
         geometries=make_geometry_set([c.geometry for c in colliders]),
         geometry_body=frozen([c.body for c in colliders], np.int64),
         R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
@@ -105,10 +108,10 @@ def build_model(
         pairs=frozen(pairs, np.int64, (-1, 2)),
         pair_friction=frozen([mixed_friction(colliders[a], colliders[b]) for a, b in pairs]),
         pair_dissipation=frozen(
-            [0.0 if linear else mixed_dissipation(colliders[a], colliders[b]) for a, b in pairs]
+            [0.0 if damping == "linear" else mixed_dissipation(colliders[a], colliders[b]) for a, b in pairs]
         ),
         pair_relaxation=frozen(
-            [_relaxation(colliders[a], colliders[b]) if linear else 0.0 for a, b in pairs]
+            [_relaxation(colliders[a], colliders[b]) if damping == "linear" else 0.0 for a, b in pairs]
         ),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         options=options,

@@ -10,6 +10,7 @@ from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.linear import factorise, solve_lower
 from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
 
@@ -178,6 +179,7 @@ def find_patches(model, state, scratch):
             continue
         count = found
         patches.pair[p] = pair
+        _set_trees(model, scratch, p)
         patches.first_face[p + 1] = count
         for i in range(3):
             patches.p_WG[p, i] = scratch.p_WG[b, i]
@@ -188,15 +190,25 @@ def find_patches(model, state, scratch):
 
 
 @kernel
-def load_patches(model, scratch):
+def _set_trees(model, scratch, p):
+    """Which trees a patch couples."""
+    pair = scratch.patches.pair[p]
+    for side in range(2):
+        body = model.geometry_body[model.pairs[pair, side]]
+        tree = model.forest.tree_of_body[body] if body >= 0 else WORLD
+        scratch.problem.islands.patch_trees[p, side] = tree
+
+
+@kernel
+def load_patches(model, scratch, dt):
     """Turn patches into face blocks, pair Jacobians and pair properties of the problem."""
     patches, problem = scratch.patches, scratch.problem
     problem.num_patches[0] = patches.num[0]
     problem.first_block[0] = 0
     if patches.num[0] == 0:
         return
-    factor = scratch.solver.hessian
-    factorise(problem.A, factor, factor.shape[0])
+    factor, nv = scratch.solver.hessian, problem.v0.shape[0]
+    factorise(problem.A, factor, 0, nv, problem.islands.tree_begin)
     for p in range(patches.num[0]):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
@@ -205,10 +217,10 @@ def load_patches(model, scratch):
             scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
         )
         # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
-        horizon = model.options.dt + model.pair_relaxation[pair]
+        horizon = dt + model.pair_relaxation[pair]
         problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon)
         _set_jacobian(model, scratch, p)
-        problem.delassus[p] = _delassus(problem.jacobian[p], factor, scratch.solver.product)
+        problem.delassus[p] = _delassus(problem, p, factor, scratch.solver.product)
 
 
 @kernel
@@ -257,37 +269,45 @@ def _fill_blocks(scratch, p, horizon):
 @kernel
 def _set_jacobian(model, scratch, p):
     """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry."""
-    J, R_WG, p_GR = scratch.problem.jacobian[p], scratch.patches.R_WG[p], scratch.patches.p_GR[p]
+    problem, J = scratch.problem, scratch.jacobian
+    R_WG, p_GR = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
+    columns, order = problem.islands.columns[p], problem.islands.order
     p_WR = scratch.query.work.centroid
     for i in range(3):
         p_WR[i] = scratch.patches.p_WG[p, i]
         for j in range(3):
             p_WR[i] += R_WG[i, j] * p_GR[j]
-    J[:] = 0.0
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            J[:, order[k]] = 0.0
     pair = scratch.patches.pair[p]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]
         add_point_jacobian(model.tree, scratch.S, body, p_WR, 2.0 * side - 1.0, J)
-    for column in range(J.shape[1]):
-        for half in range(0, 6, 3):
-            x, y, z = J[half, column], J[half + 1, column], J[half + 2, column]
-            for i in range(3):
-                J[half + i, column] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            for half in range(0, 6, 3):
+                x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
+                for i in range(3):
+                    problem.jacobian[p, half + i, k] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
 
 
 @kernel
-def _delassus(J, factor, work):
+def _delassus(problem, p, factor, work):
     """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor."""
-    nv = J.shape[1]
+    J, columns, tree_begin = problem.jacobian[p], problem.islands.columns[p], problem.islands.tree_begin
     for i in range(3):
-        for k in range(nv):
-            work[i, k] = J[3 + i, k]
-        solve_lower(factor, nv, work[i])
+        for side in range(2):
+            begin, end = columns[side, 0], columns[side, 1]
+            for k in range(begin, end):
+                work[i, k] = J[3 + i, k]
+            solve_lower(factor, begin, end, tree_begin, work[i])
     total = 0.0
     for i in range(3):
         for j in range(3):
             s = 0.0
-            for k in range(nv):
-                s += work[i, k] * work[j, k]
+            for side in range(2):
+                for k in range(columns[side, 0], columns[side, 1]):
+                    s += work[i, k] * work[j, k]
             total += s * s
     return math.sqrt(total) / 3.0

@@ -8,8 +8,9 @@ from scipy.integrate import Radau
 
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.continuous_forces import state_derivative, state_jacobian
-from hydro_sim_core.simulation.model import Drives, Model, Scratch, State
-from hydro_sim_core.simulation.step import DONE, NOT_FINITE
+from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.model import State
+from hydro_sim_core.simulation.steppers import StepFailed
 
 Array = NDArray[np.float64]
 
@@ -27,46 +28,51 @@ class _BuffersTooSmall(Exception):
         self.num_faces = num_faces
 
 
-class ContinuousStepper:
+class ContinuousSteps:
     """Integrates M(q) a = tau - bias + contact by Radau IIA of order 5 (SciPy's), as finely as the accuracy asks.
 
     A time step of the scene is cut into as many integration steps as the accuracy asks, at least one, so that a falling
     body cannot step over a thin one unseen.
 
     Args:
+        machine: What is advanced.
+        time_step: Whole time steps, s.
         accuracy: Relative error allowed in an integration step; the absolute one is ``ABSOLUTE_SHARE`` of it.
     """
 
-    def __init__(self, accuracy: float = DEFAULT_ACCURACY) -> None:
+    def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
+        self._machine = machine
+        self._time_step = time_step
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
         self._last_step = 0.0
+        self.failed: State | None = None
 
-    def diagnostics(self) -> dict[str, int]:
+    def statistics(self) -> dict[str, float | int]:
         """Integration steps and evaluations of the derivative, those for Jacobians included, since the start."""
         return {"integration_steps": self._integration_steps, "evaluations": self._evaluations}
 
-    def advance(self, model: Model, state: State, drives: Drives, scratch: Scratch, steps: int) -> int:
-        """Advance the state by ``steps`` time steps, as ``simulation.step.advance`` does.
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` time steps; see ``Stepper``."""
+        state = self._machine.state
+        last = int(state.step[0]) + steps
+        while state.step[0] < last:
+            try:
+                y = self._integrate()
+            except _BuffersTooSmall as too_small:
+                self._machine.make_room(too_small.num_faces)
+                continue
+            if y is None:
+                self.failed = self.failed or self._machine.copy_state()
+                raise StepFailed
+            self._store(y)
 
-        Returns:
-            ``DONE``; ``NOT_FINITE`` if the state cannot be continued; or the number of faces that the buffers must
-            hold. ``state`` is then at the last whole time step that could be reached.
-        """
-        try:
-            for _ in range(steps):
-                y = self._integrate(model, state, drives, scratch)
-                if y is None:
-                    return NOT_FINITE
-                _store(model, state, scratch, y)
-        except _BuffersTooSmall as too_small:
-            return too_small.num_faces
-        return DONE
-
-    def _integrate(self, model: Model, state: State, drives: Drives, scratch: Scratch) -> Array | None:
-        """State (nq + nv,) a time step later, at which ``scratch`` is then evaluated; None if it is out of reach."""
-        dt, nq = model.options.dt, len(state.q)
+    def _integrate(self) -> Array | None:
+        """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
+        machine, dt = self._machine, self._time_step
+        state, nq = machine.state, len(machine.state.q)
+        arguments = (machine.model, state, machine.drives, machine.scratch, dt)
         start = np.concatenate((state.q, state.v))
         rates, shifted = np.empty((2, len(start)))
         # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
@@ -75,14 +81,13 @@ class ContinuousStepper:
 
         def derivative(_: float, change: Array) -> Array:
             self._evaluations += 1
-            _check_room(state_derivative(model, state, drives, scratch, start + change, rates), scratch)
+            self._check_room(state_derivative(*arguments, start + change, rates))
             return rates.copy()
 
         def jacobian(time: float, change: Array) -> Array:
             here, matrix = derivative(time, change), np.empty((len(start), len(start)))
             self._evaluations += len(start)
-            num_faces = state_jacobian(model, state, drives, scratch, start + change, here, shifted, matrix)
-            _check_room(num_faces, scratch)
+            self._check_room(state_jacobian(*arguments, start + change, here, shifted, matrix))
             # SciPy refuses what is not finite by an exception; with zeros its Newton iterations fail and it gives up.
             return matrix if np.isfinite(matrix).all() else np.zeros_like(matrix)
 
@@ -113,20 +118,19 @@ class ContinuousStepper:
         derivative(dt, integrator.y)
         return start + integrator.y
 
+    def _check_room(self, num_faces: int) -> None:
+        if num_faces > len(self._machine.scratch.faces.num_vertices):
+            raise _BuffersTooSmall(num_faces)
 
-def _check_room(num_faces: int, scratch: Scratch) -> None:
-    if num_faces > len(scratch.faces.num_vertices):
-        raise _BuffersTooSmall(num_faces)
-
-
-def _store(model: Model, state: State, scratch: Scratch, y: Array) -> None:
-    """Take over the state at a whole time step, with ``scratch`` evaluated there."""
-    nq = len(state.q)
-    state.v_previous[:] = state.v
-    state.v[:] = y[nq:]
-    # Over no time at all: this normalises the quaternions.
-    integrate_positions(model.tree, y[:nq], state.v, 0.0, state.q)
-    state.push[:] = scratch.push
-    state.step[0] += 1
-    state.deep[0] += scratch.patches.num_deep[0] > 0
-    state.faceless[0] += scratch.patches.num_faceless[0] > 0
+    def _store(self, y: Array) -> None:
+        """Take over the state at the end of a time step, at which the memory was evaluated last."""
+        model, state, scratch = self._machine.model, self._machine.state, self._machine.scratch
+        nq = len(state.q)
+        state.v_previous[:] = state.v
+        state.v[:] = y[nq:]
+        # Over no time at all: this normalises the quaternions.
+        integrate_positions(model.tree, y[:nq], state.v, 0.0, state.q)
+        state.push[:] = scratch.push
+        state.step[0] += 1
+        state.deep[0] += scratch.patches.num_deep[0] > 0
+        state.faceless[0] += scratch.patches.num_faceless[0] > 0

@@ -23,9 +23,9 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import MIN_AREA, MIN_SLOPE, find_patches, place_geometries
+from hydro_sim_core.solvers.face_laws import lagged_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
-from hydro_sim_core.solvers.patch_terms import face_law
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
 #: Change of a coordinate or velocity for the Jacobian: far above round-off, far below depths and stiction speeds.
@@ -36,13 +36,14 @@ _UNIT_TIME = 1.0
 
 
 @kernel
-def state_derivative(model, state, drives, scratch, y, dy):
+def state_derivative(model, state, drives, scratch, dt, y, dy):
     """Rates of coordinates and velocities.
 
     Args:
         model: ``Model``.
         state: ``State``; only its sizes and ``push`` are read.
         drives: ``Drives``.
+        dt: Time step of the scene, s: how stiff end stops are that have no stiffness of their own.
         scratch: ``Scratch``; afterwards it holds poses, patches with their wrenches and drive efforts at ``y``.
         y: (nq + nv,) coordinates, then velocities.
         dy: (nq + nv,) out; NaN where the mass matrix cannot be inverted.
@@ -50,14 +51,14 @@ def state_derivative(model, state, drives, scratch, y, dy):
     Returns:
         Number of contact faces; where it is more than the buffers hold, ``dy`` is not written.
     """
-    num_faces = _place(model, state, scratch, y)
+    num_faces = _place(model, state, scratch, dt, y)
     if num_faces <= scratch.faces.num_vertices.shape[0]:
-        _accelerate(model, state, drives, scratch, y, dy)
+        _accelerate(model, state, drives, scratch, dt, y, dy)
     return num_faces
 
 
 @kernel
-def state_jacobian(model, state, drives, scratch, y, dy, shifted, jacobian):
+def state_jacobian(model, state, drives, scratch, dt, y, dy, shifted, jacobian):
     """Derivative of ``state_derivative`` by forward differences.
 
     Velocities move nothing at once, so that only coordinates cost a contact query each.
@@ -66,6 +67,7 @@ def state_jacobian(model, state, drives, scratch, y, dy, shifted, jacobian):
         model: ``Model``.
         state: ``State``.
         drives: ``Drives``.
+        dt: Time step of the scene, s.
         scratch: ``Scratch``; means nothing afterwards.
         y: (n,) coordinates, then velocities; changed in between and restored.
         dy: (n,) the derivative at ``y``.
@@ -80,11 +82,11 @@ def state_jacobian(model, state, drives, scratch, y, dy, shifted, jacobian):
         before = y[column]
         y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
         if column < nq or column == y.shape[0] - 1:
-            num_faces = _place(model, state, scratch, y)
+            num_faces = _place(model, state, scratch, dt, y)
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 y[column] = before
                 return num_faces
-        _accelerate(model, state, drives, scratch, y, shifted)
+        _accelerate(model, state, drives, scratch, dt, y, shifted)
         for row in range(y.shape[0]):
             jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
         y[column] = before
@@ -92,43 +94,44 @@ def state_jacobian(model, state, drives, scratch, y, dy, shifted, jacobian):
 
 
 @kernel
-def _place(model, state, scratch, y):
+def _place(model, state, scratch, dt, y):
     """Bodies, mass matrix and contact faces at the coordinates; returns the number of faces."""
     q = y[: state.q.shape[0]]
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
-    _set_end_stops(model, scratch, q)
+    _set_end_stops(model, scratch, dt, q)
     place_geometries(model, scratch)
     return find_patches(model, state, scratch)
 
 
 @kernel
-def _accelerate(model, state, drives, scratch, y, dy):
+def _accelerate(model, state, drives, scratch, dt, y, dy):
     """Rates at the poses and faces in ``scratch``."""
     nq, nv = state.q.shape[0], state.v.shape[0]
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
     coordinate_rates(model.tree, q, v, dy[:nq])
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, v, scratch.bias, scratch.tree)
-    _set_drives(model, drives, scratch, q)
+    _set_drives(model, drives, scratch, dt, q)
     for i in range(nv):
-        drive, _ = drive_impulse(scratch.problem, i, v[i], _UNIT_TIME)
+        drive, _ = drive_impulse(scratch.problem, i, v[i])
         scratch.effort[i] = drive
-        forces, _ = joint_impulse(scratch.problem, i, v[i], _UNIT_TIME)
+        forces, _ = joint_impulse(scratch.problem, i, v[i])
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
     _press_patches(model, scratch, v)
     _add_body_wrenches(model.tree, scratch, acceleration)
-    factor = scratch.solver.hessian
-    if factorise(scratch.M, factor, nv):
-        solve_factorised(factor, nv, acceleration)
+    factor, envelope = scratch.solver.hessian, scratch.problem.islands.envelope
+    envelope[:] = 0
+    if factorise(scratch.M, factor, 0, nv, envelope):
+        solve_factorised(factor, 0, nv, envelope, acceleration)
     else:
         acceleration[:] = math.nan
 
 
 @kernel
-def _set_end_stops(model, scratch, q):
+def _set_end_stops(model, scratch, dt, q):
     """Springs with dampers; those without a stiffness swing once in a time step, as stiff as the convex models'."""
-    problem, dt = scratch.problem, model.options.dt
+    problem = scratch.problem
     nv = scratch.M.shape[0]
     relaxation = dt / math.pi
     for i in range(nv):
@@ -146,8 +149,10 @@ def _set_end_stops(model, scratch, q):
 
 
 @kernel
-def _set_drives(model, drives, scratch, q):
-    problem, dt = scratch.problem, model.options.dt
+def _set_drives(model, drives, scratch, dt, q):
+    problem = scratch.problem
+    # Impulses over a unit of time are forces.
+    problem.dt[0] = _UNIT_TIME
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
         position = q[coordinate] if coordinate >= 0 else 0.0
@@ -244,7 +249,7 @@ def _press_faces(model, scratch, p, twist):
             v_n = v0 * n0 + v1 * n1 + v2 * n2
             t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
             resistance = relaxation * slope * share * area
-            normal, _, drag, _ = face_law(
+            normal, _, drag, _, _ = lagged_law(
                 v_n,
                 t0 * t0 + t1 * t1 + t2 * t2,
                 mean * area,

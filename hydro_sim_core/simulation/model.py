@@ -9,8 +9,8 @@ import numpy as np
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
-from hydro_sim_core.dynamics import KinematicTree, TreeScratch, make_scratch
-from hydro_sim_core.solvers.newton import SolverOptions, SolverScratch, make_solver_scratch
+from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
+from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
 
@@ -19,6 +19,7 @@ class Model(NamedTuple):
 
     Attributes:
         tree: Bodies and joints.
+        forest: Its independent trees.
         geometries: Collision geometries.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
         R_BG: (G, 3, 3) orientation of each geometry in its body.
@@ -28,10 +29,11 @@ class Model(NamedTuple):
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
         compensated: (nv,) 1 where a drive carries its robot's weight.
-        options: Solver options with the time step.
+        options: Solver options.
     """
 
     tree: KinematicTree
+    forest: Forest
     geometries: GeometrySet
     geometry_body: np.ndarray
     R_BG: np.ndarray
@@ -65,6 +67,7 @@ class State(NamedTuple):
         q: (nq,) coordinates.
         v: (nv,) velocities.
         v_previous: (nv,) velocities a step earlier: the next ones are guessed by extrapolation.
+        dt_previous: (1,) length of that step, s; 0 if there was none.
         extrapolate: (1,) 1 if extrapolation would have been the better guess in the last step.
         step: (1,) steps done.
         unconverged: (1,) steps whose momentum residual stayed above the tolerance; their result is used.
@@ -78,6 +81,7 @@ class State(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     v_previous: np.ndarray
+    dt_previous: np.ndarray
     extrapolate: np.ndarray
     step: np.ndarray
     unconverged: np.ndarray
@@ -139,7 +143,8 @@ class Scratch(NamedTuple):
         faces: Contact faces.
         patches: Contact patches.
         problem: The convex problem.
-        solver: Scratch of the solver.
+        solver: Scratch of the solvers.
+        jacobian: (6, nv) a patch's Jacobian in the order of v.
         v_next: (nv,) the solution.
         q_next: (nq,) coordinates that it leads to.
         effort: (nv,) drive efforts of the last step, N m.
@@ -161,6 +166,7 @@ class Scratch(NamedTuple):
     patches: PatchTable
     problem: ContactProblem
     solver: SolverScratch
+    jacobian: np.ndarray
     v_next: np.ndarray
     q_next: np.ndarray
     effort: np.ndarray
@@ -173,6 +179,7 @@ def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:
         q=np.array(q, dtype=float),
         v=np.array(v, dtype=float),
         v_previous=np.array(v, dtype=float),
+        dt_previous=np.zeros(1),
         extrapolate=np.zeros(1, dtype=np.int64),
         step=np.zeros(1, dtype=np.int64),
         unconverged=np.zeros(1, dtype=np.int64),
@@ -192,7 +199,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
     num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
-    problem = make_problem(nv, num_pairs, max_faces)
+    problem = make_problem(len(model.forest.first) - 1, nv, num_pairs, max_faces)
     return Scratch(
         R_WB=np.zeros((nb, 3, 3)),
         p_WB=np.zeros((nb, 3)),
@@ -223,6 +230,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         ),
         problem=problem,
         solver=make_solver_scratch(problem),
+        jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
         q_next=np.zeros(num_coordinates),
         effort=np.zeros(nv),

@@ -8,14 +8,18 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.solvers.convex import SETTLED_CHANGE
+from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
-from hydro_sim_core.solvers.newton import SETTLED_CHANGE, solve
+from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.patch_terms import normal_impulse
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
+from hydro_sim_core.solvers.solve import solve
 
 #: What ``advance`` may return besides the number of faces a larger buffer needs.
 DONE = 0
 NOT_FINITE = -1
+UNCONVERGED = -2
 
 #: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
 LIMIT_BETA = 1.0
@@ -36,36 +40,37 @@ def _evaluate_dynamics(model, state, scratch):
 
 
 @kernel(inline="always")
-def _load_smooth_terms(model, state, scratch):
+def _load_smooth_terms(model, state, scratch, dt):
     """A = M + dt D and the momentum A v0 + dt (-bias - D v0)."""
-    problem, dt = scratch.problem, model.options.dt
-    nv = state.v.shape[0]
-    for i in range(nv):
-        damping = model.tree.damping[i]
-        problem.v0[i] = state.v[i]
+    problem = scratch.problem
+    order, tree_begin, tree_end = problem.islands.order, problem.islands.tree_begin, problem.islands.tree_end
+    problem.dt[0] = dt
+    for k in range(state.v.shape[0]):
+        i = order[k]
+        problem.v0[k] = state.v[i]
         s = -dt * scratch.bias[i]
-        for j in range(nv):
-            problem.A[i, j] = scratch.M[i, j]
+        for m in range(tree_begin[k], tree_end[k]):
+            problem.A[k, m] = scratch.M[i, order[m]]
             # The damping impulse at v0 cancels against dt D v0 of A v0.
-            s += scratch.M[i, j] * state.v[j]
-        problem.A[i, i] += dt * damping
-        problem.momentum[i] = s
-        problem.joint_friction[i] = model.tree.friction[i]
+            s += scratch.M[i, order[m]] * state.v[order[m]]
+        problem.A[k, k] += dt * model.tree.damping[i]
+        problem.momentum[k] = s
+        problem.joint_friction[k] = model.tree.friction[i]
 
 
 @kernel(inline="always")
-def _load_limits(model, state, scratch):
-    problem, dt = scratch.problem, model.options.dt
+def _load_limits(model, state, scratch, dt):
+    problem = scratch.problem
     nv = state.v.shape[0]
-    for i in range(nv):
+    relaxation = LIMIT_BETA * dt / math.pi
+    for k in range(nv):
+        i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
-        inverse_mass = 1.0 / problem.A[i, i]
-        rigid = LIMIT_BETA * LIMIT_BETA * inverse_mass / (4.0 * math.pi * math.pi)
+        rigid = LIMIT_BETA * LIMIT_BETA / (problem.A[k, k] * 4.0 * math.pi * math.pi)
         stiffness = model.tree.limit_stiffness[i]
-        relaxation = LIMIT_BETA * dt / math.pi
         soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
         for side in range(2):
-            row = problem.limits[i + side * nv]
+            row = problem.limits[k + side * nv]
             row[LIMIT_SIGN] = 1.0 - 2.0 * side
             row[LIMIT_INVERSE_R] = 1.0 / max(rigid, soft)
             row[LIMIT_TARGET] = -math.inf
@@ -76,51 +81,63 @@ def _load_limits(model, state, scratch):
 
 
 @kernel(inline="always")
-def _load_drives(model, state, drives, scratch):
-    problem, dt = scratch.problem, model.options.dt
-    for i in range(state.v.shape[0]):
+def _load_drives(model, state, drives, scratch, dt):
+    problem = scratch.problem
+    for k in range(state.v.shape[0]):
+        i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
         q = state.q[coordinate] if coordinate >= 0 else 0.0
         bias = drives.effort[i] + drives.kp[i] * (drives.q_target[i] - q) + drives.kd[i] * drives.v_target[i]
         if model.compensated[i]:
             bias += scratch.gravity[i]
-        problem.drive_bias[i] = bias
+        problem.drive_bias[k] = bias
         # Implicit in the velocity at the end of the step, so stiff gains stay stable.
-        problem.drive_gain[i] = drives.kd[i] + dt * drives.kp[i]
-        problem.drive_limit[i] = drives.limit[i]
-        problem.speed_limit[i] = model.tree.velocity_limit[i]
-        problem.speed_gain[i] = SPEED_LIMIT_STIFFNESS * problem.A[i, i] / dt
+        problem.drive_gain[k] = drives.kd[i] + dt * drives.kp[i]
+        problem.drive_limit[k] = drives.limit[i]
+        problem.speed_limit[k] = model.tree.velocity_limit[i]
+        problem.speed_gain[k] = SPEED_LIMIT_STIFFNESS * problem.A[k, k] / dt
 
 
 @kernel(inline="always")
-def _guess(state, scratch):
+def _guess(state, scratch, dt):
     """Start from the last velocities or from their extrapolation, whichever would have been closer last time."""
-    for i in range(state.v.shape[0]):
-        v = state.v[i]
-        scratch.v_next[i] = 2.0 * v - state.v_previous[i] if state.extrapolate[0] else v
+    share = dt / state.dt_previous[0] if state.extrapolate[0] else 0.0
+    for k in range(state.v.shape[0]):
+        i = scratch.problem.islands.order[k]
+        scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
 
 
 @kernel(inline="always")
-def _judge_guesses(state, scratch):
+def _take_solution(model, state, scratch, dt):
+    """Next velocities and coordinates from the solution."""
+    for k in range(state.v.shape[0]):
+        scratch.v_next[scratch.problem.islands.order[k]] = scratch.solver.v[k]
+    integrate_positions(model.tree, state.q, scratch.v_next, dt, scratch.q_next)
+
+
+@kernel(inline="always")
+def _judge_guesses(state, scratch, dt):
     """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal."""
     kept, extrapolated = 0.0, 0.0
-    for i in range(state.v.shape[0]):
-        weight = scratch.problem.A[i, i]
+    share = dt / state.dt_previous[0] if state.dt_previous[0] > 0.0 else 0.0
+    for k in range(state.v.shape[0]):
+        i = scratch.problem.islands.order[k]
+        weight = scratch.problem.A[k, k]
         step = scratch.v_next[i] - state.v[i]
-        turn = step - (state.v[i] - state.v_previous[i])
+        turn = step - share * (state.v[i] - state.v_previous[i])
         kept += weight * step * step
         extrapolated += weight * turn * turn
     state.extrapolate[0] = 1 if extrapolated < kept else 0
 
 
 @kernel(inline="always")
-def _store_wrenches(model, scratch):
+def _store_wrenches(model, scratch, dt):
     """Wrenches of the patches over the step, in world axes."""
-    dt, patches, solver = model.options.dt, scratch.patches, scratch.solver
+    patches, solver = scratch.patches, scratch.solver
     local = scratch.query.work.centroid
     for p in range(patches.num[0]):
         R_WG, impulse = patches.R_WG[p], solver.patch_impulse[p]
-        normal_impulse(scratch.problem, p, solver.twists[p], dt, local)
+        normal_impulse(scratch.problem, model.options.law, p, solver.twists[p], local)
         for i in range(3):
             moment, force, normal = 0.0, 0.0, 0.0
             for j in range(3):
@@ -133,11 +150,10 @@ def _store_wrenches(model, scratch):
 
 
 @kernel(inline="always")
-def _store_efforts(model, scratch):
-    dt = model.options.dt
-    for i in range(scratch.v_next.shape[0]):
-        impulse, _ = drive_impulse(scratch.problem, i, scratch.v_next[i], dt)
-        scratch.effort[i] = impulse / dt
+def _store_efforts(scratch, dt):
+    for k in range(scratch.solver.v.shape[0]):
+        impulse, _ = drive_impulse(scratch.problem, k, scratch.solver.v[k])
+        scratch.effort[scratch.problem.islands.order[k]] = impulse / dt
 
 
 @kernel
@@ -148,8 +164,27 @@ def _is_finite(values):
     return finite
 
 
+@kernel(inline="always")
+def _move_on(state, scratch, dt, converged):
+    """Make the end of the step the state, and count what was not as it should be."""
+    for i in range(state.v.shape[0]):
+        state.v_previous[i] = state.v[i]
+        state.v[i] = scratch.v_next[i]
+    for i in range(state.q.shape[0]):
+        state.q[i] = scratch.q_next[i]
+    for pair in range(state.push.shape[0]):
+        for i in range(3):
+            state.push[pair, i] = scratch.push[pair, i]
+    state.dt_previous[0] = dt
+    state.step[0] += 1
+    state.unconverged[0] += 0 if converged else 1
+    state.deep[0] += 1 if scratch.patches.num_deep[0] > 0 else 0
+    state.faceless[0] += 1 if scratch.patches.num_faceless[0] > 0 else 0
+    state.unsettled[0] += 1 if scratch.solver.report[FRICTION_CHANGE] > SETTLED_CHANGE else 0
+
+
 @kernel
-def advance(model, state, drives, scratch, steps):
+def advance(model, state, drives, scratch, dt, steps, same_contacts, accept):
     """Advance the state by ``steps`` time steps.
 
     A step that cannot be completed leaves the state at its beginning.
@@ -159,43 +194,39 @@ def advance(model, state, drives, scratch, steps):
         state: ``State``, updated in place.
         drives: ``Drives``.
         scratch: ``Scratch``.
+        dt: Time step, s.
         steps: Number of steps.
+        same_contacts: The state's coordinates are those that contacts were last found at; the first step need not find
+            them again.
+        accept: Take a step although its momentum residual stays above the tolerance.
 
     Returns:
-        ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; or the number of faces that the buffers must hold for
-        the next step.
+        ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
+        converge; or the number of faces that the buffers must hold for the next step.
     """
-    for _ in range(steps):
+    for n in range(steps):
         _evaluate_dynamics(model, state, scratch)
-        place_geometries(model, scratch)
-        num_faces = find_patches(model, state, scratch)
-        if num_faces > scratch.faces.num_vertices.shape[0]:
-            return num_faces
-        _load_smooth_terms(model, state, scratch)
-        _load_limits(model, state, scratch)
-        _load_drives(model, state, drives, scratch)
-        load_patches(model, scratch)
-        _guess(state, scratch)
-        converged = solve(scratch.problem, model.options, scratch.v_next, scratch.solver)
-        integrate_positions(model.tree, state.q, scratch.v_next, model.options.dt, scratch.q_next)
+        if n > 0 or not same_contacts:
+            place_geometries(model, scratch)
+            num_faces = find_patches(model, state, scratch)
+            if num_faces > scratch.faces.num_vertices.shape[0]:
+                return num_faces
+        find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
+        _load_smooth_terms(model, state, scratch, dt)
+        _load_limits(model, state, scratch, dt)
+        _load_drives(model, state, drives, scratch, dt)
+        load_patches(model, scratch, dt)
+        _guess(state, scratch, dt)
+        converged = solve(scratch.problem, model.options, scratch.solver)
+        _take_solution(model, state, scratch, dt)
         # A residual that is no number tells of an overflow that left the velocities at their guess.
-        residual = scratch.solver.report[1]
+        residual = scratch.solver.report[RESIDUAL]
         if not (math.isfinite(residual) and _is_finite(scratch.v_next) and _is_finite(scratch.q_next)):
             return NOT_FINITE
-        _judge_guesses(state, scratch)
-        _store_wrenches(model, scratch)
-        _store_efforts(model, scratch)
-        for i in range(state.v.shape[0]):
-            state.v_previous[i] = state.v[i]
-            state.v[i] = scratch.v_next[i]
-        for i in range(state.q.shape[0]):
-            state.q[i] = scratch.q_next[i]
-        state.step[0] += 1
-        state.unconverged[0] += 0 if converged else 1
-        for pair in range(state.push.shape[0]):
-            for i in range(3):
-                state.push[pair, i] = scratch.push[pair, i]
-        state.deep[0] += 1 if scratch.patches.num_deep[0] > 0 else 0
-        state.faceless[0] += 1 if scratch.patches.num_faceless[0] > 0 else 0
-        state.unsettled[0] += 1 if scratch.solver.report[4] > SETTLED_CHANGE else 0
+        if not (converged or accept):
+            return UNCONVERGED
+        _judge_guesses(state, scratch, dt)
+        _store_wrenches(model, scratch, dt)
+        _store_efforts(scratch, dt)
+        _move_on(state, scratch, dt, converged)
     return DONE

@@ -15,7 +15,7 @@ from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ModelSpec, SolverSettings
+from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import PlacedRobot, TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
@@ -28,20 +28,20 @@ from hydro_sim_core.simulation.contacts import (
     faceless_overlaps,
     record_contacts,
 )
-from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousStepper
+from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
 from hydro_sim_core.simulation.drives import DriveBank, Values
-from hydro_sim_core.simulation.model import make_scratch_memory, make_state
+from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.model import Scratch, State
 from hydro_sim_core.simulation.scripts import Script, check_commands
-from hydro_sim_core.simulation.step import NOT_FINITE, advance
-from hydro_sim_core.solvers.newton import SolverOptions
+from hydro_sim_core.simulation.steppers import ErrorControlledSteps, FixedSteps, StepFailed, Stepper
+from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
+from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-#: Faces that the buffers hold at first; they grow when a step finds more.
-INITIAL_FACES = 1024
-#: Growth beyond what a step asked for, so that a spreading patch does not ask again at once.
-GROWTH = 1.5
+#: Contact law of a scene's solver model; the continuous one has the lagged law's friction at every instant.
+_LAWS = {"lagged": LAGGED, "similar": SIMILAR, "sap": SAP, "tamsi": TAMSI, "continuous": LAGGED}
 
 
 class World:
@@ -70,14 +70,14 @@ class World:
             for joint in robot.joints
         ]
         options = SolverOptions(
-            dt=spec.time_step,
+            law=_LAWS[spec.solver.model],
             tolerance=spec.solver.tolerance,
             max_iterations=spec.solver.max_iterations,
             stiction_speed=spec.solver.stiction_speed,
             relag=spec.solver.relag,
         )
         self._built: BuiltModel = build_model(
-            placed, scene.environment, spec.gravity, spec.contact, options, compensated
+            placed, scene.environment, spec.gravity, spec.contact, spec.damping, options, compensated
         )
         if self._built.unsupported_pairs:
             pairs = self._built.unsupported_pairs
@@ -104,20 +104,30 @@ class World:
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = _start_coordinates(self._built, scene)
-        self._scratch = make_scratch_memory(self._built.model, len(self._q0), INITIAL_FACES)
+        self._machine = Machine(self._built.model, self._drives.arrays, self._q0)
         self._start()
 
     def _start(self) -> None:
-        self._state = make_state(self._q0, np.zeros(len(self.velocity_names)), len(self._built.model.pairs))
-        self._forget_contacts()
-        self._scratch.effort[:] = 0.0
-        self._scratch.solver.report[:] = (0, 0, 1, 0, 0)  # nothing failed yet
+        self._machine.restart(self._q0)
+        self._stepper = self._make_stepper()
         self._drives.hold(self._q0)
-        self._continuous = _continuous_stepper(self.scene.spec.solver)
         self._script = Script(self._commands)
 
-    def _forget_contacts(self) -> None:
-        self._scratch.patches.num[0] = self._scratch.patches.num_faceless[0] = 0
+    def _make_stepper(self) -> Stepper:
+        settings = self.scene.spec.solver
+        if settings.model == "continuous":
+            return ContinuousSteps(self._machine, self.time_step, settings.accuracy or DEFAULT_ACCURACY)
+        if settings.accuracy is None:
+            return FixedSteps(self._machine, self.time_step)
+        return ErrorControlledSteps(self._machine, self.time_step, settings.accuracy)
+
+    @property
+    def _state(self) -> State:
+        return self._machine.state
+
+    @property
+    def _scratch(self) -> Scratch:
+        return self._machine.scratch
 
     # --- time and state
 
@@ -188,23 +198,14 @@ class World:
         while self.step_count < last:
             self._script.apply(self.time, self._drives)
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
-            self._advance(chunk)
-
-    def _advance(self, steps: int) -> None:
-        last = self.step_count + steps
-        stepper = advance if self._continuous is None else self._continuous.advance
-        while self.step_count < last:
-            status = stepper(
-                self._built.model, self._state, self._drives.arrays, self._scratch, last - self.step_count
-            )
-            if status > 0:
-                self._scratch = make_scratch_memory(self._built.model, len(self._q0), int(GROWTH * status))
-            elif status == NOT_FINITE:
-                self._forget_contacts()  # those of the failed step would not fit the state
+            try:
+                self._stepper.advance(chunk)
+            except StepFailed:
+                self._machine.forget_contacts()  # those of the failed step would not fit the state
                 raise FloatingPointError(
                     f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
                     "lower commands, gains or velocities, or reset"
-                )
+                ) from None
 
     # --- kinematics and dynamics
 
@@ -387,21 +388,20 @@ class World:
         """
         report = self._scratch.solver.report
         patches = self._scratch.patches
-        integration = {} if self._continuous is None else self._continuous.diagnostics()
         return {
             "faces": int(patches.first_face[patches.num[0]]),
             "patches": int(patches.num[0]),
-            "iterations": int(report[0]),
-            "residual": float(report[1]),
-            "converged": bool(report[2]),
-            "solves": int(report[3]),
-            "friction_change": float(report[4]),
+            "iterations": int(report[ITERATIONS]),
+            "residual": float(report[RESIDUAL]),
+            "converged": bool(report[CONVERGED]),
+            "solves": int(report[SOLVES]),
+            "friction_change": float(report[FRICTION_CHANGE]),
             "unconverged_steps": int(self._state.unconverged[0]),
             "unsettled_steps": int(self._state.unsettled[0]),
             "deep_steps": int(self._state.deep[0]),
             "faceless_steps": int(self._state.faceless[0]),
             "faceless_overlaps": int(patches.num_faceless[0]),
-            **integration,
+            **self._stepper.statistics(),
         }
 
 
@@ -435,13 +435,6 @@ def load_urdf(
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
     return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
-
-
-def _continuous_stepper(settings: SolverSettings) -> ContinuousStepper | None:
-    """The stepper of the continuous model; None for the models that the compiled step solves."""
-    if settings.model != "continuous":
-        return None
-    return ContinuousStepper(DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy)
 
 
 def _place_robots(scene: LoadedScene) -> list[PlacedRobot]:

@@ -3,10 +3,25 @@
     minimise over v:  1/2 |v - v0|^2_A - b . (v - v0) + sum of face, joint-limit, drive and friction costs
 
 with A = M + dt diag(damping) and b the impulse of the forces at the beginning of the step (Castro 2022 and 2023;
-Masterjohn 2022). ``patch_terms`` and ``joint_terms`` give costs' gradients and Hessians, ``newton`` minimises.
+Masterjohn 2022). ``face_laws`` holds what a face does, ``patch_terms`` and ``joint_terms`` sum costs' gradients and
+Hessians, ``islands`` finds what is coupled, ``convex`` minimises. ``tamsi`` solves equations that are no cost's.
 """
 
-from hydro_sim_core.solvers.newton import SolverOptions, solve
+from hydro_sim_core.solvers.face_laws import LAGGED, SAP, SIMILAR, TAMSI
+from hydro_sim_core.solvers.islands import find_islands
+from hydro_sim_core.solvers.options import SolverOptions, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
+from hydro_sim_core.solvers.solve import solve
 
-__all__ = ["ContactProblem", "SolverOptions", "make_problem", "solve"]
+__all__ = [
+    "LAGGED",
+    "SAP",
+    "SIMILAR",
+    "TAMSI",
+    "ContactProblem",
+    "SolverOptions",
+    "find_islands",
+    "make_problem",
+    "make_solver_scratch",
+    "solve",
+]

@@ -23,12 +23,13 @@ def limit_impulse(problem, row, v):
 
 
 @kernel
-def drive_impulse(problem, i, v, dt):
+def drive_impulse(problem, i, v):
     """Impulse of a saturating drive and its fall a unit of velocity.
 
     The effort falls linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
     a drive does not push on; it brakes only as far as its gains and command ask for, so that a free joint stays free.
     """
+    dt = problem.dt[0]
     effort, fall = problem.drive_bias[i] - problem.drive_gain[i] * v, problem.drive_gain[i]
     limit = problem.drive_limit[i]
     if abs(effort) >= limit:
@@ -43,9 +44,9 @@ def drive_impulse(problem, i, v, dt):
 
 
 @kernel
-def friction_impulse(problem, i, v, dt):
+def friction_impulse(problem, i, v):
     """Impulse of regularised Coulomb friction and its fall a unit of velocity."""
-    effort = dt * problem.joint_friction[i]
+    effort = problem.dt[0] * problem.joint_friction[i]
     if effort == 0.0:
         return 0.0, 0.0
     soft2 = v * v + JOINT_STICTION_SPEED * JOINT_STICTION_SPEED
@@ -54,11 +55,11 @@ def friction_impulse(problem, i, v, dt):
 
 
 @kernel
-def joint_impulse(problem, i, v, dt):
-    """Impulse of everything that acts on velocity ``i`` alone, and its fall a unit of velocity."""
+def joint_impulse(problem, i, v):
+    """Impulse of everything that acts on the velocity at position ``i`` alone, and its fall a unit of velocity."""
     nv = problem.v0.shape[0]
     lower, lower_fall = limit_impulse(problem, i, v)
     upper, upper_fall = limit_impulse(problem, i + nv, v)
-    drive, drive_fall = drive_impulse(problem, i, v, dt)
-    friction, friction_fall = friction_impulse(problem, i, v, dt)
+    drive, drive_fall = drive_impulse(problem, i, v)
+    friction, friction_fall = friction_impulse(problem, i, v)
     return lower + upper + drive + friction, lower_fall + upper_fall + drive_fall + friction_fall

@@ -1,4 +1,7 @@
-"""Dense Cholesky for the small systems of a step (nv up to about 40)."""
+"""Direct solvers for the systems of a step: Cholesky within an envelope, and LU for those without symmetry.
+
+Systems are ranges of rows and columns [begin, end) of a larger array.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +11,74 @@ from hydro_sim_core.jit import kernel
 
 
 @kernel
-def factorise(H, L, n):
-    """Cholesky factor of ``H`` into the lower triangle of ``L``, which may be ``H``; False if none exists."""
-    for j in range(n):
-        pivot = H[j, j]
-        for k in range(j):
-            pivot -= L[j, k] * L[j, k]
+def factorise(H, L, begin, end, envelope):
+    """Cholesky factor of ``H`` into the lower triangle of ``L``, which may be ``H``; False if none exists.
+
+    Args:
+        H: Symmetric positive definite; its lower triangle is read.
+        L: Factor.
+        begin: First row.
+        end: One past the last row.
+        envelope: First column of every row that is not zero; the factor has the same. Columns before it are not
+            touched.
+    """
+    for i in range(begin, end):
+        for j in range(envelope[i], i):
+            s = H[i, j]
+            for k in range(max(envelope[i], envelope[j]), j):
+                s -= L[i, k] * L[j, k]
+            L[i, j] = s / L[j, j]
+        pivot = H[i, i]
+        for k in range(envelope[i], i):
+            pivot -= L[i, k] * L[i, k]
         if not (pivot > 0.0 and pivot < math.inf):
             return False
-        pivot = math.sqrt(pivot)
-        L[j, j] = pivot
-        for i in range(j + 1, n):
-            s = H[i, j]
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            L[i, j] = s / pivot
+        L[i, i] = math.sqrt(pivot)
     return True
 
 
 @kernel
-def solve_lower(L, n, x):
+def solve_lower(L, begin, end, envelope, x):
     """Solve ``L x = x`` in place."""
-    for i in range(n):
+    for i in range(begin, end):
         s = x[i]
-        for k in range(i):
+        for k in range(envelope[i], i):
             s -= L[i, k] * x[k]
         x[i] = s / L[i, i]
 
 
 @kernel
-def solve_factorised(L, n, x):
+def solve_factorised(L, begin, end, envelope, x):
     """Solve ``L L^T x = x`` in place."""
-    solve_lower(L, n, x)
-    for i in range(n - 1, -1, -1):
-        s = x[i]
-        for k in range(i + 1, n):
-            s -= L[k, i] * x[k]
-        x[i] = s / L[i, i]
+    solve_lower(L, begin, end, envelope, x)
+    for i in range(end - 1, begin - 1, -1):
+        x[i] /= L[i, i]
+        for k in range(envelope[i], i):
+            x[k] -= L[i, k] * x[i]
+
+
+@kernel
+def solve_general(A, begin, end, x):
+    """Solve ``A x = x`` in place by elimination with row exchanges; ``A`` is destroyed. False if ``A`` is singular."""
+    for column in range(begin, end):
+        best = column
+        for row in range(column + 1, end):
+            if abs(A[row, column]) > abs(A[best, column]):
+                best = row
+        if not (abs(A[best, column]) > 0.0 and abs(A[best, column]) < math.inf):
+            return False
+        if best != column:
+            for k in range(column, end):
+                A[column, k], A[best, k] = A[best, k], A[column, k]
+            x[column], x[best] = x[best], x[column]
+        for row in range(column + 1, end):
+            factor = A[row, column] / A[column, column]
+            for k in range(column + 1, end):
+                A[row, k] -= factor * A[column, k]
+            x[row] -= factor * x[column]
+    for row in range(end - 1, begin - 1, -1):
+        s = x[row]
+        for k in range(row + 1, end):
+            s -= A[row, k] * x[k]
+        x[row] = s / A[row, row]
+    return True

@@ -1,10 +1,16 @@
-"""The convex problem of one step as a struct of preallocated arrays, shared by every solver."""
+"""One step's problem as a struct of preallocated arrays, shared by every solver.
+
+Velocities are listed by *position*: sorted by island, then by kinematic tree (``islands``). An island, and within it a
+tree, is then a range of positions.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+
+from hydro_sim_core.solvers.islands import Islands, make_islands
 
 #: Faces are processed in blocks of this many so that each arithmetic instruction works on a full vector register;
 #: patches are padded with faces that carry nothing.
@@ -26,10 +32,12 @@ LIMIT_SIGN, LIMIT_TARGET, LIMIT_INVERSE_R = range(3)
 
 
 class ContactProblem(NamedTuple):
-    """One step's problem. Impulses in N s (or N m s), velocities in m/s (or rad/s).
+    """One step's problem. Impulses in N s (or N m s), velocities in m/s (or rad/s), all in the order of positions.
 
     Attributes:
-        A: (nv, nv) mass matrix plus implicit damping.
+        dt: (1,) time step, s.
+        islands: Which velocities and patches are coupled.
+        A: (nv, nv) mass matrix plus implicit damping; only the blocks of single trees are defined.
         momentum: (nv,) A v0 plus the impulse of all explicit forces.
         v0: (nv,) velocity at the beginning of the step.
         blocks: (blocks, NUM_FACE_ROWS * LANES) faces, row after row, in the axes of each patch's geometry B.
@@ -38,7 +46,8 @@ class ContactProblem(NamedTuple):
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
         delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
-        jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first.
+        jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
+            patch's columns only.
         limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
         drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
         drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
@@ -48,6 +57,8 @@ class ContactProblem(NamedTuple):
         joint_friction: (nv,) Coulomb friction, N m.
     """
 
+    dt: np.ndarray
+    islands: Islands
     A: np.ndarray
     momentum: np.ndarray
     v0: np.ndarray
@@ -72,9 +83,11 @@ def num_blocks_needed(max_faces: int, max_patches: int) -> int:
     return max_faces // LANES + max_patches + 1
 
 
-def make_problem(nv: int, max_patches: int, max_faces: int) -> ContactProblem:
-    """Allocate a problem for ``nv`` velocities, ``max_patches`` patches and ``max_faces`` faces."""
+def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> ContactProblem:
+    """Allocate a problem for so many kinematic trees, velocities, patches and contact faces."""
     return ContactProblem(
+        dt=np.zeros(1),
+        islands=make_islands(num_trees, nv, max_patches),
         A=np.zeros((nv, nv)),
         momentum=np.zeros(nv),
         v0=np.zeros(nv),

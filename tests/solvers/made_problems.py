@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hydro_sim_core.solvers import ContactProblem, SolverOptions, make_problem
+from hydro_sim_core.dynamics import Forest
+from hydro_sim_core.solvers import LAGGED, ContactProblem, SolverOptions, find_islands, make_problem
+from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED
-from hydro_sim_core.solvers.patch_terms import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.problem import (
     ELASTIC,
     FRICTION,
@@ -24,7 +25,7 @@ from hydro_sim_core.solvers.problem import (
 )
 
 DT = 1e-3
-OPTIONS = SolverOptions(dt=DT, tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, relag=False)
+OPTIONS = SolverOptions(law=LAGGED, tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, relag=False)
 
 
 @dataclass
@@ -81,6 +82,15 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
     problem.num_patches[0] = len(patches)
 
 
+def couple_all(problem: ContactProblem) -> None:
+    """Make all velocities one tree that every patch ties to the world."""
+    nv = len(problem.v0)
+    problem.dt[0] = DT
+    problem.islands.patch_trees[:] = (0, -1)
+    forest = Forest(np.zeros(1, dtype=np.int64), np.array([0, nv]), np.arange(nv))
+    find_islands(forest, problem.num_patches[0], problem.islands)
+
+
 @dataclass
 class MadeProblem:
     """A problem as the solver reads it and the faces it was made from."""
@@ -95,13 +105,14 @@ def random_problem(seed: int) -> MadeProblem:
     nv = int(rng.integers(1, 16))
     num_patches = int(rng.integers(0, 4))
     patches = [random_faces(rng, int(rng.integers(1, 60))) for _ in range(num_patches)]
-    problem = make_problem(nv, 4, 64 * 4)
+    problem = make_problem(1, nv, 4, 64 * 4)
     root = rng.normal(size=(nv, nv)) * 10.0 ** rng.uniform(-1.0, 0.5, nv)
     problem.A[:] = root @ root.T + np.diag(10.0 ** rng.uniform(-2.0, 0.5, nv))
     problem.v0[:] = rng.normal(size=nv) * 10.0 ** rng.uniform(-3.0, 0.5)
     force = rng.normal(size=nv) * 10.0 ** rng.uniform(-1.0, 2.0, nv)
     problem.momentum[:] = problem.A @ problem.v0 + DT * force
     load_faces(problem, patches)
+    couple_all(problem)
     for p in range(num_patches):
         problem.jacobian[p] = rng.normal(size=(6, nv)) * (rng.random(nv) < 0.7)
         problem.friction[p] = rng.choice([0.0, 0.3, 1.0])

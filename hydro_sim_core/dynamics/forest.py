@@ -1,0 +1,43 @@
+"""Which velocities inertia couples: the independent trees of a multibody system."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from hydro_sim_core.dynamics.tree import Ints, KinematicTree, frozen
+
+
+class Forest(NamedTuple):
+    """Trees of bodies with no joint and no mimicked joint between them: read-only arrays.
+
+    Attributes:
+        tree_of_body: (nb,) tree of each body.
+        first: (trees + 1,) first entry of each tree in ``velocities``.
+        velocities: (nv,) indices into v, tree by tree.
+    """
+
+    tree_of_body: Ints
+    first: Ints
+    velocities: Ints
+
+
+def find_forest(tree: KinematicTree) -> Forest:
+    """Take a multibody system apart into independent trees, in the order of their first velocities."""
+    nv = len(tree.damping)
+    # A body's velocities depend on each other, on its parent's, and a mimic joint's are its master's own.
+    first = tree.v_index
+    coupled = [(first[i], first[i] + k) for i in range(len(first)) for k in range(tree.num_v[i])]
+    coupled += [(first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0]
+    rows, columns = np.array(coupled, dtype=np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(nv, nv))
+    num_trees, label = connected_components(graph, directed=False) if nv else (0, np.zeros(0, dtype=np.int64))
+    sizes = np.bincount(label, minlength=num_trees)
+    return Forest(
+        tree_of_body=frozen(label[first], np.int64),
+        first=frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64),
+        velocities=frozen(np.argsort(label, kind="stable"), np.int64),
+    )

@@ -1,0 +1,82 @@
+"""What the compiled step works on, kept together: it grows its memory when a step finds more contact faces."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from hydro_sim_core.dynamics.tree import FLOATING
+from hydro_sim_core.simulation.model import Drives, Model, State, make_scratch_memory, make_state
+from hydro_sim_core.simulation.step import advance
+from hydro_sim_core.solvers.options import CONVERGED
+
+#: Faces that the buffers hold at first; they grow when a step finds more.
+INITIAL_FACES = 1024
+#: Growth beyond what a step asked for, so that a spreading patch does not ask again at once.
+GROWTH = 1.5
+
+
+class Machine:
+    """A model with its state, drives and memory.
+
+    Attributes:
+        model: The model.
+        state: The state; steps write into it.
+        drives: What the drives were told.
+        scratch: Memory of the step; replaced when it grows.
+    """
+
+    def __init__(self, model: Model, drives: Drives, q: np.ndarray) -> None:
+        self.model = model
+        self.drives = drives
+        self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
+        self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
+        self.restart(q)
+
+    def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
+        """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
+        last = int(self.state.step[0]) + steps
+        while True:
+            remaining = last - int(self.state.step[0])
+            status = advance(
+                self.model, self.state, self.drives, self.scratch, dt, remaining, same_contacts, accept
+            )
+            if status <= 0:
+                return status
+            self.make_room(status)
+
+    def restart(self, q: np.ndarray) -> None:
+        """Go to rest at coordinates ``q`` (nq,) and time zero, with no contacts and nothing failed."""
+        self.restore_state(make_state(q, np.zeros(len(self.state.v)), len(self.model.pairs)))
+        self.forget_contacts()
+        self.scratch.effort[:] = 0.0
+        self.scratch.solver.report[:] = 0.0
+        self.scratch.solver.report[CONVERGED] = 1.0
+
+    def make_room(self, faces: int) -> None:
+        """Replace the memory by one for more than ``faces`` contact faces."""
+        effort = self.scratch.effort
+        self.scratch = make_scratch_memory(self.model, len(self.state.q), int(GROWTH * faces))
+        self.scratch.effort[:] = effort
+
+    def copy_state(self) -> State:
+        """A copy of the state that later steps leave alone."""
+        return State(*(array.copy() for array in self.state))
+
+    def restore_state(self, saved: State) -> None:
+        """Go back to a copied state."""
+        for array, value in zip(self.state, saved, strict=True):
+            array[:] = value
+
+    @cached_property
+    def coordinate_weights(self) -> np.ndarray:
+        """(nq,) 2 for components of quaternions, whose change is half of a rotation, and 1 for others."""
+        weights = np.ones(len(self.state.q))
+        for first in self.model.tree.q_index[self.model.tree.joint_type == FLOATING]:
+            weights[first : first + 4] = 2.0
+        return weights
+
+    def forget_contacts(self) -> None:
+        """Drop the contacts of the last step: they do not belong to the state any more."""
+        self.scratch.patches.num[0] = self.scratch.patches.num_faceless[0] = 0

@@ -1,0 +1,188 @@
+"""How a world gets from one time step to the next: in one convex step, or in as many as accuracy asks for."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.model import State
+from hydro_sim_core.simulation.step import DONE, NOT_FINITE
+
+#: A step that does not converge is cut into 2, 4, 8 and 16.
+MAX_CUTS = 4
+#: Sub-steps aim at this share of the error allowed, so that few are rejected, and change by at most these factors.
+SAFETY = 0.9
+LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
+#: Sub-steps below this share of the time step mean that no sub-step is good enough.
+LEAST_SHARE = 1e-6
+
+
+class StepFailed(Exception):
+    """A step gave NaN or infinity however short it was; the state is that of the last good step."""
+
+
+class Stepper(Protocol):
+    """Advances a machine by whole time steps."""
+
+    #: The state before the last step that did not meet its tolerance, for replay.
+    failed: State | None
+
+    def advance(self, steps: int) -> None:
+        """Take time steps.
+
+        Raises:
+            StepFailed: A step cannot be completed.
+        """
+
+    def statistics(self) -> dict[str, float | int]:
+        """What was done beyond plain steps, for diagnostics."""
+
+
+class FixedSteps:
+    """Convex steps of fixed length; one that does not converge is cut and tried again."""
+
+    def __init__(self, machine: Machine, time_step: float) -> None:
+        self._machine = machine
+        self._time_step = time_step
+        self._cut_steps = 0
+        self.failed: State | None = None
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` time steps; see ``Stepper``."""
+        machine = self._machine
+        last = int(machine.state.step[0]) + steps
+        while machine.state.step[0] < last:
+            remaining = last - int(machine.state.step[0])
+            if machine.advance(self._time_step, remaining) != DONE:
+                self._cut_step()
+
+    def _cut_step(self) -> None:
+        """One time step in pieces; the whole one, counted as unconverged, if no pieces converge either."""
+        machine, before = self._machine, self._machine.copy_state()
+        for cuts in range(1, MAX_CUTS + 1):
+            pieces = 2**cuts
+            if machine.advance(self._time_step / pieces, pieces) == DONE:
+                _count_as_one(machine.state, before)
+                self._cut_steps += 1
+                return
+            machine.restore_state(before)
+        self.failed = before
+        if machine.advance(self._time_step, 1, accept=True) == NOT_FINITE:
+            raise StepFailed
+
+    def statistics(self) -> dict[str, float | int]:
+        """``cut_steps``: time steps taken in pieces because the whole did not converge."""
+        return {"cut_steps": self._cut_steps}
+
+
+class ErrorControlledSteps:
+    """Convex steps as long as accuracy allows, within each time step (Kurtz and Castro 2025).
+
+    Every sub-step is taken once whole and once in halves; the two differ by about twice the error of the halves, which
+    are kept. A first-order method's error in a step grows with the square of its length.
+
+    Args:
+        machine: What is advanced.
+        time_step: Whole time steps, s.
+        accuracy: Largest difference allowed between a whole sub-step and its halves: of any coordinate, rad or m.
+    """
+
+    def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
+        self._machine = machine
+        self._time_step = time_step
+        self._accuracy = accuracy
+        self._length = time_step
+        self._substeps = self._rejected = 0
+        self._shortest = math.inf
+        self.failed: State | None = None
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` time steps; see ``Stepper``."""
+        for _ in range(steps):
+            self._cross_time_step()
+
+    def _cross_time_step(self) -> None:
+        state, begin = self._machine.state, self._machine.copy_state()
+        left = self._time_step
+        while left > 0.0:
+            # A remainder of a sliver would cost as much as a whole sub-step.
+            length = left if self._length > 0.7 * left else min(self._length, 0.5 * left)
+            error = self._take_substep(length)
+            if error <= self._accuracy:
+                left = 0.0 if length == left else left - length
+                self._substeps += 1
+                self._shortest = min(self._shortest, length)
+            else:
+                self._rejected += 1
+            next_length = min(length * self._factor(error), self._time_step)
+            # A sub-step cut short by the end of the time step says nothing against longer ones.
+            was_cut_short = error <= self._accuracy and length < self._length
+            self._length = max(self._length, next_length) if was_cut_short else next_length
+            if self._length < LEAST_SHARE * self._time_step:
+                self._give_up(begin, left)
+                return
+        _count_as_one(state, begin)
+
+    def _factor(self, error: float) -> float:
+        if not math.isfinite(error):
+            return LEAST_FACTOR
+        wanted = SAFETY * math.sqrt(self._accuracy / error) if error > 0.0 else LARGEST_FACTOR
+        return min(max(wanted, LEAST_FACTOR), LARGEST_FACTOR)
+
+    def _take_substep(self, length: float) -> float:
+        """Advance by ``length`` (s) unless whole and halves differ too much; returns by how much, rad or m."""
+        machine = self._machine
+        begin = machine.copy_state()
+        status = machine.advance(length, 1)
+        if status == DONE:
+            whole = machine.state.q.copy()
+            machine.restore_state(begin)
+            # Contacts at the beginning are known now.
+            status = machine.advance(0.5 * length, 1, same_contacts=True)
+        if status == DONE:
+            status = machine.advance(0.5 * length, 1)
+        error = math.inf
+        if status == DONE:
+            error = float(np.max(np.abs(self._difference(whole, machine.state.q)), initial=0.0))
+        if not error <= self._accuracy:
+            machine.restore_state(begin)
+        return error
+
+    def _difference(self, q: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Difference of coordinates; quaternions count as rotation vectors, which are twice as long."""
+        return self._machine.coordinate_weights * (q - other)
+
+    def _give_up(self, begin: State, left: float) -> None:
+        """Take what is left of a time step as it is, and count it as unconverged."""
+        self.failed = begin
+        self._length = self._time_step
+        machine = self._machine
+        if machine.advance(left, 1, accept=True) == NOT_FINITE:
+            machine.restore_state(begin)
+            raise StepFailed
+        _count_as_one(machine.state, begin)
+        machine.state.unconverged[0] = begin.unconverged[0] + 1
+
+    def statistics(self) -> dict[str, float | int]:
+        """``substeps`` kept, ``rejected_substeps`` and the ``shortest_substep`` (s; 0 before the first)."""
+        return {
+            "substeps": self._substeps,
+            "rejected_substeps": self._rejected,
+            "shortest_substep": self._shortest if self._substeps else 0.0,
+        }
+
+
+def _count_as_one(state: State, before: State) -> None:
+    """Let the steps since ``before`` count as one, which was bad if any of them was."""
+    state.step[0] = before.step[0] + 1
+    for count, then in (
+        (state.unconverged, before.unconverged),
+        (state.unsettled, before.unsettled),
+        (state.deep, before.deep),
+        (state.faceless, before.faceless),
+    ):
+        count[0] = min(count[0], then[0] + 1)

@@ -1,0 +1,111 @@
+"""The momentum balance of an island: its residual and Hessian at given velocities."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.joint_terms import joint_impulse
+from hydro_sim_core.solvers.patch_terms import evaluate_patch
+
+
+@kernel
+def relative_twists(problem, island, v, twists):
+    """Twist of B relative to A of every patch of an island at velocities ``v``."""
+    islands = problem.islands
+    for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[i]
+        columns = islands.columns[p]
+        for row in range(6):
+            s = 0.0
+            for side in range(2):
+                for k in range(columns[side, 0], columns[side, 1]):
+                    s += problem.jacobian[p, row, k] * v[k]
+            twists[p, row] = s
+
+
+@kernel
+def inertia_times(problem, k, x):
+    """Entry ``k`` of A x."""
+    s = 0.0
+    for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
+        s += problem.A[k, m] * x[m]
+    return s
+
+
+@kernel
+def multiply_jacobian(problem, p, matrix, product):
+    """Product (6, nv) of a (6, 6) matrix and a patch's Jacobian, in the patch's columns."""
+    J, columns = problem.jacobian[p], problem.islands.columns[p]
+    for side in range(2):
+        for row in range(6):
+            for k in range(columns[side, 0], columns[side, 1]):
+                s = 0.0
+                for m in range(6):
+                    s += matrix[row, m] * J[m, k]
+                product[row, k] = s
+
+
+@kernel
+def _add_patch_hessian(problem, p, scratch):
+    """hessian += J^T H J, lower triangle."""
+    J, columns, product = problem.jacobian[p], problem.islands.columns[p], scratch.product
+    multiply_jacobian(problem, p, scratch.patch_hessian, product)
+    for row_side in range(2):
+        for side in range(row_side + 1):
+            for i in range(columns[row_side, 0], columns[row_side, 1]):
+                for j in range(columns[side, 0], min(columns[side, 1], i + 1)):
+                    s = 0.0
+                    for k in range(6):
+                        s += J[k, i] * product[k, j]
+                    scratch.hessian[i, j] += s
+
+
+@kernel
+def linearise(problem, law, island, scratch):
+    """Residual and Hessian of an island at ``scratch.v``.
+
+    Args:
+        problem: ``ContactProblem``.
+        law: Contact law.
+        island: Which.
+        scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and the lower triangle of
+            ``hessian`` within the envelope.
+
+    Returns:
+        Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
+        translations compare.
+    """
+    islands, v, hessian, impulse = problem.islands, scratch.v, scratch.hessian, scratch.impulse
+    begin, end = islands.first[island], islands.first[island + 1]
+    relative_twists(problem, island, v, scratch.twists)
+    for i in range(begin, end):
+        impulse[i], fall = joint_impulse(problem, i, v[i])
+        for j in range(islands.envelope[i], islands.tree_begin[i]):
+            hessian[i, j] = 0.0
+        for j in range(islands.tree_begin[i], i + 1):
+            hessian[i, j] = problem.A[i, j]
+        hessian[i, i] += fall
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        evaluate_patch(
+            problem, law, p, scratch.twists[p], scratch.sums, scratch.patch_impulse[p], scratch.patch_hessian
+        )
+        for side in range(2):
+            for i in range(islands.columns[p, side, 0], islands.columns[p, side, 1]):
+                for k in range(6):
+                    impulse[i] += problem.jacobian[p, k, i] * scratch.patch_impulse[p, k]
+        _add_patch_hessian(problem, p, scratch)
+    residual2, momentum2, impulse2, start2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(begin, end):
+        momentum = inertia_times(problem, i, v)
+        r = momentum - problem.momentum[i] - impulse[i]
+        scratch.residual[i] = r
+        weight = 1.0 / problem.A[i, i]
+        residual2 += weight * r * r
+        momentum2 += weight * momentum * momentum
+        impulse2 += weight * impulse[i] * impulse[i]
+        start2 += weight * problem.momentum[i] * problem.momentum[i]
+    scale2 = max(momentum2, max(impulse2, start2))
+    # NaN must not pass for a perfect balance.
+    return 0.0 if scale2 == 0.0 else math.sqrt(residual2 / scale2)

@@ -1,0 +1,162 @@
+"""Newton with exact line search on the convex problem of an island.
+
+With the lagged law the problem is convex because friction bounds mu n0 are known before the solve: they come from the
+normal impulses at the velocities before the step, and where an impact makes them wrong the problem is solved again with
+bounds from the solution. The other laws have nothing to correct.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
+from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
+from hydro_sim_core.solvers.joint_terms import joint_impulse
+from hydro_sim_core.solvers.linear import factorise, solve_factorised
+from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
+from hydro_sim_core.solvers.patch_terms import lag_friction, patch_slope
+
+#: A full Newton step is taken if it leaves at most this share of the slope it started with.
+FULL_STEP_SLOPE = 0.25
+#: The line search stops at this share of the initial slope.
+LINE_SEARCH_TOLERANCE = 1e-4
+LINE_SEARCH_ITERATIONS = 60
+#: Friction bounds are settled when those of no patch change by more than this share; solve at most this many times.
+SETTLED_CHANGE = 0.05
+MAX_SOLVES = 10
+#: Below this share of the momenta involved the residual is round-off: no step can improve it.
+ROUND_OFF = 1e-11
+
+
+@kernel
+def _slope(problem, law, island, alpha, scratch):
+    """Derivative of the cost along the direction at ``v + alpha direction``."""
+    islands = problem.islands
+    slope = 0.0
+    for i in range(islands.first[island], islands.first[island + 1]):
+        step = scratch.direction[i]
+        # trial holds A v - momentum.
+        slope += step * (scratch.trial[i] + alpha * scratch.inertia_direction[i])
+        impulse, _ = joint_impulse(problem, i, scratch.v[i] + alpha * step)
+        slope -= step * impulse
+    V = scratch.patch_hessian[0]
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        dV = scratch.direction_twists[p]
+        for k in range(6):
+            V[k] = scratch.twists[p, k] + alpha * dV[k]
+        slope -= patch_slope(problem, law, p, V, dV, scratch.sums)
+    return slope
+
+
+@kernel
+def _line_search(problem, law, island, scratch):
+    """Step length at which the slope along the direction vanishes; the cost is convex, so there is one."""
+    islands = problem.islands
+    initial = 0.0
+    for i in range(islands.first[island], islands.first[island + 1]):
+        scratch.inertia_direction[i] = inertia_times(problem, i, scratch.direction)
+        scratch.trial[i] = inertia_times(problem, i, scratch.v) - problem.momentum[i]
+        initial += scratch.residual[i] * scratch.direction[i]
+    relative_twists(problem, island, scratch.direction, scratch.direction_twists)
+    low, slope_low = 0.0, initial
+    high, slope_high = 1.0, _slope(problem, law, island, 1.0, scratch)
+    if abs(slope_high) <= FULL_STEP_SLOPE * abs(initial):
+        return 1.0
+    while slope_high < 0.0 and high < 64.0:
+        low, slope_low = high, slope_high
+        high *= 2.0
+        slope_high = _slope(problem, law, island, high, scratch)
+    # Illinois variant of false position: superlinear, never leaves the bracket.
+    last_side = 0
+    alpha = high
+    for _ in range(LINE_SEARCH_ITERATIONS):
+        alpha = (low * slope_high - high * slope_low) / (slope_high - slope_low)
+        if not (low < alpha < high):
+            alpha = 0.5 * (low + high)
+        slope = _slope(problem, law, island, alpha, scratch)
+        if abs(slope) <= LINE_SEARCH_TOLERANCE * abs(initial):
+            break
+        if slope < 0.0:
+            low, slope_low = alpha, slope
+            if last_side == -1:
+                slope_high *= 0.5
+            last_side = -1
+        else:
+            high, slope_high = alpha, slope
+            if last_side == 1:
+                slope_low *= 0.5
+            last_side = 1
+        if high - low <= 1e-14 * high:
+            break
+    return alpha
+
+
+@kernel
+def is_balanced(residual, previous, tolerance):
+    """Whether a residual is small enough, or has stalled at round-off so that another step could only add noise."""
+    return residual <= tolerance or (residual < ROUND_OFF and residual > 0.5 * previous)
+
+
+@kernel
+def minimise(problem, options, law, island, scratch):
+    """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``."""
+    begin, end = problem.islands.first[island], problem.islands.first[island + 1]
+    envelope, report = problem.islands.envelope, scratch.island_report
+    report[CONVERGED] = 0.0
+    previous = math.inf
+    for iteration in range(options.max_iterations + 1):
+        residual = linearise(problem, law, island, scratch)
+        report[RESIDUAL] = residual
+        if is_balanced(residual, previous, options.tolerance):
+            report[CONVERGED] = 1.0
+            return
+        previous = residual
+        if iteration == options.max_iterations:
+            return
+        if not factorise(scratch.hessian, scratch.hessian, begin, end, envelope):
+            return
+        for i in range(begin, end):
+            scratch.direction[i] = -scratch.residual[i]
+        solve_factorised(scratch.hessian, begin, end, envelope, scratch.direction)
+        alpha = _line_search(problem, law, island, scratch)
+        for i in range(begin, end):
+            scratch.v[i] += alpha * scratch.direction[i]
+        report[ITERATIONS] += 1.0
+
+
+@kernel
+def lag(problem, options, island, v, scratch):
+    """Set friction bounds from the normal impulses at ``v``; returns the largest relative change of a patch's.
+
+    Each patch is judged by itself: a heavy body at rest elsewhere must not hide an impact. Changes that could alter
+    the patch's velocity by less than the stiction speed do not count.
+    """
+    islands = problem.islands
+    relative_twists(problem, island, v, scratch.twists)
+    largest = 0.0
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        change, total = lag_friction(
+            problem, p, scratch.twists[p], options.stiction_speed, FRICTION_SOFTNESS, scratch.sums
+        )
+        if change * problem.delassus[p] > options.stiction_speed:
+            largest = max(largest, change / total if total > 0.0 else math.inf)
+    return largest
+
+
+@kernel
+def solve_convex(problem, options, law, island, scratch):
+    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``."""
+    report = scratch.island_report
+    lag(problem, options, island, problem.v0, scratch)
+    for _ in range(MAX_SOLVES):
+        minimise(problem, options, law, island, scratch)
+        report[SOLVES] += 1.0
+        if law != LAGGED:
+            return
+        # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
+        report[FRICTION_CHANGE] = lag(problem, options, island, scratch.v, scratch)
+        if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
+            return

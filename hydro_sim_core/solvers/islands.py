@@ -1,0 +1,198 @@
+"""Islands: groups of kinematic trees that contact couples, each solved apart from the others.
+
+Trees are nodes and patches between two moving trees are edges of a graph; its components are the islands. Within an
+island trees are listed breadth first from one at its rim, which keeps those that touch close together and the Hessian
+near its diagonal (Cuthill and McKee's ordering): its Cholesky factor fills no row before the first tree that the row's
+tree touches (``envelope``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.jit import kernel
+
+#: Tree of what does not move.
+WORLD = -1
+
+
+class Islands(NamedTuple):
+    """Islands of a problem, and the order of its velocities.
+
+    Attributes:
+        num: (1,) islands.
+        first: (trees + 1,) first position of each island.
+        first_patch: (trees + 1,) first entry of each island in ``patches``.
+        patches: (patches,) patches, island by island.
+        order: (nv,) index into v of the velocity at each position.
+        tree_begin: (nv,) first position of the tree that a position belongs to.
+        tree_end: (nv,) one past its last.
+        envelope: (nv,) first position that a row of the Hessian couples to.
+        columns: (patches, 2, 2) begin and end of the positions that move a patch: those of its two trees, the earlier
+            one first; empty where there is no second.
+        patch_trees: (patches, 2) trees of geometries A and B, ``WORLD`` where one does not move.
+        position: (trees,) first position of each tree.
+        island: (trees,) island of each tree.
+        neighbour_first: (trees + 1,) first entry of each tree in ``neighbours``.
+        neighbours: (2 patches,) trees that touch.
+        queue: (trees,) trees as they are visited.
+    """
+
+    num: np.ndarray
+    first: np.ndarray
+    first_patch: np.ndarray
+    patches: np.ndarray
+    order: np.ndarray
+    tree_begin: np.ndarray
+    tree_end: np.ndarray
+    envelope: np.ndarray
+    columns: np.ndarray
+    patch_trees: np.ndarray
+    position: np.ndarray
+    island: np.ndarray
+    neighbour_first: np.ndarray
+    neighbours: np.ndarray
+    queue: np.ndarray
+
+
+def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
+    """Allocate islands for ``num_trees`` trees with ``nv`` velocities and ``max_patches`` patches."""
+
+    def integers(*shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=np.int64)
+
+    return Islands(
+        num=integers(1),
+        first=integers(num_trees + 1),
+        first_patch=integers(num_trees + 1),
+        patches=integers(max_patches),
+        order=integers(nv),
+        tree_begin=integers(nv),
+        tree_end=integers(nv),
+        envelope=integers(nv),
+        columns=integers(max_patches, 2, 2),
+        patch_trees=integers(max_patches, 2),
+        position=integers(num_trees),
+        island=integers(num_trees),
+        neighbour_first=integers(num_trees + 1),
+        neighbours=integers(2 * max_patches),
+        queue=integers(num_trees),
+    )
+
+
+@kernel
+def find_islands(forest, num_patches, islands):
+    """Group the trees that ``islands.patch_trees`` couples and order their velocities.
+
+    Args:
+        forest: ``Forest`` of the multibody system.
+        num_patches: Patches in use.
+        islands: ``Islands``; ``patch_trees`` is read, everything else written.
+    """
+    num_trees = forest.first.shape[0] - 1
+    _find_neighbours(islands, num_patches, num_trees)
+    islands.island[:] = -1
+    num, position = 0, 0
+    for seed in range(num_trees):
+        if islands.island[seed] >= 0:
+            continue
+        count = _visit(islands, seed, num)
+        for i in range(count):
+            islands.island[islands.queue[i]] = -1
+        _visit(islands, islands.queue[count - 1], num)
+        islands.first[num] = position
+        for i in range(count):
+            position = _place_tree(forest, islands, islands.queue[i], position)
+        num += 1
+    islands.num[0] = num
+    islands.first[num] = position
+    _place_patches(forest, islands, num_patches)
+
+
+@kernel
+def _find_neighbours(islands, num_patches, num_trees):
+    """Adjacency lists of the trees."""
+    first, trees = islands.neighbour_first, islands.patch_trees
+    first[:] = 0
+    for p in range(num_patches):
+        if trees[p, 0] >= 0 and trees[p, 1] >= 0 and trees[p, 0] != trees[p, 1]:
+            first[trees[p, 0]] += 1
+            first[trees[p, 1]] += 1
+    total = 0
+    for tree in range(num_trees):
+        total += first[tree]
+        first[tree] = total
+    first[num_trees] = total
+    # Filled from the back, each list's beginning ends up where the list begins.
+    for p in range(num_patches):
+        if trees[p, 0] >= 0 and trees[p, 1] >= 0 and trees[p, 0] != trees[p, 1]:
+            for side in range(2):
+                tree = trees[p, side]
+                first[tree] -= 1
+                islands.neighbours[first[tree]] = trees[p, 1 - side]
+
+
+@kernel
+def _visit(islands, seed, island):
+    """Queue all trees of the seed's component breadth first and mark them; returns their number."""
+    queue = islands.queue
+    queue[0] = seed
+    islands.island[seed] = island
+    count, i = 1, 0
+    while i < count:
+        tree = queue[i]
+        for n in range(islands.neighbour_first[tree], islands.neighbour_first[tree + 1]):
+            neighbour = islands.neighbours[n]
+            if islands.island[neighbour] < 0:
+                islands.island[neighbour] = island
+                queue[count] = neighbour
+                count += 1
+        i += 1
+    return count
+
+
+@kernel
+def _place_tree(forest, islands, tree, position):
+    """Give a tree's velocities the positions from ``position`` on; returns the next free one."""
+    begin = position
+    end = begin + forest.first[tree + 1] - forest.first[tree]
+    islands.position[tree] = begin
+    for k in range(begin, end):
+        islands.order[k] = forest.velocities[forest.first[tree] + k - begin]
+        islands.tree_begin[k] = begin
+        islands.tree_end[k] = end
+        islands.envelope[k] = begin
+    return end
+
+
+@kernel
+def _place_patches(forest, islands, num_patches):
+    """Columns of every patch, the envelope that they make, and patches sorted by island."""
+    first_patch = islands.first_patch
+    first_patch[:] = 0
+    for p in range(num_patches):
+        a, b = islands.patch_trees[p, 0], islands.patch_trees[p, 1]
+        if a < 0 or (b >= 0 and islands.position[b] < islands.position[a]):
+            a, b = b, a
+        columns = islands.columns[p]
+        columns[0, 0] = islands.position[a]
+        columns[0, 1] = columns[0, 0] + forest.first[a + 1] - forest.first[a]
+        columns[1, 0] = columns[1, 1] = columns[0, 1]
+        if b >= 0 and b != a:
+            columns[1, 0] = islands.position[b]
+            columns[1, 1] = columns[1, 0] + forest.first[b + 1] - forest.first[b]
+            for k in range(columns[1, 0], columns[1, 1]):
+                islands.envelope[k] = min(islands.envelope[k], columns[0, 0])
+        first_patch[islands.island[a]] += 1
+    total = 0
+    for island in range(islands.num[0]):
+        total += first_patch[island]
+        first_patch[island] = total
+    first_patch[islands.num[0]] = total
+    for p in range(num_patches - 1, -1, -1):
+        tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
+        island = islands.island[tree]
+        first_patch[island] -= 1
+        islands.patches[first_patch[island]] = p

@@ -1,0 +1,96 @@
+"""How to solve, and the memory to do it in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.solvers.patch_terms import NUM_SUMS
+from hydro_sim_core.solvers.problem import LANES, ContactProblem
+
+
+class SolverOptions(NamedTuple):
+    """How to solve.
+
+    Attributes:
+        law: Contact law, one of ``face_laws``.
+        tolerance: Momentum residual to reach, relative to the momenta involved.
+        max_iterations: Newton iterations allowed a solve.
+        stiction_speed: Regularisation speed of contact friction, m/s.
+        relag: With the lagged law, solve again when an impact changes the friction bounds.
+    """
+
+    law: int
+    tolerance: float
+    max_iterations: int
+    stiction_speed: float
+    relag: bool
+
+
+#: Entries of ``SolverScratch.report``.
+ITERATIONS, RESIDUAL, CONVERGED, SOLVES, FRICTION_CHANGE = range(5)
+NUM_REPORT = 5
+
+
+class SolverScratch(NamedTuple):
+    """Memory of the solvers.
+
+    Attributes:
+        v: (nv,) velocities by position: initial guess, then solution.
+        twists: (patches, 6) relative twists.
+        direction_twists: (patches, 6) their change along the search direction.
+        patch_impulse: (patches, 6).
+        patch_hessian: (6, 6).
+        product: (6, nv) patch Hessian times Jacobian.
+        hessian: (nv, nv).
+        matrix: (nv, nv) a Hessian without symmetry.
+        residual: (nv,).
+        impulse: (nv,) generalised impulse of contacts and joints.
+        direction: (nv,).
+        inertia_direction: (nv,) A times the direction.
+        trial: (nv,) scratch.
+        sums: (NUM_SUMS * LANES,).
+        island_report: (NUM_REPORT,) of the island that is being solved.
+        report: (NUM_REPORT,) of the island that did worst.
+    """
+
+    v: np.ndarray
+    twists: np.ndarray
+    direction_twists: np.ndarray
+    patch_impulse: np.ndarray
+    patch_hessian: np.ndarray
+    product: np.ndarray
+    hessian: np.ndarray
+    matrix: np.ndarray
+    residual: np.ndarray
+    impulse: np.ndarray
+    direction: np.ndarray
+    inertia_direction: np.ndarray
+    trial: np.ndarray
+    sums: np.ndarray
+    island_report: np.ndarray
+    report: np.ndarray
+
+
+def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
+    """Allocate the solvers' memory for a problem."""
+    max_patches, _, nv = problem.jacobian.shape
+    return SolverScratch(
+        v=np.zeros(nv),
+        twists=np.zeros((max_patches, 6)),
+        direction_twists=np.zeros((max_patches, 6)),
+        patch_impulse=np.zeros((max_patches, 6)),
+        patch_hessian=np.zeros((6, 6)),
+        product=np.zeros((6, nv)),
+        hessian=np.zeros((nv, nv)),
+        matrix=np.zeros((nv, nv)),
+        residual=np.zeros(nv),
+        impulse=np.zeros(nv),
+        direction=np.zeros(nv),
+        inertia_direction=np.zeros(nv),
+        trial=np.zeros(nv),
+        sums=np.zeros(NUM_SUMS * LANES),
+        island_report=np.zeros(NUM_REPORT),
+        report=np.zeros(NUM_REPORT),
+    )

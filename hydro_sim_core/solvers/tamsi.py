@@ -1,0 +1,101 @@
+"""Newton for friction that is bounded by the normal impulse of the same velocities (TAMSI, Castro 2020).
+
+No cost belongs to these equations: their Hessian has no symmetry, and steps are limited by what they do to tangential
+velocities instead of by a line search. Where the sliding direction turns too far, or a step would jump over stiction,
+the linearised friction says nothing about the end of the step.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
+from hydro_sim_core.solvers.convex import is_balanced, lag, minimise
+from hydro_sim_core.solvers.face_laws import LAGGED
+from hydro_sim_core.solvers.linear import solve_general
+from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
+from hydro_sim_core.solvers.patch_terms import friction_coupling, lag_friction, slip_step_limit
+
+
+@kernel
+def solve_tamsi(problem, options, island, scratch):
+    """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``."""
+    report = scratch.island_report
+    # The convex problem with friction bounds of the last velocities is solved surely and lies close.
+    lag(problem, options, island, problem.v0, scratch)
+    minimise(problem, options, LAGGED, island, scratch)
+    report[SOLVES] = 1.0
+    report[CONVERGED] = 0.0
+    begin, end = problem.islands.first[island], problem.islands.first[island + 1]
+    previous = math.inf
+    for iteration in range(options.max_iterations + 1):
+        _bound_friction(problem, options, island, scratch)
+        residual = linearise(problem, LAGGED, island, scratch)
+        report[RESIDUAL] = residual
+        if is_balanced(residual, previous, options.tolerance):
+            report[CONVERGED] = 1.0
+            return
+        previous = residual
+        if iteration == options.max_iterations:
+            return
+        _fill_matrix(problem, island, scratch)
+        for i in range(begin, end):
+            scratch.direction[i] = -scratch.residual[i]
+        if not solve_general(scratch.matrix, begin, end, scratch.direction):
+            return
+        alpha = _step_limit(problem, options, island, scratch)
+        for i in range(begin, end):
+            scratch.v[i] += alpha * scratch.direction[i]
+        report[ITERATIONS] += 1.0
+
+
+@kernel
+def _bound_friction(problem, options, island, scratch):
+    """Friction bounds of the present velocities."""
+    islands = problem.islands
+    relative_twists(problem, island, scratch.v, scratch.twists)
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        lag_friction(problem, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums)
+
+
+@kernel
+def _fill_matrix(problem, island, scratch):
+    """Both triangles of the Hessian, with the coupling of friction to the normal impulse."""
+    islands, matrix, product = problem.islands, scratch.matrix, scratch.product
+    for i in range(islands.first[island], islands.first[island + 1]):
+        for j in range(islands.first[island], islands.envelope[i]):
+            matrix[i, j] = matrix[j, i] = 0.0
+        for j in range(islands.envelope[i], i + 1):
+            matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        J, columns = problem.jacobian[p], islands.columns[p]
+        friction_coupling(problem, p, scratch.twists[p], scratch.patch_hessian)
+        multiply_jacobian(problem, p, scratch.patch_hessian, product)
+        for row_side in range(2):
+            for side in range(2):
+                for i in range(columns[row_side, 0], columns[row_side, 1]):
+                    for j in range(columns[side, 0], columns[side, 1]):
+                        s = 0.0
+                        for k in range(6):
+                            s += J[k, i] * product[k, j]
+                        matrix[i, j] += s
+
+
+@kernel
+def _step_limit(problem, options, island, scratch):
+    """Largest share of the step, at most 1, after which friction's linearisation still holds at every face."""
+    islands = problem.islands
+    relative_twists(problem, island, scratch.direction, scratch.direction_twists)
+    alpha = 1.0
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        alpha = min(
+            alpha,
+            slip_step_limit(
+                problem, p, scratch.twists[p], scratch.direction_twists[p], options.stiction_speed
+            ),
+        )
+    return alpha
