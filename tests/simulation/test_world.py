@@ -11,7 +11,7 @@ from made_scenes import CONFIG, GROUND, G, box, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
-from hydro_sim_core.simulation import world as world_module
+from hydro_sim_core.simulation import machine
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_buffers_grow_with_the_patch(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """More faces than the buffers first hold change nothing but their size."""
     ball = free(sphere("ball", 0.1, 3.0, modulus=1e5, hint=0.015), (0, 0, 0.099))
     ample = make_world(tmp_path, ball, environment=[GROUND])
-    monkeypatch.setattr(world_module, "INITIAL_FACES", 4)
+    monkeypatch.setattr(machine, "INITIAL_FACES", 4)
     tight = make_world(tmp_path, ball, environment=[GROUND])
     for world in (ample, tight):
         world.step(200)
@@ -272,7 +272,7 @@ def test_more_faces_than_the_initial_buffer(tmp_path: Path) -> None:
         free(sphere("blue", 0.1, 1.0, hint=0.008), (0.01, 0.02, 0.12)),
     )
     world.step()
-    assert world.diagnostics()["faces"] > world_module.INITIAL_FACES
+    assert world.diagnostics()["faces"] > machine.INITIAL_FACES
     assert world.contacts[0].num_faces == world.diagnostics()["faces"]
 
 
