@@ -23,7 +23,8 @@ from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.simulation import step as stages
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.simulation.model import State
-from hydro_sim_core.solvers.newton import solve
+from hydro_sim_core.solvers.islands import find_islands
+from hydro_sim_core.solvers.solve import solve
 
 SPATULA = "spatula_slip_welded"
 #: Contact faces of the grasps.
@@ -40,45 +41,47 @@ _load_smooth_terms, _load_limits, _load_drives = (
     stages._load_limits,
     stages._load_drives,
 )
-_guess, _judge_guesses = stages._guess, stages._judge_guesses
+_guess, _take_solution, _judge_guesses = stages._guess, stages._take_solution, stages._judge_guesses
 _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
 
 
 @numba.njit
-def _dynamics(model, state, drives, scratch, times):
+def _dynamics(model, state, drives, scratch, dt, times):
     for _ in range(times):
         _evaluate_dynamics(model, state, scratch)
 
 
 @numba.njit
-def _geometry(model, state, drives, scratch, times):
+def _geometry(model, state, drives, scratch, dt, times):
     for _ in range(times):
         place_geometries(model, scratch)
         find_patches(model, state, scratch)
 
 
 @numba.njit
-def _load(model, state, drives, scratch, times):
+def _load(model, state, drives, scratch, dt, times):
     for _ in range(times):
-        _load_smooth_terms(model, state, scratch)
-        _load_limits(model, state, scratch)
-        _load_drives(model, state, drives, scratch)
-        load_patches(model, scratch)
+        find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
+        _load_smooth_terms(model, state, scratch, dt)
+        _load_limits(model, state, scratch, dt)
+        _load_drives(model, state, drives, scratch, dt)
+        load_patches(model, scratch, dt)
 
 
 @numba.njit
-def _solve(model, state, drives, scratch, times):
+def _solve(model, state, drives, scratch, dt, times):
     for _ in range(times):
-        _guess(state, scratch)
-        solve(scratch.problem, model.options, scratch.v_next, scratch.solver)
+        _guess(state, scratch, dt)
+        solve(scratch.problem, model.options, scratch.solver)
 
 
 @numba.njit
-def _store(model, state, drives, scratch, times):
+def _store(model, state, drives, scratch, dt, times):
     for _ in range(times):
-        _judge_guesses(state, scratch)
-        _store_wrenches(model, scratch)
-        _store_efforts(model, scratch)
+        _take_solution(model, state, scratch, dt)
+        _judge_guesses(state, scratch, dt)
+        _store_wrenches(model, scratch, dt)
+        _store_efforts(scratch, dt)
 
 
 STAGES: dict[str, Callable[..., None]] = {
@@ -93,7 +96,7 @@ STAGES: dict[str, Callable[..., None]] = {
 def profile_stages(world: World) -> dict[str, float]:
     """CPU time (s) of every stage of the next step, in the order of the step."""
     state = State(*(array.copy() for array in world._state))
-    arguments = (world.built.model, state, world._drives.arrays, world._scratch)
+    arguments = (world.built.model, state, world._drives.arrays, world._scratch, world.time_step)
     times = {}
     for name, stage in STAGES.items():
         calls = [_cpu_time(lambda n=n, f=stage: f(*arguments, n)) for n in (0, REPEATS)]
