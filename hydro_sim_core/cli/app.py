@@ -143,19 +143,43 @@ def run(
     headless: Annotated[
         bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
     ] = False,
+    from_state: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-state",
+            metavar="FILE",
+            help="Go on from a state saved of this scene.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    save_failed: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-failed",
+            metavar="FILE",
+            help="Save the state before the first step that does not converge.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    if json is not None:
-        output.check_writable(json)
+    for path in (json, save_failed):
+        if path is not None:
+            output.check_writable(path)
     console = output.make_console()
     world = open_world(scene, package_dir or (), xacro_arg or ())
     if rate is None:
         rate = math.inf if headless else 1.0
-    result = run_world(world, duration, rate, console, live=not headless)
+    result = run_world(world, duration, rate, console, live=not headless, from_state=from_state)
     console.print(result.table())
+    if world.failed_step is not None and save_failed is not None:
+        world.failed_step.write(save_failed)
+        console.print(f"the state before the first step that failed is in {save_failed}", markup=False)
     if json is not None:
         output.write_json(json, result.as_dict())
     if result.error is not None:

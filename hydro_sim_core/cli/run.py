@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 from types import FrameType
 
@@ -24,7 +25,12 @@ _POLL = 0.02
 
 
 def run_world(
-    world: World, duration: float | None, real_time_factor: float, console: Console, live: bool
+    world: World,
+    duration: float | None,
+    real_time_factor: float,
+    console: Console,
+    live: bool,
+    from_state: Path | None = None,
 ) -> RunReport:
     """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
 
@@ -34,9 +40,15 @@ def run_world(
         real_time_factor: Simulated seconds a wall-clock second; infinite for as fast as possible.
         console: Where progress goes.
         live: Show a live line.
+        from_state: Saved state to start from.
+
+    Raises:
+        InputError: The saved state does not fit the world.
     """
     with compile_progress(console):
         _compile(world)
+    if from_state is not None:
+        world.load_state(from_state)
     steps = math.inf if duration is None else max(1, round(duration / world.time_step))
     recorder = RunRecorder(world)
     line = StatusLine(console) if live else None
@@ -118,11 +130,12 @@ def _run_at_rate(
 ) -> Pace:
     # A viewer wants the pace kept on the whole, so late steps are made up for.
     runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
+    first = world.step_count
 
     def before_step(world: World) -> None:
-        if world.step_count > 0:
+        if world.step_count > first:
             recorder.observe(world)
-        if world.step_count + 1 >= steps:
+        if world.step_count - first + 1 >= steps:
             runner.pause()
 
     runner.add_command_source(before_step)
@@ -134,7 +147,7 @@ def _run_at_rate(
     runner.stop()
     if runner.error is not None:
         raise runner.error
-    if world.step_count > recorder.steps:
+    if world.step_count - first > recorder.steps:
         recorder.observe(world)
     report = runner.report()
     return Pace(

@@ -58,7 +58,6 @@ class RunRecorder:
         self._max_faces = 0
         self._max_residual = 0.0
         self._max_iterations = 0
-        self._unconverged = 0
         self._every = max(1, round(_SAMPLE_PERIOD / world.time_step))
         self._times: list[float] = []
         self._faces: list[int] = []
@@ -71,7 +70,6 @@ class RunRecorder:
         self._max_faces = max(self._max_faces, int(done["faces"]))
         self._max_residual = max(self._max_residual, float(done["residual"]))
         self._max_iterations = max(self._max_iterations, int(done["iterations"]))
-        self._unconverged += not done["converged"]
         if self.steps % self._every == 0:
             self._sample(world, int(done["faces"]))
 
@@ -102,7 +100,7 @@ class RunRecorder:
             max_faces=self._max_faces,
             max_iterations=self._max_iterations,
             max_residual=self._max_residual,
-            unconverged_steps=self._unconverged,
+            unconverged_steps=int(world.diagnostics()["unconverged_steps"]),
             deep_steps=int(world.diagnostics()["deep_steps"]),
             faceless_steps=int(world.diagnostics()["faceless_steps"]),
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},

@@ -216,7 +216,7 @@ class SolverSettings(Section):
     accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
         None,
         description="Error control. Convex models: largest error of a coordinate in a sub-step, rad or m; without it, "
-        "steps of time_step. Continuous: relative error in an integration step, 1e-5 by default.",
+        "steps of time_step. Continuous: relative error in an integration step, 1e-4 by default.",
     )
     tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")

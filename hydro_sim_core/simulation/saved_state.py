@@ -40,19 +40,19 @@ class SavedState:
             name: {key: array.tolist() for key, array in group._asdict().items() if key not in _COUNTERS}
             for name, group in (("state", self.state), ("drives", self.drives))
         }
-        # Speed and effort limits may be infinite.
-        text = json.dumps({"scene": self.scene, **arrays}, indent=1, default=float)
+        text = json.dumps({"scene": self.scene, **arrays}, indent=1)
         try:
             path.write_text(text + "\n")
         except OSError as error:
             raise InputError(path, "", error.strerror or "cannot be written", "give another file") from None
 
 
-def read_saved_state(path: Path, state: State, drives: Drives) -> SavedState:
+def read_saved_state(path: Path, scene: str, state: State, drives: Drives) -> SavedState:
     """Read a file that ``SavedState.write`` wrote for the same scene.
 
     Args:
         path: The file.
+        scene: Name of the scene that it is for.
         state: A state of the world that it is for; its arrays tell what fits.
         drives: The drives of that world.
 
@@ -67,13 +67,15 @@ def read_saved_state(path: Path, state: State, drives: Drives) -> SavedState:
         raise InputError(
             path, "", f"is not JSON: {error}", "give a file written by a failed or saved run"
         ) from None
+    if not isinstance(data, dict) or data.get("scene") != scene:
+        raise InputError(path, "scene", f"is not {scene}", "use the scene that the state was saved from")
     groups = {}
     for name, like in (("state", state), ("drives", drives)):
-        group = data.get(name) if isinstance(data, dict) else None
+        group = data.get(name)
         groups[name] = {
             key: _array(path, f"{name}.{key}", group, key, old) for key, old in like._asdict().items()
         }
-    return SavedState(str(data["scene"]), State(**groups["state"]), Drives(**groups["drives"]))
+    return SavedState(scene, State(**groups["state"]), Drives(**groups["drives"]))
 
 
 def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> np.ndarray:

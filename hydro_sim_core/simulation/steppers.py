@@ -28,7 +28,7 @@ class StepFailed(Exception):
 class Stepper(Protocol):
     """Advances a machine by whole time steps."""
 
-    #: The state before the last step that did not meet its tolerance, for replay.
+    #: The state before the first step that did not meet its tolerance, for replay.
     failed: State | None
 
     def advance(self, steps: int) -> None:
@@ -70,7 +70,7 @@ class FixedSteps:
                 self._cut_steps += 1
                 return
             machine.restore_state(before)
-        self.failed = before
+        self.failed = self.failed or before
         if machine.advance(self._time_step, 1, accept=True) == NOT_FINITE:
             raise StepFailed
 
@@ -158,7 +158,7 @@ class ErrorControlledSteps:
 
     def _give_up(self, begin: State, left: float) -> None:
         """Take what is left of a time step as it is, and count it as unconverged."""
-        self.failed = begin
+        self.failed = self.failed or begin
         self._length = self._time_step
         machine = self._machine
         if machine.advance(left, 1, accept=True) == NOT_FINITE:

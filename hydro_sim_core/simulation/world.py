@@ -31,7 +31,8 @@ from hydro_sim_core.simulation.contacts import (
 from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
 from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import Scratch, State
+from hydro_sim_core.simulation.model import Drives, Scratch, State
+from hydro_sim_core.simulation.saved_state import SavedState, read_saved_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
 from hydro_sim_core.simulation.steppers import ErrorControlledSteps, FixedSteps, StepFailed, Stepper
 from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
@@ -110,6 +111,7 @@ class World:
     def _start(self) -> None:
         self._machine.restart(self._q0)
         self._stepper = self._make_stepper()
+        self._failed_step: SavedState | None = None
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
 
@@ -201,11 +203,40 @@ class World:
             try:
                 self._stepper.advance(chunk)
             except StepFailed:
+                self._keep_failed_step()
                 self._machine.forget_contacts()  # those of the failed step would not fit the state
                 raise FloatingPointError(
                     f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
                     "lower commands, gains or velocities, or reset"
                 ) from None
+            self._keep_failed_step()
+
+    def _keep_failed_step(self) -> None:
+        if self._failed_step is None and self._stepper.failed is not None:
+            drives = Drives(*(array.copy() for array in self._machine.drives))
+            self._failed_step = SavedState(self.name, self._stepper.failed, drives)
+
+    @property
+    def failed_step(self) -> SavedState | None:
+        """The state before the first step that did not reach its tolerance, or none at all, since the start."""
+        return self._failed_step
+
+    def save_state(self) -> SavedState:
+        """Everything that the next steps depend on, bit by bit."""
+        drives = Drives(*(array.copy() for array in self._machine.drives))
+        return SavedState(self.name, self._machine.copy_state(), drives)
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a state that ``SavedState.write`` wrote for this scene, at its time.
+
+        Raises:
+            InputError: The file is no saved state of this scene; the state is then unchanged.
+        """
+        saved = read_saved_state(Path(path), self.name, self._state, self._machine.drives)
+        self._machine.restore_state(saved.state)
+        self._machine.forget_contacts()
+        for array, value in zip(self._machine.drives, saved.drives, strict=True):
+            array[:] = value
 
     # --- kinematics and dynamics
 

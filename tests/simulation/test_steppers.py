@@ -1,0 +1,216 @@
+"""Steps of every solver: cut where they fail, as fine as accuracy asks, repeated from a file, the same physics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_scenes import CONFIG, GROUND, G, box, free, make_world, sphere
+
+import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.steppers import LEAST_SHARE
+
+CONVEX = ["lagged", "similar", "sap", "tamsi"]
+
+
+def brick(folder: Path, xyz=(0, 0, 0.05), rpy=(0, 0, 0), time_step: float = 1e-3, **solver: object) -> World:
+    """A compliant brick of 1 kg over rigid ground."""
+    model = free(box("brick", (0.2, 0.15, 0.1), 1.0, modulus=1e6), xyz, rpy)
+    return make_world(folder, model, environment=[GROUND], time_step=time_step, solver=solver)
+
+
+@pytest.mark.parametrize("model", CONVEX)
+def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> None:
+    """Its weight, and no more, once it has settled; no step fails."""
+    world = brick(tmp_path, model=model)
+    world.step(800)
+    (patch,) = world.contacts
+    force = patch.force_on_b if patch.name_b == "brick" else -patch.force_on_b
+    np.testing.assert_allclose(force, (0.0, 0.0, G), atol=1e-5 * G)
+    assert world.diagnostics()["unconverged_steps"] == 0
+    assert np.abs(world.v).max() < 1e-6
+
+
+@pytest.mark.parametrize("model", CONVEX)
+def test_every_solver_slows_a_sliding_brick_by_friction(tmp_path: Path, model: str) -> None:
+    """mu g, for the lagged solver and TAMSI within 0.1 %; SAP and similar lift what slides (the reference's do too)."""
+    world = brick(tmp_path, model=model, time_step=1e-3)
+    world.step(300)
+    q, v = world.q, world.v
+    v[3] = 1.0
+    world.set_state(q, v)
+    world.step(20)
+    begin = world.v[3]
+    world.step(80)
+    slowed = (begin - world.v[3]) / 0.08
+    assert slowed == pytest.approx(0.5 * G, rel=1e-3 if model in ("lagged", "tamsi") else 0.7)
+
+
+def test_similar_and_sap_lift_what_slides_and_lagged_does_not(tmp_path: Path) -> None:
+    """The known artefact of their costs, about mu times the sliding speed, and the reason for the default."""
+    heights = {}
+    for model in ("lagged", "tamsi", "similar", "sap"):
+        world = brick(tmp_path, model=model, time_step=1e-3)
+        world.step(300)
+        before = world.q[6]
+        v = world.v
+        v[3] = 1.0
+        world.set_state(world.q, v)
+        world.step(60)
+        heights[model] = world.q[6] - before
+    assert abs(heights["lagged"]) < 1e-6
+    assert abs(heights["tamsi"]) < 1e-6
+    assert heights["similar"] > 1e-4
+    assert heights["sap"] > 1e-4
+
+
+@pytest.mark.parametrize("model", CONVEX)
+def test_all_solvers_approach_one_motion_as_steps_shrink(tmp_path: Path, model: str) -> None:
+    """A ball dropped on the ground: at 0.1 ms every solver is within 2 % of the lagged one's height and speed."""
+    states = []
+    for chosen in ("lagged", model):
+        ball = free(sphere("ball", 0.1, 1.0, modulus=1e5), (0, 0, 0.12))
+        contact = {"damping": "linear", "defaults": {"relaxation_time": 0.01}}
+        world = make_world(
+            tmp_path, ball, environment=[GROUND], contact=contact, time_step=1e-4, solver={"model": chosen}
+        )
+        world.step(1500)
+        states.append((world.q[6], world.v[5]))
+    (height, speed), (other_height, other_speed) = states
+    assert other_height == pytest.approx(height, abs=2e-4)
+    assert other_speed == pytest.approx(speed, abs=0.02)
+
+
+def test_sap_takes_linear_damping_unless_told_otherwise(tmp_path: Path) -> None:
+    world = brick(tmp_path, model="sap")
+    assert world.built.model.pair_relaxation[0] > 0.0
+    assert world.built.model.pair_dissipation[0] == 0.0
+    assert brick(tmp_path, model="similar").built.model.pair_dissipation[0] > 0.0
+    model = free(box("brick", (0.2, 0.15, 0.1), 1.0))
+    with pytest.raises(InputError, match="sap has no convex cost for hunt_crossley"):
+        make_world(tmp_path, model, contact={"damping": "hunt_crossley"}, solver={"model": "sap"})
+
+
+def test_a_step_that_does_not_converge_is_cut(tmp_path: Path) -> None:
+    """With too few iterations for a whole step of an impact, shorter ones still converge, and are told of."""
+    world = brick(tmp_path, (0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=6, relag=False)
+    v = world.v
+    v[3:] = 2.0, 0.0, -3.0
+    world.set_state(world.q, v)
+    world.step(60)
+    done = world.diagnostics()
+    assert done["cut_steps"] > 0
+    assert done["unconverged_steps"] == 0
+    assert world.failed_step is None
+    assert world.step_count == 60
+
+
+def test_a_step_that_cannot_be_saved_is_counted_and_kept_for_replay(tmp_path: Path) -> None:
+    """One iteration is never enough: the step is taken, counted, and its beginning can be written and repeated."""
+    world = brick(tmp_path, (0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
+    v = world.v
+    v[3:] = 2.0, 0.0, -3.0
+    world.set_state(world.q, v)
+    world.step(30)
+    assert world.diagnostics()["unconverged_steps"] > 0
+    assert world.step_count == 30
+    assert world.failed_step is not None
+    kept = tmp_path / "failed.json"
+    world.failed_step.write(kept)
+    again = brick(tmp_path, (0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
+    again.load_state(kept)
+    failed_at = again.step_count
+    assert 0 <= failed_at < 30
+    again.step()
+    assert again.diagnostics()["unconverged_steps"] == 1
+    again.step(30 - failed_at - 1)
+    assert np.array_equal(again.q, world.q)
+    assert np.array_equal(again.v, world.v)
+
+
+@pytest.mark.parametrize("accuracy", [None, 1e-4])
+def test_a_run_goes_on_from_a_file_bit_by_bit(tmp_path: Path, accuracy: float | None) -> None:
+    """Commands included: the finger's drive, and the script that moves it later."""
+    scene = CONFIG / "spatula_slip_welded.yaml"
+    first, second = hs.load_scene(scene), hs.load_scene(scene)
+    first.step(40)
+    first.save_state().write(tmp_path / "state.json")
+    first.step(40)
+    second.load_state(tmp_path / "state.json")
+    assert second.time == pytest.approx(0.04)
+    second.step(40)
+    assert np.array_equal(first.q, second.q)
+    assert np.array_equal(first.v, second.v)
+
+
+def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    world = brick(tmp_path)
+    world.step(3)
+    path = tmp_path / "state.json"
+    world.save_state().write(path)
+    good = json.loads(path.read_text())
+    q, v = world.q, world.v
+    spoilt = [
+        ("{", "is not JSON"),
+        (json.dumps([1]), "is not made"),
+        (json.dumps({**good, "scene": "other"}), "is not made"),
+        (json.dumps({**good, "state": {}}), "state.q: is missing"),
+        (json.dumps({**good, "drives": {**good["drives"], "kp": [1.0]}}), "drives.kp: has shape"),
+        (json.dumps({**good, "state": {**good["state"], "v": [float("nan")] * 6}}), "state.v: holds NaN"),
+    ]
+    for text, problem in spoilt:
+        path.write_text(text)
+        with pytest.raises(InputError, match=problem):
+            world.load_state(path)
+    with pytest.raises(InputError, match="No such file"):
+        world.load_state(tmp_path / "missing.json")
+    assert np.array_equal(world.q, q)
+    assert np.array_equal(world.v, v)
+    assert world.step_count == 3
+
+
+def dropped_ball(folder: Path, time_step: float, accuracy: float | None) -> World:
+    """A ball that falls 20 mm, bounces and comes to rest."""
+    ball = free(sphere("ball", 0.1, 1.0, modulus=1e5, dissipation=1.0), (0, 0, 0.12))
+    solver = {} if accuracy is None else {"accuracy": accuracy}
+    return make_world(folder, ball, environment=[GROUND], time_step=time_step, solver=solver)
+
+
+def test_error_control_keeps_to_its_accuracy(tmp_path: Path) -> None:
+    """Against steps of 2 µs: tighter accuracy gives smaller errors and more sub-steps, at any outer time step."""
+    reference = dropped_ball(tmp_path, 2e-6, None)
+    reference.step(100_000)
+    errors, substeps = [], []
+    for accuracy in (1e-4, 1e-6, 1e-8):
+        world = dropped_ball(tmp_path, 0.01, accuracy)
+        world.step(20)
+        assert world.time == pytest.approx(reference.time)
+        errors.append(abs(world.q[6] - reference.q[6]))
+        substeps.append(world.diagnostics()["substeps"])
+    assert errors[2] < errors[1] < errors[0]
+    assert errors[2] < 3e-5
+    assert substeps[0] < substeps[1] < substeps[2]
+
+
+def test_error_control_takes_long_steps_where_nothing_happens(tmp_path: Path) -> None:
+    world = dropped_ball(tmp_path, 0.01, 1e-5)
+    world.step(100)
+    settled = world.diagnostics()["substeps"]
+    world.step(50)
+    assert world.diagnostics()["substeps"] - settled <= 60
+    assert world.diagnostics()["unconverged_steps"] == 0
+
+
+def test_error_control_gives_up_on_an_accuracy_out_of_reach(tmp_path: Path) -> None:
+    """Sub-steps that shrink to nothing end in one that is reported, not in a hang."""
+    world = dropped_ball(tmp_path, 0.01, 1e-3)
+    world._stepper._accuracy = 0.0  # no difference at all allowed
+    world.step(2)
+    assert world.step_count == 2
+    assert world.diagnostics()["unconverged_steps"] > 0
+    assert world.diagnostics()["shortest_substep"] == 0.0 or LEAST_SHARE > 0.0
+    assert world.failed_step is not None
