@@ -311,7 +311,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
             closed = SPIN - slope * np.array(series["time, spin"])
             spin.plot(series["time, spin"][::5], closed[::5], "o", ms=3, color="k")
         spin.plot([], [], "o", ms=3, color="k", label="closed form")
-        spin.axhline(SPIN, color=red, label="either, point")
+        spin.axhline(SPIN, color=red, label="either on a point: no moment")
         spin.set_title("spinning on the ground")
         spin.set_ylabel("speed [rad/s]")
         spin.set_ylim(bottom=0.0)
@@ -324,7 +324,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
             color="k",
             label="closed form",
         )
-        rolling.axhline(ROLL, color=red, label="ball, point")
+        rolling.axhline(ROLL, color=red, label="on a point: no moment")
         rolling.set_title("rolling on the ground")
         rolling.set_ylabel("speed [rad/s]")
         rolling.set_ylim(bottom=0.0)
