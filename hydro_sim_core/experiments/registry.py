@@ -10,6 +10,7 @@ from pathlib import Path
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
+    face_scaling,
     fem_layer,
     incline,
     point_contact,
@@ -76,6 +77,11 @@ EXPERIMENTS = {
         "Force of a rigid sinusoid on a compliant layer against finite elements, from flat to point-like.",
         lambda quick: fem_layer.run((0.0, 1.0, 4.0), (4.0,)) if quick else fem_layer.run(),
         fem_layer.plot,
+    ),
+    "face_scaling": Experiment(
+        "Time of geometry and solver by the number of contact faces, and triangles against polygons.",
+        lambda quick: face_scaling.run((200, 800), timed=False) if quick else face_scaling.run(),
+        face_scaling.plot,
     ),
     "sliding_disk": Experiment(
         "Ratio of speed and spin of a coin as it stops, against theory and Masterjohn et al. (2022).",

@@ -47,7 +47,7 @@ class DrakePair:
         properties = ProximityProperties()
         if geometry.is_rigid:
             path = folder / f"{name}.obj"
-            _write_obj(path, geometry)
+            write_obj(path, geometry)
             AddRigidHydroelasticProperties(_NO_HINT, properties)
         else:
             path = folder / f"{name}.vtk"
@@ -75,7 +75,7 @@ class DrakePair:
         return total
 
 
-def _write_obj(path: Path, geometry: Geometry) -> None:
+def write_obj(path: Path, geometry: Geometry) -> None:
     """Write a triangulated surface with every digit of its coordinates."""
     with path.open("w") as file:
         np.savetxt(file, geometry.vertices, fmt="v %.17g %.17g %.17g")

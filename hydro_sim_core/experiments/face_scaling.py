@@ -1,0 +1,250 @@
+"""What contact faces cost: time of contact geometry and solver by their number, and triangles against polygons.
+
+Masterjohn et al. 2022 (figures 8 and 9) squeeze an object between two Soft bubbles at several resolutions. Their
+geometry takes time proportional to the faces and their solver to the power of about 1.3 of them, so one polygon in
+place of a fan of triangles around its centroid saves most of a step. Here the faces of each patch are reduced to one
+6 by 6 problem, so the solver too should take no more than proportional time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.contact.patch import fan_triangles, world_faces
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    MAX_VERTICES,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    FaceBuffer,
+)
+from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
+from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.jit import kernel
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.model import Scratch
+from hydro_sim_core.solvers import solve
+from hydro_sim_core.solvers.options import ITERATIONS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SOURCE = (
+    "Masterjohn et al. 2022, figures 8 and 9; their exponents are about 1 for geometry and 1.3 for the solver"
+)
+#: Theirs: how many times more triangles than polygons there are, and how many times longer the solver then takes.
+TRIANGLES_A_POLYGON, SOLVER_GAIN = 4.05, 4.09
+#: Largest exponent of a time over the faces.
+EXPONENT = 1.05
+#: Of the number of faces that the meshes are made for, of the triangles a polygon, and of the solver's gain.
+FACES_BOUND, TRIANGLES_BOUND, GAIN_BOUND = 0.05, 0.25, 0.3
+
+SETTLING_TIME = 0.25
+#: Between two samples, s: together they span a period of the grip force.
+INTERVAL = 0.05
+SAMPLES = 10
+#: Repeats a clock can resolve, and how often they are timed: other programs only ever lengthen a time.
+REPEATS, TRIALS = 40, 5
+#: Each solve starts this far from the last velocities, m/s and rad/s, as if all had been accelerated at 1 m/s^2 for a
+#: step: the grasp stands still for most of the time, and a solver that starts at the solution has nothing to do.
+ACCELERATED = 1e-3
+
+
+def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> ExperimentReport:
+    """Count the faces of the grasp at several resolutions and time geometry and solver.
+
+    Args:
+        meshes: Keys of ``MESHES``, from coarse to fine; three or more if timed.
+        timed: Whether to take times and fit their exponents; a machine that is busy with other work disturbs them.
+    """
+    series: dict[str, list[float]] = {}
+    for faces in meshes:
+        for name, value in measure(faces, timed).items():
+            series.setdefault(name, []).append(value)
+    comparisons = [
+        Comparison(f"faces of the mesh for {wanted}", "", wanted, found, FACES_BOUND, "relative")
+        for wanted, found in zip(meshes, series["faces"], strict=True)
+    ]
+    comparisons += [
+        Comparison(
+            f"triangles a polygon, {found:.0f} faces",
+            "",
+            TRIANGLES_A_POLYGON,
+            triangles / found,
+            TRIANGLES_BOUND,
+            "relative",
+        )
+        for found, triangles in zip(series["faces"], series["triangles"], strict=True)
+    ]
+    if timed:
+        comparisons += [
+            Comparison(
+                f"exponent of the {part}'s time",
+                "",
+                EXPONENT,
+                fitted_exponent(series["faces"], series[f"{part} time"]),
+                0.0,
+                "at_most",
+            )
+            for part in ("geometry", "solver")
+        ]
+        comparisons.append(
+            Comparison(
+                f"solver's time, triangles over polygons, {series['faces'][-1]:.0f} faces",
+                "",
+                SOLVER_GAIN,
+                series["solver time, triangles"][-1] / series["solver time"][-1],
+                GAIN_BOUND,
+                "at_least",
+            )
+        )
+    return ExperimentReport("Cost of contact faces", SOURCE, tuple(comparisons), series)
+
+
+def fitted_exponent(faces: ArrayLike, times: ArrayLike) -> float:
+    """Exponent of the power of the faces that fits the times best."""
+    return float(np.polyfit(np.log(faces), np.log(times), 1)[0])
+
+
+def measure(faces: int, timed: bool) -> dict[str, float]:
+    """Medians along the grasp with one of ``MESHES``: ``faces``, ``triangles`` and, if timed, CPU times a step, s."""
+    world = World(grasp_scene(faces))
+    # Room for the triangles from the start.
+    world._machine.make_room(MAX_VERTICES * faces)
+    world.step(round(SETTLING_TIME / world.time_step))
+    samples: list[dict[str, float]] = []
+    for _ in range(SAMPLES):
+        world.step(round(INTERVAL / world.time_step))
+        samples.append(_sample(world, timed))
+    return {name: float(np.median([sample[name] for sample in samples])) for name in samples[0]}
+
+
+def _sample(world: World, timed: bool) -> dict[str, float]:
+    """Faces and triangles of the last step; times of the next one, from the same state again and again."""
+    scratch = world._scratch
+    arguments = (world.built.model, world._state, scratch, world.time_step)
+    sample = {}
+    if timed:
+        sample["geometry time"] = _seconds(_repeat_geometry, arguments)
+        sample["solver time"] = _seconds(_repeat_solver, arguments)
+        sample["iterations"] = float(scratch.solver.report[ITERATIONS])
+    sample["faces"] = _num_faces(scratch)
+    split_into_triangles(scratch)
+    sample["triangles"] = _num_faces(scratch)
+    if timed:
+        sample["solver time, triangles"] = _seconds(_repeat_solver, arguments)
+        sample["iterations, triangles"] = float(scratch.solver.report[ITERATIONS])
+    return sample
+
+
+def _num_faces(scratch: Scratch) -> float:
+    return float(scratch.patches.first_face[scratch.patches.num[0]])
+
+
+def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
+    """CPU time of one repeat, s, without that of the call."""
+    times = np.empty((TRIALS, 2))
+    for trial in range(TRIALS):
+        for column, repeats in enumerate((0, REPEATS)):
+            began = time.thread_time()
+            function(*arguments, repeats)
+            times[trial, column] = time.thread_time() - began
+    empty, full = times.min(axis=0)
+    return float(full - empty) / REPEATS
+
+
+@kernel
+def _repeat_geometry(model: Any, state: Any, scratch: Any, dt: Any, repeats: Any) -> None:
+    for _ in range(repeats):
+        place_geometries(model, scratch)
+        find_patches(model, state, scratch)
+
+
+@kernel
+def _repeat_solver(model: Any, state: Any, scratch: Any, dt: Any, repeats: Any) -> None:
+    for _ in range(repeats):
+        load_patches(model, scratch, dt)
+        for i in range(state.v.shape[0]):
+            scratch.solver.v[i] = state.v[scratch.problem.islands.order[i]] + ACCELERATED
+        solve(scratch.problem, model.options, scratch.solver)
+
+
+def split_into_triangles(scratch: Scratch) -> None:
+    """Replace every face of the step's patches by a fan of triangles around its centroid."""
+    patches, data = scratch.patches, scratch.faces.data
+    num = int(patches.num[0])
+    polygons = FaceBuffer(data.copy(), scratch.faces.polygons, scratch.faces.num_vertices)
+    first_polygons, first = patches.first_face[: num + 1].copy(), 0
+    for p in range(num):
+        faces = world_faces(polygons, first_polygons[p], first_polygons[p + 1], np.eye(3), np.zeros(3))
+        fan = fan_triangles(faces)
+        last = first + len(fan.areas)
+        data[CENTROID : CENTROID + 3, first:last] = fan.centroids.T
+        data[NORMAL : NORMAL + 3, first:last] = fan.normals.T
+        data[AREA, first:last] = fan.areas
+        data[PRESSURE, first:last] = fan.pressures
+        data[SLOPE_A : SLOPE_A + 2, first:last] = fan.gradients.T
+        patches.first_face[p + 1] = first = last
+
+
+def plot(report: ExperimentReport, path: Path) -> None:
+    """Draw triangles beside polygons and, if timed, times over faces with the fitted exponents.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    series = {name: np.array(values) for name, values in report.series.items()}
+    is_timed = "solver time" in series
+    with figure(path, 10.0 if is_timed else 5.2, 4.4) as canvas:
+        *timing, counting = canvas.subplots(1, 1 + is_timed, squeeze=False)[0]
+        for axes in timing:
+            _plot_times(axes, series)
+        _plot_counts(counting, series)
+        for axes in (*timing, counting):
+            _label_logarithmic(axes)
+        canvas.suptitle(f"{report.title}: two Soft bubbles squeeze a cylinder")
+
+
+def _label_logarithmic(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(frameon=False, fontsize="small")
+
+
+def _plot_counts(axes: Axes, series: dict[str, np.ndarray]) -> None:
+    theirs = f"{TRIANGLES_A_POLYGON:g} triangles a polygon (Masterjohn 2022)"
+    axes.loglog(series["faces"], series["triangles"], "o", color="#1f5fa8", label="hydro-sim")
+    axes.loglog(series["faces"], TRIANGLES_A_POLYGON * series["faces"], color="#c44e24", lw=1.0, label=theirs)
+    axes.set_xlabel("polygons")
+    axes.set_ylabel("triangles")
+
+
+def _plot_times(axes: Axes, series: dict[str, np.ndarray]) -> None:
+    lines = (
+        ("geometry", "faces", "geometry time", "#1f5fa8", "o"),
+        ("solver, polygons", "faces", "solver time", "#c44e24", "s"),
+        ("solver, triangles", "triangles", "solver time, triangles", "#3c8c40", "^"),
+    )
+    for name, count, times, colour, marker in lines:
+        faces, microseconds = series[count], 1e6 * series[times]
+        exponent = fitted_exponent(faces, microseconds)
+        fit = np.exp(np.log(microseconds).mean()) * (faces / np.exp(np.log(faces).mean())) ** exponent
+        axes.loglog(faces, microseconds, marker, color=colour, label=f"{name}: exponent {exponent:.2f}")
+        axes.loglog(faces, fit, color=colour, lw=1.0)
+    axes.set_xlabel("contact faces (polygons or triangles)")
+    axes.set_ylabel("CPU time a step [µs]")
