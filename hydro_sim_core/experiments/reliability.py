@@ -1,0 +1,268 @@
+"""Does every step hold what it promises? Random scenes step by step, each step checked from outside the solver.
+
+Momentum: M (v1 - v0) is the impulse of gravity, drives and the reported contact wrenches. A step that is off by more
+than ``MOMENTUM_BOUND`` of the momenta involved and does not say so is a failure.
+
+Energy: with the velocity v1 that a face's pressure p0 is extrapolated to, A (p0 - dt g v_n)_+ does at most the work
+A p0^2 / (4 g) on bodies that part, half of what the face stores; Hunt-Crossley damping, end stops at rest and lagged
+friction only take. The Coriolis forces c of the step's beginning give at most dt^2 c M^-1 c / 2, gravity and drives
+what they are seen to do. A step that gains more kinetic and potential energy than all that has an error. Steps with
+contact deeper than a medial surface are left out: faces across which pressure falls know no such bound.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.pressure_field.faces import AREA, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.experiments.random_scenes import RandomScene, make_random_scene
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.contacts import ContactRecord
+
+Array = NDArray[np.float64]
+
+#: Largest imbalance of a step that says it converged, relative to the momenta involved.
+MOMENTUM_BOUND = 1e-6
+#: Energy that round-off and the solver's tolerance may add in a step, relative to the energies involved.
+ENERGY_SLACK = 1e-6
+#: Deviation of a quaternion's norm from 1.
+QUATERNION_BOUND = 1e-12
+STEPS_A_SCENE = 250
+#: Worst cases that a report keeps of each kind.
+KEPT = 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step worth a second look; scene and step can be run again from it.
+
+    Attributes:
+        seed: Of the series.
+        number: Of the scene.
+        step: From 1.
+        value: How bad it was; what it measures depends on the list that it is in.
+        detail: What happened, in words.
+    """
+
+    seed: int
+    number: int
+    step: int
+    value: float
+    detail: str
+
+
+@dataclass
+class ReliabilityReport:
+    """What trials found.
+
+    Attributes:
+        scenes: Scenes run.
+        steps: Steps done.
+        counts: Steps that were unconverged, unsettled, deep or faceless, steps whose energy was not judged, ...
+        failures: Steps that broke a promise: what must not happen.
+        worst: Extreme cases by what they are extreme in.
+    """
+
+    scenes: int = 0
+    steps: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: list[Case] = field(default_factory=list)
+    worst: dict[str, list[Case]] = field(default_factory=dict)
+
+    def note(self, quality: str, case: Case) -> None:
+        """Remember a case if it is among the worst in some quality."""
+        cases = self.worst.setdefault(quality, [])
+        if len(cases) == KEPT and case.value <= cases[-1].value:
+            return
+        cases.append(case)
+        cases.sort(key=lambda kept: kept.value, reverse=True)
+        del cases[KEPT:]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "scenes": self.scenes,
+            "steps": self.steps,
+            "counts": dict(sorted(self.counts.items())),
+            "failures": [asdict(case) for case in self.failures],
+            "worst": {quality: [asdict(case) for case in cases] for quality, cases in self.worst.items()},
+        }
+
+
+@dataclass(frozen=True)
+class StepAudit:
+    """What a step did, relative to what it involves.
+
+    Attributes:
+        momentum_error: Imbalance of momentum.
+        energy_gain: Gain of kinetic and potential energy beyond gravity's and drives' work.
+        energy_excess: Gain beyond what the step may gain; NaN where it is not judged.
+        quaternion_error: Largest deviation of a quaternion's norm from 1.
+    """
+
+    momentum_error: float
+    energy_gain: float
+    energy_excess: float
+    quaternion_error: float
+
+
+class Auditor:
+    """Checks steps of a world of free bodies and sliding joints, from its public state alone.
+
+    Call ``before`` and ``after`` around each step.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._tree = world.built.model.tree
+        self._evaluator = TreeEvaluator(self._tree)
+        floating = self._tree.q_index[self._tree.num_v == 6]
+        self._quaternions = floating[:, None] + np.arange(4)
+        self._own = np.array(
+            [world.joint_names.index(n) for n in world.velocity_names if n in world.joint_names]
+        )
+        self._own_v = np.array(
+            [i for i, n in enumerate(world.velocity_names) if n in world.joint_names], dtype=int
+        )
+        self._deep_steps = 0
+
+    def before(self) -> None:
+        """Look at the state from which a step starts."""
+        evaluator = self._evaluator.update(self._world.q)
+        self._v0 = self._world.v
+        self._M = evaluator.mass_matrix()
+        self._gravity = evaluator.gravity_forces()
+        self._coriolis = evaluator.bias_forces(self._v0) - self._gravity
+        self._energy0 = evaluator.kinetic_energy(self._v0) + evaluator.potential_energy()
+
+    def after(self) -> StepAudit:
+        """Judge the step done since ``before``."""
+        world, dt = self._world, self._world.time_step
+        v1, record = world.v, world.record_contacts()
+        drives = np.zeros_like(v1)
+        if len(self._own):
+            drives[self._own_v] = world.joint_efforts()[self._own]
+        # The evaluator is still at the posture in which the step found its contacts.
+        contacts = self._contact_forces(record)
+        end, start = self._M @ v1, self._M @ self._v0
+        push, weigh, turn, drive = (dt * f for f in (contacts, self._gravity, self._coriolis, drives))
+        weight = 1.0 / np.sqrt(np.diag(self._M))
+        scale = max(float(np.linalg.norm(weight * part)) for part in (end, start, push, weigh, turn, drive))
+        imbalance = float(np.linalg.norm(weight * (end - start - push + weigh + turn - drive)))
+
+        work = dt * float(drives @ v1)
+        q1 = world.q
+        kinetic = self._evaluator.update(q1).kinetic_energy(v1)
+        gain = kinetic + self._evaluator.potential_energy() - self._energy0 - work
+        spring = self._spring_work(record)
+        turned = 0.5 * dt * dt * float(self._coriolis @ np.linalg.solve(self._M, self._coriolis))
+        fallen = dt * float(np.abs(self._gravity) @ np.abs(v1))
+        involved = scale * scale + spring + abs(work) + fallen
+        deep_steps = int(world.diagnostics()["deep_steps"])
+        excess = np.nan if deep_steps > self._deep_steps else (gain - spring - turned) / max(involved, 1e-300)
+        self._deep_steps = deep_steps
+        quaternions = np.linalg.norm(q1[self._quaternions], axis=1)
+        return StepAudit(
+            momentum_error=imbalance / scale if scale > 0.0 else 0.0,
+            energy_gain=gain / max(involved, 1e-300),
+            energy_excess=excess,
+            quaternion_error=float(np.max(np.abs(quaternions - 1.0), initial=0.0)),
+        )
+
+    def _contact_forces(self, record: ContactRecord) -> Array:
+        """Generalised forces (nv,) of the reported contact wrenches."""
+        model, forces = self._world.built.model, np.zeros(len(self._v0))
+        for p, pair in enumerate(record.pair):
+            p_WR = record.p_WG[p] + record.R_WG[p] @ record.p_GR[p]
+            for geometry, sign in zip(model.pairs[pair], (-1.0, 1.0), strict=True):
+                body = int(model.geometry_body[geometry])
+                if body >= 0:
+                    forces += sign * self._evaluator.point_jacobian(body, p_WR).T @ record.wrench[p]
+        return forces
+
+    def _spring_work(self, record: ContactRecord) -> float:
+        """Most work that the faces' linearised pressures can do in a step, J."""
+        data = record.faces.data
+        slopes = 1.0 / (1.0 / data[SLOPE_A] + 1.0 / data[SLOPE_B])
+        pressed = (data[PRESSURE] > 0.0) & (data[SLOPE_A] > 0.0) & (data[SLOPE_B] > 0.0)
+        return float(np.sum((data[AREA] * data[PRESSURE] ** 2)[pressed] / (4.0 * slopes[pressed])))
+
+
+def run_scene(scene: RandomScene, steps: int, report: ReliabilityReport) -> None:
+    """Step a scene and write what happens into the report; ends early when a step cannot be completed."""
+    world, auditor = scene.world, Auditor(scene.world)
+    report.scenes += 1
+    report.counts[scene.kind] += 1
+    before = world.diagnostics()
+    for step in range(1, steps + 1):
+        if len(scene.grip_forces) and (step - 1) % 25 == 0:
+            world.set_gripper(force=float(scene.grip_forces[(step - 1) // 25 % len(scene.grip_forces)]))
+        auditor.before()
+        try:
+            world.step()
+        except FloatingPointError as error:
+            report.failures.append(Case(scene.seed, scene.number, step, np.inf, str(error)))
+            return
+        report.steps += 1
+        done = world.diagnostics()
+        for name in ("unconverged", "unsettled", "deep", "faceless"):
+            report.counts[name] += int(done[f"{name}_steps"]) - int(before[f"{name}_steps"])
+        before = done
+        _judge(report, scene, step, auditor.after(), done)
+
+
+def _judge(
+    report: ReliabilityReport,
+    scene: RandomScene,
+    step: int,
+    audit: StepAudit,
+    done: dict[str, float | int | bool],
+) -> None:
+    def case(value: float, detail: str) -> Case:
+        return Case(scene.seed, scene.number, step, float(value), detail)
+
+    finite = np.isfinite(np.concatenate((scene.world.q, scene.world.v))).all()
+    if not finite:
+        report.failures.append(case(np.inf, "the state is not finite"))
+    if not audit.quaternion_error <= QUATERNION_BOUND:
+        report.failures.append(case(audit.quaternion_error, "a quaternion is not of unit length"))
+    if done["converged"] and not audit.momentum_error <= MOMENTUM_BOUND:
+        report.failures.append(
+            case(audit.momentum_error, "momentum does not balance, yet the step says it converged")
+        )
+    if np.isnan(audit.energy_excess):
+        report.counts["energy not judged"] += 1
+    elif done["converged"] and audit.energy_excess > ENERGY_SLACK:
+        report.failures.append(case(audit.energy_excess, "more energy than the step may gain"))
+    report.note("energy_gain", case(audit.energy_gain, scene.kind))
+    report.note("energy_excess", case(np.nan_to_num(audit.energy_excess, nan=-np.inf), scene.kind))
+    report.note("iterations", case(done["iterations"], scene.kind))
+    if done["converged"]:
+        report.note("momentum_error", case(audit.momentum_error, scene.kind))
+    else:
+        report.note("unconverged", case(done["residual"], scene.kind))
+
+
+def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[ReliabilityReport]:
+    """Run scene after scene until ``steps`` steps are done; yields the growing report after each.
+
+    Args:
+        seed: Of the series.
+        steps: Least number of steps in all.
+        first: Number of the first scene.
+    """
+    report, number = ReliabilityReport(), first
+    while report.steps < steps:
+        with tempfile.TemporaryDirectory() as folder:
+            run_scene(make_random_scene(seed, number, Path(folder)), STEPS_A_SCENE, report)
+        number += 1
+        yield report
