@@ -13,6 +13,7 @@ from hydro_sim_core.experiments import (
     face_scaling,
     fem_layer,
     incline,
+    margin_boxes,
     point_contact,
     sliding_disk,
     slip_control,
@@ -92,6 +93,11 @@ EXPERIMENTS = {
         "What a patch adds to contact points: it resists twisting, in the grip too, and rolling.",
         lambda quick: point_contact.run(1.5 if quick else point_contact.HOLDING_TIME),
         point_contact.plot,
+    ),
+    "margin_boxes": Experiment(
+        "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",
+        lambda quick: margin_boxes.run(*margin_boxes.QUICK) if quick else margin_boxes.run(),
+        margin_boxes.plot,
     ),
 }
 

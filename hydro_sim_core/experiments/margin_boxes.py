@@ -1,0 +1,371 @@
+"""A box on a box rattles where steps are too long for its contact, unless contact has a margin.
+
+Contact without margin knows no more than the faces that press now. A box on one corner is pushed up there, comes down
+on the opposite corner a step later, and may go on so for ever. A rod on two points does with an amplitude of dt^2 g,
+whatever its mass, length and stiffness; so lengths are given in units of that. What decides is the step times the
+frequency of the box on its contact, pi_1 = dt sqrt(k / m) with k = E A / H (E the modulus, A the area, H half the
+shortest side). A margin lets faces count that could press within the step.
+
+Drake's page on the margin measures the spread of the faces' depths, over faces and steps. At rest that is not zero,
+since the pressure falls off towards the edges: it is 0.63 / pi_1^2, which the page takes for boxes that still settle.
+What moves is told by the acceleration of the upper box's corners.
+
+A box may rattle or rest depending on how it began, so it begins several times, tilted by about dt^2 g. The page's
+figures come from the model ``similar``; ``lagged``, here as in Drake, rests without margin in all but the stiffest
+stacks. At pi_1 below 15 no start rattles, neither here nor in Drake 1.51.1, whose page shows a longer tail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.scene import (
+    ContactDefaults,
+    ContactSettings,
+    ModelSpec,
+    PoseSpec,
+    SolverSettings,
+)
+from hydro_sim_core.description.spec import (
+    CollisionSpec,
+    InertialSpec,
+    LinkSpec,
+    ProximitySpec,
+    RobotSpec,
+    ShapeSpec,
+)
+from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.simulation import World
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+SOURCE = (
+    "Drake's page on hydroelastic margin, figures 7 and 8 (no margin: 0.1 to 0.6 beyond Nyquist); "
+    "Drake 1.51.1, lagged: 0.52 without and 1.6e-7 with a margin of 0.1 mm"
+)
+GRAVITY, FRICTION, DISSIPATION = 9.81, 0.5, 20.0
+#: Edges, m, and mass, kg, of a box of scale 1; larger ones have the same density.
+SIZE, MASS = (0.2, 0.15, 0.08), 0.2
+
+SETTLING_STEPS, MEASURED_STEPS = 200, 100
+#: Height of the lifted corner, in dt^2 g, and direction of the tilt axis, rad.
+STARTS = ((0.3, 0.5), (0.8, 3.9), (2.0, 5.4))
+
+#: The page's range of spreads without margin, as its middle and half its width, dt^2 g.
+AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
+SAFE_MARGIN = 1e-4
+#: Largest spread with that margin, and with the page's margins at other steps, dt^2 g.
+SAFE_SPREAD, SMALL_SPREAD = 1e-6, 1e-2
+#: Accelerations of a box that rattles and of one that rests or still settles, g.
+RATTLING, SETTLING = 0.5, 0.1
+NYQUIST = math.pi
+#: Spread over faces, dt^2 g, of a box at rest, times pi_1^2: a third of its depth, because edges press less.
+REST_SPREAD = 0.63
+
+STEPS = (6.25e-4, 1.25e-3, 2.5e-3, 5e-3, 1e-2)
+MODULI = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+#: Factors on the edges.
+SCALES: tuple[tuple[float, float, float], ...] = (
+    (1.0, 1.0, 1.0),
+    (2.0, 2.0, 2.0),
+    (4.0, 4.0, 4.0),
+    (2.0, 1.0, 1.0),
+)
+#: Margins over dt^2 g of figure 7, and by step (s) the one at which it shows no more rattling.
+MARGINS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+PAGE_MARGINS = {2e-4: 1e-1, 1e-3: 1e-1, 1e-2: 1e-2}
+#: Arguments of the quick form.
+QUICK = (2.5e-3,), (1e5, 1e9), SCALES[:1], (1e-3, 1e-1)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Two boxes of the same size.
+
+    Attributes:
+        time_step: s.
+        modulus: Of both boxes, Pa.
+        margin: Of both boxes, m.
+        model: Solver model.
+        free: The lower box lies on rigid ground; otherwise it is fixed.
+        scale: Factors on the edges.
+    """
+
+    time_step: float
+    modulus: float
+    margin: float = 0.0
+    model: Literal["lagged", "similar"] = "similar"
+    free: bool = False
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Edges, m."""
+        x, y, z = (factor * edge for factor, edge in zip(self.scale, SIZE, strict=True))
+        return x, y, z
+
+    @property
+    def mass(self) -> float:
+        """Of a box, kg."""
+        return MASS * math.prod(self.scale)
+
+    @property
+    def unit(self) -> float:
+        """Length that gravity makes within a step, dt^2 g, m."""
+        return GRAVITY * self.time_step**2
+
+    @property
+    def frequency(self) -> float:
+        """pi_1: the time step times the angular frequency of the box on its contact."""
+        x, y, z = self.size
+        return self.time_step * math.sqrt(self.modulus * x * y / (min(x, y, z) / 2.0) / self.mass)
+
+
+@dataclass(frozen=True)
+class Rattle:
+    """How much a stack moves.
+
+    Attributes:
+        spread: Standard deviation of the depths of the faces that press, over faces and steps, dt^2 g.
+        acceleration: Root mean square of how the corners of the upper box accelerate above the lower box, g.
+    """
+
+    spread: float
+    acceleration: float
+
+
+def run(
+    steps: Sequence[float] = STEPS,
+    moduli: Sequence[float] = MODULI,
+    scales: Sequence[tuple[float, float, float]] = SCALES,
+    margins: Sequence[float] = MARGINS,
+) -> ExperimentReport:
+    """Let stacks of boxes come to rest or rattle.
+
+    Args:
+        steps: Time steps of the stacks without margin (figure 8), s.
+        moduli: Their moduli, Pa; every step with every modulus and scale.
+        scales: Factors on their edges.
+        margins: Margins of the stacks with margin (figure 7), dt^2 g; the page's are among them.
+    """
+    bare = Stack(1e-2, MODULI[-1], model="lagged", free=True)
+    name = f"lagged, {1e3 * bare.time_step:g} ms, {bare.modulus:g} Pa"
+    rattling, safe = measure(bare).spread, measure(replace(bare, margin=SAFE_MARGIN)).spread
+    comparisons = [
+        Comparison(f"{name}, no margin", "δt² g", AMPLITUDE, rattling, AMPLITUDE_BOUND, "absolute"),
+        Comparison(f"{name}, {1e3 * SAFE_MARGIN:g} mm", "δt² g", SAFE_SPREAD, safe, 0.0, "at_most"),
+    ]
+    bare_comparisons, bare_series = _sweep_without_margin(
+        [Stack(step, modulus, scale=scale) for scale in scales for modulus in moduli for step in steps]
+    )
+    margin_comparisons, margin_series = _sweep_margins(margins)
+    return ExperimentReport(
+        "Box on a box",
+        SOURCE,
+        (*comparisons, *bare_comparisons, *margin_comparisons),
+        {**bare_series, **margin_series},
+    )
+
+
+def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[str, list[float]]]:
+    """Figure 8: at least one of the stacks must be faster than it is sampled, and one slower."""
+    rattles = [measure(stack) for stack in stacks]
+    frequency = np.array([stack.frequency for stack in stacks])
+    spread = np.array([rattle.spread for rattle in rattles])
+    acceleration = np.array([rattle.acceleration for rattle in rattles])
+    slow, rattling = frequency < NYQUIST, acceleration > RATTLING
+    least, largest, onset = (
+        (float(spread[rattling].min()), float(spread[rattling].max()), float(frequency[rattling].min()))
+        if rattling.any()
+        else (math.nan,) * 3
+    )
+    settling = float(acceleration[slow].max())
+    comparisons = [
+        Comparison("no margin, least that rattles", "δt² g", AMPLITUDE, least, AMPLITUDE_BOUND, "absolute"),
+        Comparison("no margin, most", "δt² g", AMPLITUDE, largest, AMPLITUDE_BOUND, "absolute"),
+        Comparison("no margin, least π₁ that rattles", "", NYQUIST, onset, 0.0, "at_least"),
+        Comparison("no margin, π₁ < π, acceleration", "g", SETTLING, settling, 0.0, "at_most"),
+    ]
+    return comparisons, {
+        "frequency": frequency.tolist(),
+        "spread": spread.tolist(),
+        "acceleration": acceleration.tolist(),
+        "time step": [stack.time_step for stack in stacks],
+        "modulus": [stack.modulus for stack in stacks],
+        "volume": [math.prod(stack.scale) for stack in stacks],
+    }
+
+
+def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str, list[float]]]:
+    """Figure 7."""
+    comparisons, series = [], {"margin": list(margins)}
+    for step, enough in PAGE_MARGINS.items():
+        stack = Stack(step, MODULI[-1])
+        spreads = [measure(replace(stack, margin=margin * stack.unit)).spread for margin in margins]
+        series[f"spread at {1e3 * step:g} ms"] = spreads
+        name = f"{1e3 * step:g} ms, margin {enough:g} δt² g or more"
+        worst = max(spread for margin, spread in zip(margins, spreads, strict=True) if margin >= enough)
+        comparisons.append(Comparison(name, "δt² g", SMALL_SPREAD, worst, 0.0, "at_most"))
+    return comparisons, series
+
+
+def measure(stack: Stack) -> Rattle:
+    """How much the stack moves after the start that makes it move most."""
+    return max((_measure(stack, *start) for start in STARTS), key=lambda rattle: rattle.acceleration)
+
+
+def _measure(stack: Stack, lift: float, direction: float) -> Rattle:
+    world = make_world(stack)
+    _tilt(world, stack, lift, direction)
+    world.step(SETTLING_STEPS)
+    depths, heights = [], []
+    for _ in range(MEASURED_STEPS):
+        world.step()
+        depths.append(_depths(world, stack))
+        heights.append(_corner_heights(world, stack))
+    spread = float(np.std(np.concatenate(depths)))
+    acceleration = math.sqrt(np.mean(np.diff(heights, n=2, axis=0) ** 2))
+    return Rattle(spread / stack.unit, acceleration / stack.unit)
+
+
+def make_world(stack: Stack) -> World:
+    """The stack, its lower box centred at the origin and the upper one resting on it."""
+    x, y, z = stack.size
+    inertial = InertialSpec(
+        mass=stack.mass,
+        p_LCo=np.zeros(3),
+        I_LCo=stack.mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y]),
+    )
+    shape = CollisionSpec("lower", ShapeSpec("box", stack.size), np.eye(4))
+    boxes = {"lower": 0.0, "upper": z} if stack.free else {"upper": z}
+    X_WG = np.eye(4)
+    X_WG[2, 3] = -z / 2.0
+    ground = CollisionSpec("ground", ShapeSpec("half_space"), X_WG, ProximitySpec(compliance="rigid"))
+    spec = SceneSpec(
+        name="margin_boxes",
+        time_step=stack.time_step,
+        gravity=(0.0, 0.0, -GRAVITY),
+        models=tuple(
+            ModelSpec(name=name, urdf="none", base="floating", pose=PoseSpec(xyz=(0.0, 0.0, height)))
+            for name, height in boxes.items()
+        ),
+        contact=ContactSettings(
+            defaults=ContactDefaults(
+                compliance="compliant",
+                modulus=stack.modulus,
+                margin=stack.margin,
+                dissipation=DISSIPATION,
+                mu_dynamic=FRICTION,
+            )
+        ),
+        solver=SolverSettings(model=stack.model),
+    )
+    robots = tuple(
+        RobotSpec(name, (LinkSpec(name, inertial, (replace(shape, name=name),)),), (), "margin_boxes")
+        for name in boxes
+    )
+    environment = (ground,) if stack.free else (shape,)
+    return World(LoadedScene(spec, robots, ({},) * len(boxes), environment, source=Path("margin_boxes")))
+
+
+def _tilt(world: World, stack: Stack, lift: float, direction: float) -> None:
+    """Turn the upper box about a level axis, by ``lift`` between its corners, so that the lowest one touches."""
+    x, y, z = stack.size
+    axis = np.array([math.cos(direction), math.sin(direction), 0.0])
+    angle = lift * stack.unit / (abs(axis[0]) * y + abs(axis[1]) * x)
+    turn = Rotation.from_rotvec(angle * axis)
+    q = world.q
+    q[-7:-3] = turn.as_quat()[[3, 0, 1, 2]]
+    q[-1] = z / 2.0 - turn.apply(_corners(stack))[:, 2].min()
+    world.set_state(q, world.v)
+
+
+def _corners(stack: Stack) -> Array:
+    """Lower corners (4, 3) of a box in its own frame, m."""
+    x, y, z = stack.size
+    return 0.5 * np.array([[i * x, j * y, -z] for i in (-1.0, 1.0) for j in (-1.0, 1.0)])
+
+
+def _depths(world: World, stack: Stack) -> Array:
+    """Depths p / g of the faces between the boxes that press, m.
+
+    Where a vertical side cuts into the other box the field hardly changes across the face, and p / g is no depth.
+    """
+    steep = 0.5 * stack.modulus / (min(stack.size) / 2.0)
+    for patch in world.contacts:
+        if {patch.name_a, patch.name_b} == {"lower", "upper"}:
+            level = (patch.gradients.min(axis=1) > steep) & (patch.pressures > 0.0)
+            return patch.pressures[level] * np.sum(1.0 / patch.gradients[level], axis=1)
+    return np.zeros(0)
+
+
+def _corner_heights(world: World, stack: Stack) -> Array:
+    """Heights (4,) of the upper box's lower corners above the lower box, m."""
+    X_WU = world.frame_pose("upper")
+    X_WL = world.frame_pose("lower") if stack.free else np.eye(4)
+    p_LC = (_corners(stack) @ X_WU[:3, :3].T + X_WU[:3, 3] - X_WL[:3, 3]) @ X_WL[:3, :3]
+    return p_LC[:, 2] - stack.size[2] / 2.0
+
+
+def plot(report: ExperimentReport, path: Path) -> None:
+    """Draw amplitudes over margin and over frequency, like figures 7 and 8.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    with figure(path, 11.0, 4.4) as canvas:
+        margins, frequencies = canvas.subplots(1, 2, width_ratios=(1, 1.2))
+        _plot_margins(margins, report.series)
+        _plot_frequencies(frequencies, report.series)
+        for axes in (margins, frequencies):
+            axes.set_ylabel("σ(|φ|) / (δt² g)")
+            axes.grid(alpha=0.3)
+        canvas.suptitle(f"{report.title}: how far faces move, model similar")
+
+
+def _plot_margins(axes: Axes, series: dict[str, list[float]]) -> None:
+    columns = [name for name in series if name.startswith("spread at")]
+    for name, colour, marker in zip(columns, ("#7a9a3c", "#c44e24", "#1f5fa8"), "^so", strict=True):
+        label = name.removeprefix("spread at ")
+        axes.semilogx(series["margin"], series[name], marker + "-", color=colour, lw=1.0, label=label)
+    axes.set_xlabel("margin / (δt² g)")
+    axes.set_ylim(bottom=0.0)
+    axes.legend(frameon=False, fontsize="small", title="E = 1 GPa, δt")
+
+
+def _plot_frequencies(axes: Axes, series: dict[str, list[float]]) -> None:
+    frequency, spread = np.array(series["frequency"]), np.array(series["spread"])
+    modulus, volume = np.array(series["modulus"]), np.array(series["volume"])
+    colours = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#d8b219")
+    for value, colour in zip(MODULI, colours, strict=True):
+        for factor, marker in ((1.0, "o"), (2.0, "D"), (8.0, "s"), (64.0, "^")):
+            chosen = (modulus == value) & (volume == factor)
+            if chosen.any():
+                label = f"{value:.0e} Pa" if factor == volume.min() else None
+                axes.semilogx(frequency[chosen], spread[chosen], marker, color=colour, ms=5, label=label)
+    ends = (0.5, 1e3)
+    axes.axvline(NYQUIST, color="black", ls=":", lw=1.0, label="Nyquist, π₁ = π")
+    low, high = AMPLITUDE - AMPLITUDE_BOUND, AMPLITUDE + AMPLITUDE_BOUND
+    axes.fill_between((NYQUIST, ends[1]), low, high, color="#c44e24", alpha=0.1, lw=0.0, label="Drake's page")
+    rest = np.geomspace(*ends, 100)
+    axes.semilogx(
+        rest, REST_SPREAD / rest**2, "--", color="black", lw=0.8, label=f"{REST_SPREAD:g} / π₁²: at rest"
+    )
+    axes.set_xlim(*ends)
+    axes.set_ylim(0.0, 0.8)
+    axes.set_xlabel("π₁ = δt √(k / m), no margin")
+    title = "size: ● 1, ◆ 2 along x, ■ 2, ▲ 4"
+    axes.legend(frameon=False, fontsize="x-small", ncols=2, loc="upper right", title=title)

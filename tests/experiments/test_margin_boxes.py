@@ -1,0 +1,127 @@
+"""Boxes rattle without margin as much as in Drake and on its page, and a margin stops them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydrake.geometry import AddCompliantHydroelasticProperties, AddContactMaterial, Box, ProximityProperties
+from pydrake.math import RigidTransform, RotationMatrix
+from pydrake.multibody.plant import (
+    AddMultibodyPlantSceneGraph,
+    ContactModel,
+    CoulombFriction,
+    DiscreteContactApproximation,
+)
+from pydrake.multibody.tree import SpatialInertia
+from pydrake.systems.analysis import Simulator
+from pydrake.systems.framework import DiagramBuilder
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.experiments import margin_boxes
+from hydro_sim_core.experiments.margin_boxes import Stack
+
+
+def test_the_quick_form_agrees_with_the_page(tmp_path):
+    report = margin_boxes.run(*margin_boxes.QUICK)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    # The default model with and without margin, four of stacks without, one a time step of stacks with.
+    assert len(report.comparisons) == 9
+    assert min(report.series["frequency"]) < margin_boxes.NYQUIST < max(report.series["frequency"])
+    narrow, wide = report.series["spread at 10 ms"]
+    assert narrow > 1e3 * wide
+    picture = tmp_path / "boxes.png"
+    margin_boxes.plot(report, picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_boxes_that_do_not_stand_still_are_noticed(monkeypatch):
+    monkeypatch.setattr(margin_boxes, "SAFE_MARGIN", 0.0)
+    report = margin_boxes.run(*margin_boxes.QUICK)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == ["lagged, 10 ms, 1e+09 Pa, 0 mm"]
+
+
+def test_boxes_that_all_stand_still_are_noticed(monkeypatch):
+    measure = margin_boxes.measure
+    monkeypatch.setattr(margin_boxes, "measure", lambda stack: measure(replace(stack, margin=1e-4)))
+    report = margin_boxes.run(*margin_boxes.QUICK)
+    assert sum(not c.agrees for c in report.comparisons) == 4
+
+
+@given(
+    step=st.floats(1e-4, 1e-2),
+    modulus=st.floats(1e4, 1e9),
+    factor=st.floats(0.5, 4.0),
+)
+def test_the_frequency_is_that_of_a_mass_on_a_spring(step, modulus, factor):
+    stack = Stack(step, modulus)
+    # k / m = E A / (H rho A 2 H) for a box that lies on its largest side.
+    density = margin_boxes.MASS / np.prod(margin_boxes.SIZE)
+    half = margin_boxes.SIZE[2] / 2.0
+    assert stack.frequency == pytest.approx(step * np.sqrt(modulus / (2.0 * density)) / half)
+    assert replace(stack, scale=(factor, 1.0, 1.0)).frequency == pytest.approx(stack.frequency)
+    assert replace(stack, scale=(factor,) * 3).frequency == pytest.approx(stack.frequency / factor)
+
+
+@pytest.mark.parametrize(("margin", "rattles"), [(0.0, True), (1e-4, False)])
+def test_boxes_move_as_in_drake(margin, rattles):
+    stack = Stack(1e-3, 1e9, margin)
+    ours, drakes = margin_boxes.measure(stack).spread, _spread_in_drake(stack)
+    if rattles:
+        assert 0.1 < ours < 0.6
+        assert ours == pytest.approx(drakes, abs=0.15)
+    else:
+        assert max(ours, drakes) < 1e-6
+
+
+def _spread_in_drake(stack: Stack) -> float:
+    """Spread of the depths in Drake after the start of ``STARTS`` that gives most."""
+    return max(_drake_run(stack, *start) for start in margin_boxes.STARTS)
+
+
+def _drake_run(stack: Stack, lift: float, direction: float) -> float:
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, stack.time_step)
+    plant.set_discrete_contact_approximation(DiscreteContactApproximation.kSimilar)
+    plant.set_contact_model(ContactModel.kHydroelastic)
+    friction = CoulombFriction(margin_boxes.FRICTION, margin_boxes.FRICTION)
+    properties = ProximityProperties()
+    AddContactMaterial(margin_boxes.DISSIPATION, None, friction, properties)
+    AddCompliantHydroelasticProperties(0.1, stack.modulus, properties)
+    properties.AddProperty("hydroelastic", "margin", stack.margin)
+    upper = plant.AddRigidBody("upper", SpatialInertia.SolidBoxWithMass(stack.mass, *stack.size))
+    for body in (plant.world_body(), upper):
+        plant.RegisterCollisionGeometry(body, RigidTransform(), Box(*stack.size), body.name(), properties)
+    plant.Finalize()
+    simulator = Simulator(builder.Build())
+    context = plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
+
+    x, y, z = stack.size
+    axis = np.array([np.cos(direction), np.sin(direction), 0.0])
+    turn = Rotation.from_rotvec(lift * stack.unit / (abs(axis[0]) * y + abs(axis[1]) * x) * axis).as_matrix()
+    lowest = -0.5 * np.abs(turn[2]) @ stack.size
+    plant.SetFreeBodyPose(context, upper, RigidTransform(RotationMatrix(turn), [0.0, 0.0, z / 2.0 - lowest]))
+    simulator.Initialize()
+    depths = []
+    for step in range(margin_boxes.SETTLING_STEPS + margin_boxes.MEASURED_STEPS):
+        simulator.AdvanceTo((step + 1) * stack.time_step)
+        if step >= margin_boxes.SETTLING_STEPS:
+            depths += _drake_depths(plant.get_contact_results_output_port().Eval(context), stack)
+    return float(np.std(depths)) / stack.unit
+
+
+def _drake_depths(results, stack: Stack) -> list[float]:
+    steep = 0.5 * stack.modulus / (min(stack.size) / 2.0)
+    depths = []
+    for i in range(results.num_hydroelastic_contacts()):
+        surface = results.hydroelastic_contact_info(i).contact_surface()
+        for f in range(surface.num_faces()):
+            normal = surface.face_normal(f)
+            slopes = surface.EvaluateGradE_M_W(f) @ normal, -surface.EvaluateGradE_N_W(f) @ normal
+            pressure = surface.poly_e_MN().EvaluateCartesian(f, surface.centroid(f))
+            if min(slopes) > steep and pressure > 0.0:
+                depths.append(pressure * (1.0 / slopes[0] + 1.0 / slopes[1]))
+    return depths
