@@ -89,14 +89,14 @@ def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> Experiment
     if timed:
         comparisons += [
             Comparison(
-                f"exponent of the {part}'s time",
+                f"exponent of the {part}'s time (paper: {theirs:g})",
                 "",
                 EXPONENT,
                 fitted_exponent(series["faces"], series[f"{part} time"]),
                 0.0,
                 "at_most",
             )
-            for part in ("geometry", "solver")
+            for part, theirs in PAPER_EXPONENTS.items()
         ]
         comparisons.append(
             Comparison(
