@@ -43,6 +43,7 @@ from hydro_sim_core.description.spec import (
     RobotSpec,
     ShapeSpec,
 )
+from hydro_sim_core.experiments import mug_on_plate
 from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
@@ -71,6 +72,8 @@ SAFE_MARGIN = 1e-4
 SAFE_SPREAD, SMALL_SPREAD = 1e-6, 1e-2
 #: Accelerations of a box that rattles and of one that rests or still settles, g.
 RATTLING, SETTLING = 0.5, 0.1
+#: Bounds of the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
+STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 1e-8, 0.1, 1e-8
 NYQUIST = math.pi
 #: Spread over faces, dt^2 g, of a box at rest, times pi_1^2: a third of its depth, because edges press less.
 REST_SPREAD = 0.63
@@ -160,6 +163,9 @@ def run(
         moduli: Their moduli, Pa; every step with every modulus and scale.
         scales: Factors on their edges.
         margins: Margins of the stacks with margin (figure 7), dt^2 g; the page's are among them.
+
+    Raises:
+        InputError: The scene of the mug is not there.
     """
     bare = Stack(1e-2, MODULI[-1], model="lagged", free=True)
     name = f"lagged, {1e3 * bare.time_step:g} ms, {bare.modulus:g} Pa"
@@ -175,7 +181,7 @@ def run(
     return ExperimentReport(
         "Box on a box",
         SOURCE,
-        (*comparisons, *bare_comparisons, *margin_comparisons),
+        (*comparisons, *bare_comparisons, *margin_comparisons, *_compare_mug()),
         {**bare_series, **margin_series},
     )
 
@@ -220,6 +226,16 @@ def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str
         worst = max(spread for margin, spread in zip(margins, spreads, strict=True) if margin >= enough)
         comparisons.append(Comparison(name, "δt² g", SMALL_SPREAD, worst, 0.0, "at_most"))
     return comparisons, series
+
+
+def _compare_mug() -> list[Comparison]:
+    """Figure 3."""
+    still, rocking = mug_on_plate.measure(), mug_on_plate.measure(margin=0.0)
+    return [
+        Comparison("mug on a plate, speed", "m/s", STILL_SPEED, still.speed, 0.0, "at_most"),
+        Comparison("mug on a plate, drift in 3 s", "m", STILL_DRIFT, still.drift, 0.0, "at_most"),
+        Comparison("mug without margin, speed", "m/s", ROCKING_SPEED, rocking.speed, 0.0, "at_least"),
+    ]
 
 
 def measure(stack: Stack) -> Rattle:

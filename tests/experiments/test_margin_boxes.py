@@ -28,8 +28,8 @@ from hydro_sim_core.experiments.margin_boxes import Stack
 def test_the_quick_form_agrees_with_the_page(tmp_path):
     report = margin_boxes.run(*margin_boxes.QUICK)
     assert [c.quantity for c in report.comparisons if not c.agrees] == []
-    # The default model with and without margin, four of stacks without, one a time step of stacks with.
-    assert len(report.comparisons) == 9
+    # The default model with and without margin, four of stacks without, one a time step of stacks with, the mug.
+    assert len(report.comparisons) == 12
     assert min(report.series["frequency"]) < margin_boxes.NYQUIST < max(report.series["frequency"])
     narrow, wide = report.series["spread at 10 ms"]
     assert narrow > 1e3 * wide

@@ -1,0 +1,66 @@
+"""A mug on a plate on the ground, flat on flat: figure 3 of Drake's page on the margin, as a shipped scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hydro_sim_core.description import load_scene
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+from hydro_sim_core.simulation import World
+
+SCENE = "mug_on_plate"
+SETTLING_TIME, MEASURING_TIME = 1.0, 3.0
+
+
+@dataclass(frozen=True)
+class Rest:
+    """How far from rest a settled scene is.
+
+    Attributes:
+        speed: Largest entry of the velocities within the time measured, m/s or rad/s.
+        drift: How far the mug went in that time, m.
+    """
+
+    speed: float
+    drift: float
+
+
+def measure(margin: float | None = None, drop: float = 0.0) -> Rest:
+    """Let mug and plate settle and watch them.
+
+    Args:
+        margin: m; None for the scene's own.
+        drop: Height that the mug falls onto the plate, m.
+
+    Raises:
+        InputError: The scene is not there.
+    """
+    world = make_world(margin)
+    q = world.q
+    q[-1] += drop
+    world.set_state(q, world.v)
+    world.step(round(SETTLING_TIME / world.time_step))
+    start, speed = world.frame_pose("mug")[:3, 3], 0.0
+    for _ in range(round(MEASURING_TIME / world.time_step)):
+        world.step()
+        speed = max(speed, float(np.abs(world.v).max()))
+    return Rest(speed, float(np.linalg.norm(world.frame_pose("mug")[:3, 3] - start)))
+
+
+def make_world(margin: float | None = None) -> World:
+    """The scene, with another margin (m) if one is given.
+
+    Raises:
+        InputError: The scene is not there.
+    """
+    scenes = shipped_scenes()
+    if SCENE not in scenes:
+        raise InputError(SCENES_DIR, f"{SCENE}.yaml", "is missing", "run from a source checkout")
+    scene = load_scene(scenes[SCENE])
+    contact = scene.spec.contact
+    defaults = contact.defaults if margin is None else contact.defaults.model_copy(update={"margin": margin})
+    contact = contact.model_copy(update={"defaults": defaults})
+    return World(replace(scene, spec=scene.spec.model_copy(update={"contact": contact})))
