@@ -382,7 +382,9 @@ def _plot_frequencies(axes: Axes, series: dict[str, list[float]]) -> None:
         rest, REST_SPREAD / rest**2, "--", color="black", lw=0.8, label=f"{REST_SPREAD:g} / π₁²: at rest"
     )
     axes.set_xlim(*ends)
-    axes.set_ylim(0.0, 0.8)
+    axes.set_ylim(0.0, 0.9)
     axes.set_xlabel("π₁ = δt √(k / m), no margin")
     title = "size: ● 1, ◆ 2 along x, ■ 2, ▲ 4"
-    axes.legend(frameon=False, fontsize="x-small", ncols=2, loc="upper right", title=title)
+    axes.legend(
+        frameon=False, fontsize="x-small", ncols=2, loc="upper right", title=title, title_fontsize="x-small"
+    )
