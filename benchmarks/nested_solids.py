@@ -27,7 +27,7 @@ from hydro_sim_core.simulation import World
 METHODS = ("lagged", "SAP", CONVEX_INTEGRATOR)
 SHARE_WANTED = 0.08
 TURN = 0.1
-SETTLING = 1.5
+SETTLING = 2.5
 DURATION = 1.0
 
 TIP = 0.05
@@ -37,9 +37,9 @@ SOLID_GYRATION, BOWL_GYRATION = 0.5 * TIP, 0.1
 BOWL_RADIUS, BOWL_WALL, BOWL_OPENING = 0.12, 0.01, 1.3
 BOWL_MASS = 1.0
 SLAB = (0.4, 0.4, 0.05)
-MODULUS = 4e5
+MODULUS = 3e5
 
-COMPLIANT = '<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value="4e5"/>'
+COMPLIANT = f'<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value="{MODULUS}"/>'
 RIGID = "<drake:rigid_hydroelastic/>"
 
 
@@ -112,7 +112,6 @@ def settled(scene: LoadedScene) -> LoadedScene:
             "rpy": Rotation.from_matrix(X_WB[:3, :3]).as_euler("xyz").tolist(),
         }
         models.append(model.model_copy(update={"pose": type(model.pose).model_validate(pose)}))
-    print(world.diagnostics()["faces"], abs(world.v).max())
     return LoadedScene(
         scene.spec.model_copy(update={"models": tuple(models)}),
         scene.robots,
