@@ -220,7 +220,7 @@ def _gripper(rng: Generator, half_gap: float) -> RobotSpec:
                 f"{side}_plate",
                 X_PJ,
                 np.array([0.0, sign, 0.0]),
-                LimitSpec(-10.0, 10.0, velocity=10.0, effort=1e4),
+                LimitSpec(-1e4, 1e4, velocity=10.0, effort=1e4),
             )
         )
     return RobotSpec("gripper", (hand, *links), tuple(joints), source="gripper")

@@ -7,7 +7,8 @@ Energy: with the velocity v1 that a face's pressure p0 is extrapolated to, A (p0
 A p0^2 / (4 g) on bodies that part, half of what the face stores; Hunt-Crossley damping, end stops at rest and lagged
 friction only take. The Coriolis forces c of the step's beginning give at most dt^2 c M^-1 c / 2, gravity and drives
 what they are seen to do. A step that gains more kinetic and potential energy than all that has an error. Steps with
-contact deeper than a medial surface are left out: faces across which pressure falls know no such bound.
+contact deeper than a medial surface are left out: faces across which pressure falls know no such bound. So are steps
+that were cut into pieces, which report the contacts of the last one.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ MOMENTUM_BOUND = 1e-6
 ENERGY_SLACK = 1e-6
 #: Deviation of a quaternion's norm from 1.
 QUATERNION_BOUND = 1e-12
+#: A body faster than this has been thrown by an error, m/s or rad/s.
+RUNAWAY_SPEED = 1e5
 STEPS_A_SCENE = 250
 #: Worst cases that a report keeps of each kind.
 KEPT = 5
@@ -103,7 +106,7 @@ class StepAudit:
     """What a step did, relative to what it involves.
 
     Attributes:
-        momentum_error: Imbalance of momentum.
+        momentum_error: Imbalance of momentum; NaN where it is not judged.
         energy_gain: Gain of kinetic and potential energy beyond gravity's and drives' work.
         energy_excess: Gain beyond what the step may gain; NaN where it is not judged.
         quaternion_error: Largest deviation of a quaternion's norm from 1.
@@ -133,7 +136,7 @@ class Auditor:
         self._own_v = np.array(
             [i for i, n in enumerate(world.velocity_names) if n in world.joint_names], dtype=int
         )
-        self._deep_steps = 0
+        self._counts = (0, 0)
 
     def before(self) -> None:
         """Look at the state from which a step starts."""
@@ -167,12 +170,14 @@ class Auditor:
         turned = 0.5 * dt * dt * float(self._coriolis @ np.linalg.solve(self._M, self._coriolis))
         fallen = dt * float(np.abs(self._gravity) @ np.abs(v1))
         involved = scale * scale + spring + abs(work) + fallen
-        deep_steps = int(world.diagnostics()["deep_steps"])
-        excess = np.nan if deep_steps > self._deep_steps else (gain - spring - turned) / max(involved, 1e-300)
-        self._deep_steps = deep_steps
+        done = world.diagnostics()
+        deep, cut = (int(done[name]) for name in ("deep_steps", "cut_steps"))
+        is_deep, is_cut = deep > self._counts[0], cut > self._counts[1]
+        self._counts = deep, cut
+        excess = np.nan if is_deep or is_cut else (gain - spring - turned) / max(involved, 1e-300)
         quaternions = np.linalg.norm(q1[self._quaternions], axis=1)
         return StepAudit(
-            momentum_error=imbalance / scale if scale > 0.0 else 0.0,
+            momentum_error=np.nan if is_cut else imbalance / max(scale, 1e-300),
             energy_gain=gain / max(involved, 1e-300),
             energy_excess=excess,
             quaternion_error=float(np.max(np.abs(quaternions - 1.0), initial=0.0)),
@@ -214,9 +219,13 @@ def run_scene(scene: RandomScene, steps: int, report: ReliabilityReport) -> None
             return
         report.steps += 1
         done = world.diagnostics()
-        for name in ("unconverged", "unsettled", "deep", "faceless"):
+        for name in ("unconverged", "unsettled", "deep", "faceless", "cut"):
             report.counts[name] += int(done[f"{name}_steps"]) - int(before[f"{name}_steps"])
         before = done
+        if not np.abs(world.v).max() < RUNAWAY_SPEED:
+            speed = float(np.abs(world.v).max())
+            report.failures.append(Case(scene.seed, scene.number, step, speed, "a body runs away"))
+            return
         _judge(report, scene, step, auditor.after(), done)
 
 
@@ -230,12 +239,9 @@ def _judge(
     def case(value: float, detail: str) -> Case:
         return Case(scene.seed, scene.number, step, float(value), detail)
 
-    finite = np.isfinite(np.concatenate((scene.world.q, scene.world.v))).all()
-    if not finite:
-        report.failures.append(case(np.inf, "the state is not finite"))
     if not audit.quaternion_error <= QUATERNION_BOUND:
         report.failures.append(case(audit.quaternion_error, "a quaternion is not of unit length"))
-    if done["converged"] and not audit.momentum_error <= MOMENTUM_BOUND:
+    if done["converged"] and audit.momentum_error > MOMENTUM_BOUND:
         report.failures.append(
             case(audit.momentum_error, "momentum does not balance, yet the step says it converged")
         )
@@ -244,10 +250,10 @@ def _judge(
     elif done["converged"] and audit.energy_excess > ENERGY_SLACK:
         report.failures.append(case(audit.energy_excess, "more energy than the step may gain"))
     report.note("energy_gain", case(audit.energy_gain, scene.kind))
-    report.note("energy_excess", case(np.nan_to_num(audit.energy_excess, nan=-np.inf), scene.kind))
+    report.note("energy_excess", case(np.nan_to_num(audit.energy_excess, nan=-1.0), scene.kind))
     report.note("iterations", case(done["iterations"], scene.kind))
     if done["converged"]:
-        report.note("momentum_error", case(audit.momentum_error, scene.kind))
+        report.note("momentum_error", case(np.nan_to_num(audit.momentum_error), scene.kind))
     else:
         report.note("unconverged", case(done["residual"], scene.kind))
 

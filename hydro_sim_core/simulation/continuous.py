@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 DEFAULT_ACCURACY = 1e-4
 #: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.
 ABSOLUTE_SHARE = 1e-2
+#: Integration steps below this share of the time step mean that no step is good enough.
+LEAST_SHARE = 1e-9
 
 
 class _BuffersTooSmall(Exception):
@@ -107,11 +109,15 @@ class ContinuousSteps:
         )
         proposed = 0.0
         while integrator.status == "running":
-            integrator.step()
+            # SciPy takes what overflows for an error that is too large, and shortens the step.
+            with np.errstate(over="ignore", invalid="ignore"):
+                integrator.step()
             self._integration_steps += 1
             # The last step is cut to fit, so what it proposes for the next one may be too short.
             is_last = integrator.status == "finished"
             proposed = max(proposed, integrator.h_abs) if is_last else integrator.h_abs
+            if proposed < LEAST_SHARE * dt:
+                return None
         if integrator.status == "failed":
             return None
         self._last_step = proposed

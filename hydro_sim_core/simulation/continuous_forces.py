@@ -130,14 +130,14 @@ def _accelerate(model, state, drives, scratch, dt, y, dy):
 
 @kernel
 def _set_end_stops(model, scratch, dt, q):
-    """Springs with dampers; those without a stiffness swing once in a time step, as stiff as the convex models'."""
+    """Springs with dampers; those without a stiffness as stiff as the convex models': a swing takes about a step."""
     problem = scratch.problem
     nv = scratch.M.shape[0]
     relaxation = dt / math.pi
     for i in range(nv):
         coordinate = model.tree.q_of_v[i]
-        frequency = 2.0 * math.pi / dt
-        stiffness = min(model.tree.limit_stiffness[i], scratch.M[i, i] * frequency * frequency)
+        rigid = 4.0 * math.pi * math.pi * scratch.M[i, i] / (dt * (dt + relaxation))
+        stiffness = min(model.tree.limit_stiffness[i], rigid)
         for side in range(2):
             row = problem.limits[i + side * nv]
             row[LIMIT_SIGN] = 1.0 - 2.0 * side
