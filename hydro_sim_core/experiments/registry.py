@@ -10,6 +10,7 @@ from pathlib import Path
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
+    energy,
     face_scaling,
     fem_layer,
     incline,
@@ -73,6 +74,11 @@ EXPERIMENTS = {
         "Force of a sphere on a half space against the closed form, at second order in the mesh size.",
         lambda quick: sphere_convergence.run(sphere_convergence.RESOLUTIONS[: 4 if quick else None]),
         sphere_convergence.plot,
+    ),
+    "energy": Experiment(
+        "A ball bounces a hundred times without loss; what convex steps do to energy and momentum.",
+        lambda quick: energy.run(10 if quick else energy.BOUNCES),
+        energy.plot,
     ),
     "fem_layer": Experiment(
         "Force of a rigid sinusoid on a compliant layer against finite elements, from flat to point-like.",

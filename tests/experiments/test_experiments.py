@@ -14,6 +14,7 @@ from hydro_sim_core.experiments import (
     EXPERIMENTS,
     Comparison,
     ExperimentReport,
+    energy,
     find_experiment,
     incline,
     slip_control,
@@ -142,3 +143,12 @@ def test_a_figure_that_cannot_be_written_is_bad_input(tmp_path):
     report = incline.run(creeping=(10.0,), sliding=(35.0,))
     with pytest.raises(InputError, match="No such file"):
         incline.plot(report, tmp_path / "missing" / "incline.png")
+
+
+def test_damping_of_a_contact_is_noticed(monkeypatch):
+    monkeypatch.setattr(energy, "DISSIPATION", 1e-3)
+    report = energy.run(3)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == [
+        "energy lost or gained in 3 bounces",
+        "energy lost or gained at any instant of a bounce",
+    ]
