@@ -186,7 +186,7 @@ def contest_table(results: Sequence[Result], title: str, outcome: str) -> Table:
             f"{result.faces:.0f}",
             f"{result.real_time_factor:.1f}",
             "" if result.simulator == OURS else f"{result.share:.3f}",
-            f"{result.outcome:.4f}",
+            f"{result.outcome:.6f}",
         )
     return table
 

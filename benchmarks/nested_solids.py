@@ -61,7 +61,7 @@ def main() -> None:
 
 def write_scene(folder: Path) -> LoadedScene:
     """Write meshes, descriptions and the scene; the solids are in the air above the bowl."""
-    write_vtk(lobed_solid(TIP, 4, 4, MODULUS), folder / "solid.vtk")
+    write_vtk(lobed_solid(TIP, 4, 3, MODULUS), folder / "solid.vtk")
     write_obj(folder / "bowl.obj", bowl(BOWL_RADIUS, BOWL_WALL, BOWL_OPENING, 50))
     _write_urdf(folder, "slab", f'<box size="{SLAB[0]} {SLAB[1]} {SLAB[2]}"/>', COMPLIANT, 1.0, 0.1)
     _write_urdf(
