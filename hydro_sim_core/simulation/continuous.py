@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.integrate import Radau
 
 from hydro_sim_core.dynamics.kinematics import integrate_positions
-from hydro_sim_core.simulation.continuous_forces import state_derivative, state_jacobian
+from hydro_sim_core.simulation.continuous_forces import state_derivative
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import State
 from hydro_sim_core.simulation.steppers import StepFailed
@@ -81,15 +81,19 @@ class ContinuousSteps:
         tolerance = np.full(len(start), ABSOLUTE_SHARE * self._accuracy)
         tolerance[:nq] *= dt
 
-        def derivative(_: float, change: Array) -> Array:
-            self._evaluations += 1
-            self._check_room(state_derivative(*arguments, start + change, rates))
+        def evaluate(change: Array, jacobian: Array) -> Array:
+            self._evaluations += 1 + len(jacobian)
+            num_faces = state_derivative(*arguments, start + change, rates, shifted, jacobian)
+            if num_faces > len(machine.scratch.faces.num_vertices):
+                raise _BuffersTooSmall(num_faces)
             return rates.copy()
 
-        def jacobian(time: float, change: Array) -> Array:
-            here, matrix = derivative(time, change), np.empty((len(start), len(start)))
-            self._evaluations += len(start)
-            self._check_room(state_jacobian(*arguments, start + change, here, shifted, matrix))
+        def derivative(_: float, change: Array) -> Array:
+            return evaluate(change, np.empty((0, 0)))
+
+        def jacobian(_: float, change: Array) -> Array:
+            matrix = np.empty((len(start), len(start)))
+            evaluate(change, matrix)
             # SciPy refuses what is not finite by an exception; with zeros its Newton iterations fail and it gives up.
             return matrix if np.isfinite(matrix).all() else np.zeros_like(matrix)
 
@@ -123,10 +127,6 @@ class ContinuousSteps:
         self._last_step = proposed
         derivative(dt, integrator.y)
         return start + integrator.y
-
-    def _check_room(self, num_faces: int) -> None:
-        if num_faces > len(self._machine.scratch.faces.num_vertices):
-            raise _BuffersTooSmall(num_faces)
 
     def _store(self, y: Array) -> None:
         """Take over the state at the end of a time step, at which the memory was evaluated last."""

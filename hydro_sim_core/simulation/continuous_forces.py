@@ -36,61 +36,46 @@ _UNIT_TIME = 1.0
 
 
 @kernel
-def state_derivative(model, state, drives, scratch, dt, y, dy):
-    """Rates of coordinates and velocities.
+def state_derivative(model, state, drives, scratch, dt, y, dy, shifted, jacobian):
+    """Rates of coordinates and velocities, and how they change with both.
+
+    One kernel for the two: compiling the contact query into another would take a minute. Differences are forward ones.
+    Velocities move nothing at once, so that only coordinates cost a contact query each.
 
     Args:
         model: ``Model``.
         state: ``State``; only its sizes and ``push`` are read.
         drives: ``Drives``.
+        scratch: ``Scratch``; where no Jacobian is wanted, it holds poses, patches with their wrenches and drive efforts
+            at ``y`` afterwards.
         dt: Time step of the scene, s: how stiff end stops are that have no stiffness of their own.
-        scratch: ``Scratch``; afterwards it holds poses, patches with their wrenches and drive efforts at ``y``.
-        y: (nq + nv,) coordinates, then velocities.
-        dy: (nq + nv,) out; NaN where the mass matrix cannot be inverted.
-
-    Returns:
-        Number of contact faces; where it is more than the buffers hold, ``dy`` is not written.
-    """
-    num_faces = _place(model, state, scratch, dt, y)
-    if num_faces <= scratch.faces.num_vertices.shape[0]:
-        _accelerate(model, state, drives, scratch, dt, y, dy)
-    return num_faces
-
-
-@kernel
-def state_jacobian(model, state, drives, scratch, dt, y, dy, shifted, jacobian):
-    """Derivative of ``state_derivative`` by forward differences.
-
-    Velocities move nothing at once, so that only coordinates cost a contact query each.
-
-    Args:
-        model: ``Model``.
-        state: ``State``.
-        drives: ``Drives``.
-        dt: Time step of the scene, s.
-        scratch: ``Scratch``; means nothing afterwards.
         y: (n,) coordinates, then velocities; changed in between and restored.
-        dy: (n,) the derivative at ``y``.
+        dy: (n,) out; NaN where the mass matrix cannot be inverted.
         shifted: (n,) scratch.
-        jacobian: (n, n) out.
+        jacobian: (n, n) out; (0, 0) where none is wanted.
 
     Returns:
-        Number of contact faces, as ``state_derivative``.
+        Number of contact faces; where it is more than the buffers hold, the results are incomplete.
     """
-    nq = state.q.shape[0]
-    for column in range(y.shape[0] - 1, -1, -1):
-        before = y[column]
-        y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
-        if column < nq or column == y.shape[0] - 1:
+    nq, size = state.q.shape[0], jacobian.shape[0]
+    for column in range(size, -1, -1):
+        # The first round, beyond the last column, is the state itself.
+        is_shifted = column < size
+        before = y[column] if is_shifted else 0.0
+        if is_shifted:
+            y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
+        if not is_shifted or column < nq:
             num_faces = _place(model, state, scratch, dt, y)
             if num_faces > scratch.faces.num_vertices.shape[0]:
-                y[column] = before
+                if is_shifted:
+                    y[column] = before
                 return num_faces
-        _accelerate(model, state, drives, scratch, dt, y, shifted)
-        for row in range(y.shape[0]):
-            jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
-        y[column] = before
-    return 0
+        _accelerate(model, state, drives, scratch, dt, y, shifted if is_shifted else dy)
+        if is_shifted:
+            for row in range(size):
+                jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
+            y[column] = before
+    return num_faces
 
 
 @kernel

@@ -30,7 +30,7 @@ def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> Non
     world.step(800)
     (patch,) = world.contacts
     force = patch.force_on_b if patch.name_b == "brick" else -patch.force_on_b
-    np.testing.assert_allclose(force, (0.0, 0.0, G), atol=1e-5 * G)
+    np.testing.assert_allclose(force, (0.0, 0.0, G), atol=1e-4 * G)
     assert world.diagnostics()["unconverged_steps"] == 0
     assert np.abs(world.v).max() < 1e-6
 
