@@ -48,7 +48,6 @@ class ContinuousSteps:
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
-        self._last_step = 0.0
         self.failed: State | None = None
 
     def statistics(self) -> dict[str, float | int]:
@@ -106,7 +105,7 @@ class ContinuousSteps:
             0.0,
             np.zeros_like(start),
             dt,
-            first_step=min(self._last_step, dt) or None,
+            first_step=min(float(state.substep[0]), dt) or None,
             rtol=self._accuracy,
             atol=tolerance,
             jac=jacobian,
@@ -124,7 +123,7 @@ class ContinuousSteps:
                 return None
         if integrator.status == "failed":
             return None
-        self._last_step = proposed
+        state.substep[0] = proposed
         derivative(dt, integrator.y)
         return start + integrator.y
 

@@ -69,6 +69,7 @@ class State(NamedTuple):
         v_previous: (nv,) velocities a step earlier: the next ones are guessed by extrapolation.
         dt_previous: (1,) length of that step, s; 0 if there was none.
         extrapolate: (1,) 1 if extrapolation would have been the better guess in the last step.
+        substep: (1,) length that error control would take next, s; 0 before the first.
         step: (1,) steps done.
         unconverged: (1,) steps whose momentum residual stayed above the tolerance; their result is used.
         unsettled: (1,) steps whose friction bounds differ from those of their solution by more than ``SETTLED_CHANGE``.
@@ -83,6 +84,7 @@ class State(NamedTuple):
     v_previous: np.ndarray
     dt_previous: np.ndarray
     extrapolate: np.ndarray
+    substep: np.ndarray
     step: np.ndarray
     unconverged: np.ndarray
     unsettled: np.ndarray
@@ -181,6 +183,7 @@ def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:
         v_previous=np.array(v, dtype=float),
         dt_previous=np.zeros(1),
         extrapolate=np.zeros(1, dtype=np.int64),
+        substep=np.zeros(1),
         step=np.zeros(1, dtype=np.int64),
         unconverged=np.zeros(1, dtype=np.int64),
         unsettled=np.zeros(1, dtype=np.int64),

@@ -17,6 +17,9 @@ MAX_CUTS = 4
 #: Sub-steps aim at this share of the error allowed, so that few are rejected, and change by at most these factors.
 SAFETY = 0.9
 LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
+#: A sub-step that reaches this share of what is left of a time step takes all of it. More than ``SAFETY``, so that one
+#: that was rejected is not tried again.
+NEARLY = 0.95
 #: Sub-steps below this share of the time step mean that no sub-step is good enough.
 LEAST_SHARE = 1e-6
 
@@ -95,7 +98,6 @@ class ErrorControlledSteps:
         self._machine = machine
         self._time_step = time_step
         self._accuracy = accuracy
-        self._length = time_step
         self._substeps = self._rejected = 0
         self._shortest = math.inf
         self.failed: State | None = None
@@ -107,24 +109,25 @@ class ErrorControlledSteps:
 
     def _cross_time_step(self) -> None:
         state, begin = self._machine.state, self._machine.copy_state()
-        left = self._time_step
+        wanted, left = float(state.substep[0]) or self._time_step, self._time_step
         while left > 0.0:
             # A remainder of a sliver would cost as much as a whole sub-step.
-            length = left if self._length > 0.7 * left else min(self._length, 0.5 * left)
+            length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
             error = self._take_substep(length)
+            following = min(length * self._factor(error), self._time_step)
             if error <= self._accuracy:
                 left = 0.0 if length == left else left - length
                 self._substeps += 1
                 self._shortest = min(self._shortest, length)
+                # A sub-step cut short by the end of the time step says nothing against longer ones.
+                wanted = max(wanted, following) if length < wanted else following
             else:
                 self._rejected += 1
-            next_length = min(length * self._factor(error), self._time_step)
-            # A sub-step cut short by the end of the time step says nothing against longer ones.
-            was_cut_short = error <= self._accuracy and length < self._length
-            self._length = max(self._length, next_length) if was_cut_short else next_length
-            if self._length < LEAST_SHARE * self._time_step:
+                wanted = following
+            if wanted < LEAST_SHARE * self._time_step:
                 self._give_up(begin, left)
-                return
+                wanted = left = 0.0
+        state.substep[0] = wanted
         _count_as_one(state, begin)
 
     def _factor(self, error: float) -> float:
@@ -159,13 +162,11 @@ class ErrorControlledSteps:
     def _give_up(self, begin: State, left: float) -> None:
         """Take what is left of a time step as it is, and count it as unconverged."""
         self.failed = self.failed or begin
-        self._length = self._time_step
         machine = self._machine
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
             machine.restore_state(begin)
             raise StepFailed
-        _count_as_one(machine.state, begin)
-        machine.state.unconverged[0] = begin.unconverged[0] + 1
+        machine.state.unconverged[0] += 1
 
     def statistics(self) -> dict[str, float | int]:
         """``substeps`` kept, ``rejected_substeps`` and the ``shortest_substep`` (s; 0 before the first)."""
