@@ -28,6 +28,21 @@ def boxes_apart(a, b):
 
 
 @kernel(forceinline=True)
+def apart_along_axes_of_a(box_a, turned, box_b, R_BA, slack):
+    """True if an axis of A's frame separates box A, ``turned`` into B's frame, from box B.
+
+    A large flat box grows much when it is turned; its own axes still tell what lies beside it.
+    """
+    d0, d1, d2 = turned[0] - box_b[0], turned[1] - box_b[1], turned[2] - box_b[2]
+    for j in range(3):
+        distance = abs(d0 * R_BA[0, j] + d1 * R_BA[1, j] + d2 * R_BA[2, j])
+        reach = abs(R_BA[0, j]) * box_b[3] + abs(R_BA[1, j]) * box_b[4] + abs(R_BA[2, j]) * box_b[5]
+        if distance > box_a[j + 3] + slack + reach:
+            return True
+    return False
+
+
+@kernel(forceinline=True)
 def box_misses_slab(box_a, R_BA, p_BA, lowest, highest):
     """True if box A lies wholly outside lowest <= z <= highest in B's frame."""
     height = p_BA[2]

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, turn_box
+from hydro_sim_core.contact.pressure_field.boxes import (
+    apart_along_axes_of_a,
+    box_misses_slab,
+    boxes_apart,
+    extent,
+    turn_box,
+)
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
 from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
 from hydro_sim_core.contact.pressure_field.elements import (
@@ -51,7 +57,7 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
         stamps[node_a] = generation
         turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
     box_a, box_b = scratch.boxes_B[node_a], boxes[node_b]
-    if boxes_apart(box_a, box_b):
+    if boxes_apart(box_a, box_b) or apart_along_axes_of_a(boxes[node_a], box_a, box_b, R_BA, tie):
         return num_nodes, num_pending
     leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
