@@ -48,7 +48,7 @@ _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
 @numba.njit
 def _dynamics(model, state, drives, scratch, dt, times):
     for _ in range(times):
-        _evaluate_dynamics(model, state, scratch)
+        _evaluate_dynamics(model, state, scratch, dt)
 
 
 @numba.njit

@@ -200,16 +200,16 @@ def _spatial_inertia(tree, i, R, p, out):
     y = p[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
     z = p[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
     out[0], out[1], out[2], out[3] = m, m * x, m * y, m * z
-    out[4] = _rotated_entry(R, I_BCo, 0, 0) + m * (y * y + z * z)
-    out[5] = _rotated_entry(R, I_BCo, 1, 1) + m * (x * x + z * z)
-    out[6] = _rotated_entry(R, I_BCo, 2, 2) + m * (x * x + y * y)
-    out[7] = _rotated_entry(R, I_BCo, 0, 1) - m * x * y
-    out[8] = _rotated_entry(R, I_BCo, 0, 2) - m * x * z
-    out[9] = _rotated_entry(R, I_BCo, 1, 2) - m * y * z
+    out[4] = rotated_entry(R, I_BCo, 0, 0) + m * (y * y + z * z)
+    out[5] = rotated_entry(R, I_BCo, 1, 1) + m * (x * x + z * z)
+    out[6] = rotated_entry(R, I_BCo, 2, 2) + m * (x * x + y * y)
+    out[7] = rotated_entry(R, I_BCo, 0, 1) - m * x * y
+    out[8] = rotated_entry(R, I_BCo, 0, 2) - m * x * z
+    out[9] = rotated_entry(R, I_BCo, 1, 2) - m * y * z
 
 
 @kernel
-def _rotated_entry(R, I_BCo, r, c):
+def rotated_entry(R, I_BCo, r, c):
     """Entry (r, c) of R I_BCo R^T."""
     x = I_BCo[0, 0] * R[c, 0] + I_BCo[0, 1] * R[c, 1] + I_BCo[0, 2] * R[c, 2]
     y = I_BCo[1, 0] * R[c, 0] + I_BCo[1, 1] * R[c, 1] + I_BCo[1, 2] * R[c, 2]

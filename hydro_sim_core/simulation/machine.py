@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.simulation.model import Drives, Model, State, make_scratch_memory, make_state
 from hydro_sim_core.simulation.step import advance
@@ -68,6 +69,14 @@ class Machine:
         """Go back to a copied state."""
         for array, value in zip(self.state, saved, strict=True):
             array[:] = value
+
+    def extrapolate(self, coarse: State) -> None:
+        """Move the state on by as far as it is from ``coarse``, the result of steps twice as long."""
+        state = self.state
+        state.v[:] += state.v - coarse.v
+        state.q[:] += state.q - coarse.q
+        # Over no time at all: this normalises the quaternions.
+        integrate_positions(self.model.tree, state.q, state.v, 0.0, state.q)
 
     @cached_property
     def coordinate_weights(self) -> np.ndarray:

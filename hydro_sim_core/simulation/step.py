@@ -6,6 +6,7 @@ import math
 
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.dynamics.spin import make_spin_implicit
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
@@ -32,10 +33,11 @@ SPEED_LIMIT_STIFFNESS = 1e3
 
 
 @kernel(inline="always")
-def _evaluate_dynamics(model, state, scratch):
+def _evaluate_dynamics(model, state, scratch, dt):
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, state.v, scratch.bias, scratch.tree)
+    make_spin_implicit(model.tree, scratch.R_WB, scratch.S, state.v, dt, scratch.bias)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
 
 
@@ -205,7 +207,7 @@ def advance(model, state, drives, scratch, dt, steps, same_contacts, accept):
         converge; or the number of faces that the buffers must hold for the next step.
     """
     for n in range(steps):
-        _evaluate_dynamics(model, state, scratch)
+        _evaluate_dynamics(model, state, scratch, dt)
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
             num_faces = find_patches(model, state, scratch)

@@ -27,12 +27,12 @@ def brick(folder: Path, xyz=(0, 0, 0.05), rpy=(0, 0, 0), time_step: float = 1e-3
 def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> None:
     """Its weight, and no more, once it has settled; no step fails."""
     world = brick(tmp_path, model=model)
-    world.step(800)
+    world.step(2000)
     (patch,) = world.contacts
     force = patch.force_on_b if patch.name_b == "brick" else -patch.force_on_b
     np.testing.assert_allclose(force, (0.0, 0.0, G), atol=1e-4 * G)
     assert world.diagnostics()["unconverged_steps"] == 0
-    assert np.abs(world.v).max() < 1e-6
+    assert np.abs(world.v).max() < 1e-5
 
 
 @pytest.mark.parametrize("model", CONVEX)
