@@ -221,7 +221,8 @@ class SolverSettings(Section):
     tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
     stiction_speed: Annotated[Positive, Field(le=1.0)] = Field(
-        1e-4, description="Sliding speed at which friction is full, m/s."
+        1e-5,
+        description="Sliding speed at which friction is 71 % of full, m/s; what holds on a slope creeps about so.",
     )
     relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
 

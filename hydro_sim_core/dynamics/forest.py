@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hydro_sim_core.dynamics.tree import Ints, KinematicTree, frozen
+from hydro_sim_core.dynamics.tree import FLOATING, Ints, KinematicTree, frozen
 
 
 class Forest(NamedTuple):
@@ -18,11 +19,13 @@ class Forest(NamedTuple):
         tree_of_body: (nb,) tree of each body.
         first: (trees + 1,) first entry of each tree in ``velocities``.
         velocities: (nv,) indices into v, tree by tree.
+        is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
     """
 
     tree_of_body: Ints
     first: Ints
     velocities: Ints
+    is_free_body: NDArray[np.bool_]
 
 
 def find_forest(tree: KinematicTree) -> Forest:
@@ -40,4 +43,11 @@ def find_forest(tree: KinematicTree) -> Forest:
         tree_of_body=frozen(label[first], np.int64),
         first=frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64),
         velocities=frozen(np.argsort(label, kind="stable"), np.int64),
+        is_free_body=frozen(
+            [
+                kind == FLOATING and parent < 0 and i not in tree.parent
+                for i, (kind, parent) in enumerate(zip(tree.joint_type, tree.parent, strict=True))
+            ],
+            np.bool_,
+        ),
     )

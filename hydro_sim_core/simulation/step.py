@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
+from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
-from hydro_sim_core.dynamics.spin import make_spin_implicit
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
@@ -37,7 +37,7 @@ def _evaluate_dynamics(model, state, scratch, dt):
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, state.v, scratch.bias, scratch.tree)
-    make_spin_implicit(model.tree, scratch.R_WB, scratch.S, state.v, dt, scratch.bias)
+    free_body_forces(model.tree, model.forest, scratch.R_WB, scratch.S, state.v, dt, scratch.bias)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
 
 
@@ -115,6 +115,7 @@ def _take_solution(model, state, scratch, dt):
     for k in range(state.v.shape[0]):
         scratch.v_next[scratch.problem.islands.order[k]] = scratch.solver.v[k]
     integrate_positions(model.tree, state.q, scratch.v_next, dt, scratch.q_next)
+    carry_centres(model.tree, model.forest, scratch.R_WB, scratch.S, dt, scratch.v_next, scratch.q_next)
 
 
 @kernel(inline="always")

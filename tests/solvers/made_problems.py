@@ -82,12 +82,17 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
     problem.num_patches[0] = len(patches)
 
 
+def forest_of(first: np.ndarray, velocities: np.ndarray) -> Forest:
+    """Trees by their velocities; the solvers do not look at bodies."""
+    return Forest(np.zeros(0, dtype=np.int64), first, velocities, np.zeros(0, dtype=np.bool_))
+
+
 def couple_all(problem: ContactProblem) -> None:
     """Make all velocities one tree that every patch ties to the world."""
     nv = len(problem.v0)
     problem.dt[0] = DT
     problem.islands.patch_trees[:] = (0, -1)
-    forest = Forest(np.zeros(1, dtype=np.int64), np.array([0, nv]), np.arange(nv))
+    forest = forest_of(np.array([0, nv]), np.arange(nv))
     find_islands(forest, problem.num_patches[0], problem.islands)
 
 

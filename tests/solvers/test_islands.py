@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import DT, OPTIONS, load_faces, random_faces
+from made_problems import DT, OPTIONS, forest_of, load_faces, random_faces
 from scipy.linalg import solve_triangular
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -35,7 +35,7 @@ def random_forest(rng: np.random.Generator) -> Forest:
     """Trees of 1 to 7 velocities, whose velocities are scattered over v."""
     sizes = rng.integers(1, 8, int(rng.integers(1, 9)))
     first = np.concatenate(([0], np.cumsum(sizes)))
-    return Forest(np.zeros(0, dtype=np.int64), first, rng.permutation(first[-1]))
+    return forest_of(first, rng.permutation(first[-1]))
 
 
 def random_patch_trees(rng: np.random.Generator, num_trees: int) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_a_chain_of_bodies_has_a_narrow_envelope() -> None:
     rng = np.random.default_rng(0)
     bodies = rng.permutation(50)
     first = 6 * np.arange(51)
-    forest = Forest(np.zeros(0, dtype=np.int64), first, np.arange(300))
+    forest = forest_of(first, np.arange(300))
     problem = make_problem(50, 300, 49, 16)
     problem.islands.patch_trees[:] = np.column_stack((bodies[:-1], bodies[1:]))
     find_islands(forest, 49, problem.islands)
@@ -152,7 +152,7 @@ def as_one_tree(problem: ContactProblem) -> ContactProblem:
     whole.islands.patch_trees[:] = (0, WORLD)
     whole.num_patches[0] = problem.num_patches[0]
     find_islands(
-        Forest(np.zeros(0, dtype=np.int64), np.array([0, nv]), np.arange(nv)),
+        forest_of(np.array([0, nv]), np.arange(nv)),
         problem.num_patches[0],
         whole.islands,
     )
@@ -183,7 +183,7 @@ def test_what_happens_on_one_island_does_not_reach_another() -> None:
     results = []
     for speed in (-0.1, -30.0):
         rng = np.random.default_rng(5)
-        forest = Forest(np.zeros(0, dtype=np.int64), np.array([0, 6, 12]), np.arange(12))
+        forest = forest_of(np.array([0, 6, 12]), np.arange(12))
         case = Case(forest, np.array([[WORLD, 0], [WORLD, 1]]), make_problem(2, 12, 10, 16 * 40))
         case.problem.num_patches[0] = 2
         case.problem.islands.patch_trees[:2] = case.trees
