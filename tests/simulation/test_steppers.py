@@ -96,7 +96,7 @@ def test_sap_takes_linear_damping_unless_told_otherwise(tmp_path: Path) -> None:
 
 
 def test_a_step_that_does_not_converge_is_cut(tmp_path: Path) -> None:
-    """TAMSI finds no friction for a stack of hard boxes at 10 ms that just landed; shorter steps do, and are told of."""
+    """TAMSI does not converge for a stack of hard boxes in steps of 10 ms; shorter ones do, and are told of."""
     stack = [
         free(box(name, (0.2, 0.15, 0.08), 0.2, modulus=1e9, dissipation=50.0, hint=0.1), (0, 0, z))
         for name, z in (("lower", 0.04), ("upper", 0.12))
