@@ -8,6 +8,7 @@ import numpy as np
 
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.dynamics.tree import FLOATING
+from hydro_sim_core.handles import Handle
 from hydro_sim_core.simulation.model import Drives, Model, State, make_scratch_memory, make_state
 from hydro_sim_core.simulation.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
@@ -26,6 +27,7 @@ class Machine:
         state: The state; steps write into it.
         drives: What the drives were told.
         scratch: Memory of the step; replaced when it grows.
+        handle: All four, as compiled steps take them.
     """
 
     def __init__(self, model: Model, drives: Drives, q: np.ndarray) -> None:
@@ -33,16 +35,18 @@ class Machine:
         self.drives = drives
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
         self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
+        self.handle = self._make_handle()
         self.restart(q)
+
+    def _make_handle(self) -> Handle:
+        return Handle(self.model, self.state, self.drives, self.scratch)
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
         """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
         last = int(self.state.step[0]) + steps
         while True:
             remaining = last - int(self.state.step[0])
-            status = advance(
-                self.model, self.state, self.drives, self.scratch, dt, remaining, same_contacts, accept
-            )
+            status = advance(self.handle, dt, remaining, same_contacts, accept)
             if status <= 0:
                 return status
             self.make_room(status)
@@ -60,6 +64,7 @@ class Machine:
         effort = self.scratch.effort
         self.scratch = make_scratch_memory(self.model, len(self.state.q), int(GROWTH * faces))
         self.scratch.effort[:] = effort
+        self.handle = self._make_handle()
 
     def copy_state(self) -> State:
         """A copy of the state that later steps leave alone."""

@@ -7,6 +7,7 @@ import math
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.handles import unpack
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
@@ -187,16 +188,13 @@ def _move_on(state, scratch, dt, converged):
 
 
 @kernel
-def advance(model, state, drives, scratch, dt, steps, same_contacts, accept):
+def advance(handle, dt, steps, same_contacts, accept):
     """Advance the state by ``steps`` time steps.
 
     A step that cannot be completed leaves the state at its beginning.
 
     Args:
-        model: ``Model``.
-        state: ``State``, updated in place.
-        drives: ``Drives``.
-        scratch: ``Scratch``.
+        handle: ``Handle`` of ``Model``, ``State``, ``Drives`` and ``Scratch``; the state is updated in place.
         dt: Time step, s.
         steps: Number of steps.
         same_contacts: The state's coordinates are those that contacts were last found at; the first step need not find
@@ -207,6 +205,7 @@ def advance(model, state, drives, scratch, dt, steps, same_contacts, accept):
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
         converge; or the number of faces that the buffers must hold for the next step.
     """
+    model, state, drives, scratch = unpack(handle)
     for n in range(steps):
         _evaluate_dynamics(model, state, scratch, dt)
         if n > 0 or not same_contacts:
