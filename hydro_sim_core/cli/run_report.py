@@ -101,6 +101,8 @@ class RunRecorder:
             max_iterations=self._max_iterations,
             max_residual=self._max_residual,
             unconverged_steps=int(world.diagnostics()["unconverged_steps"]),
+            unsettled_steps=int(world.diagnostics()["unsettled_steps"]),
+            stepping=world.step_statistics(),
             deep_steps=int(world.diagnostics()["deep_steps"]),
             faceless_steps=int(world.diagnostics()["faceless_steps"]),
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},
@@ -140,7 +142,9 @@ class RunReport:
         max_faces: Most contact faces in a step.
         max_iterations: Most solver iterations in a step.
         max_residual: Largest relative momentum residual of a step.
-        unconverged_steps: Steps whose residual stayed above the tolerance.
+        unconverged_steps: Steps that met no tolerance, however they were cut.
+        unsettled_steps: Steps in which friction missed Coulomb's bound.
+        stepping: What the stepper did beyond plain steps.
         deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
         faceless_steps: Steps in which bodies overlapped without contact.
         grip_forces: Of every gripper at the end, N.
@@ -161,6 +165,8 @@ class RunReport:
     max_iterations: int
     max_residual: float
     unconverged_steps: int
+    unsettled_steps: int
+    stepping: dict[str, float | int]
     deep_steps: int
     faceless_steps: int
     grip_forces: dict[str, float]
@@ -205,6 +211,8 @@ class RunReport:
         rows += [
             ("solver", f"at most {self.max_iterations} iterations, residual {self.max_residual:.1e}"),
             ("unconverged steps", f"{self.unconverged_steps}"),
+            ("unsettled steps", f"{self.unsettled_steps}"),
+            *((escape(name.replace("_", " ")), f"{value:.6g}") for name, value in self.stepping.items()),
             (
                 "contact faces",
                 f"{sum(c['faces'] for c in self.contacts)} at the end, at most {self.max_faces}",

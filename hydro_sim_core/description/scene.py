@@ -215,16 +215,28 @@ class SolverSettings(Section):
     )
     accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
         None,
-        description="Error control. Convex models: largest error of a coordinate in a sub-step, rad or m; without it, "
-        "steps of time_step. Continuous: relative error in an integration step, 1e-4 by default.",
+        description="Error control. Models with steps: largest error of a coordinate in a sub-step, rad or m; "
+        "without it, steps of time_step. Continuous: relative error in an integration step, 1e-4 by default.",
     )
-    tolerance: Annotated[Positive, Field(le=1e-2)] = Field(1e-8, description="Relative momentum residual.")
+    tolerance: Annotated[Positive, Field(ge=1e-11, le=1e-2)] = Field(
+        1e-8, description="Relative momentum residual."
+    )
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
-    stiction_speed: Annotated[Positive, Field(le=1.0)] = Field(
+    stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
         1e-5,
         description="Sliding speed at which friction is 71 % of full, m/s; what holds on a slope creeps about so.",
     )
     relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
+
+    @model_validator(mode="after")
+    def _all_settings_act(self) -> SolverSettings:
+        idle = {
+            "lagged": set[str](),
+            "continuous": {"tolerance", "max_iterations", "relag"},
+        }.get(self.model, {"relag"})
+        for name in sorted(idle & self.model_fields_set):
+            raise _conflict(f"{name} does nothing with model {self.model}", f"leave {name} out")
+        return self
 
 
 class ActuatorSpec(Section):

@@ -22,6 +22,9 @@ ABSOLUTE_SHARE = 1e-2
 LEAST_SHARE = 1e-9
 
 
+UNREACHABLE = "cannot be integrated to the accuracy; raise solver.accuracy, or shorten time_step"
+
+
 class _BuffersTooSmall(Exception):
     """The contact query found more faces than the buffers hold."""
 
@@ -66,7 +69,7 @@ class ContinuousSteps:
                 continue
             if y is None:
                 self.failed = self.failed or self._machine.copy_state()
-                raise StepFailed
+                raise StepFailed(UNREACHABLE)
             self._store(y)
 
     def _integrate(self) -> Array | None:

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.handles import Handle
 from hydro_sim_core.simulation.model import Drives, Model, State, make_scratch_memory, make_state
@@ -75,19 +74,16 @@ class Machine:
         for array, value in zip(self.state, saved, strict=True):
             array[:] = value
 
-    def extrapolate(self, coarse: State) -> None:
-        """Move the state on by as far as it is from ``coarse``, the result of steps twice as long."""
-        state = self.state
-        state.v[:] += state.v - coarse.v
-        state.q[:] += state.q - coarse.q
-        # Over no time at all: this normalises the quaternions.
-        integrate_positions(self.model.tree, state.q, state.v, 0.0, state.q)
+    @cached_property
+    def quaternion_starts(self) -> tuple[int, ...]:
+        """First coordinate of every quaternion."""
+        return tuple(int(i) for i in self.model.tree.q_index[self.model.tree.joint_type == FLOATING])
 
     @cached_property
     def coordinate_weights(self) -> np.ndarray:
         """(nq,) 2 for components of quaternions, whose change is half of a rotation, and 1 for others."""
         weights = np.ones(len(self.state.q))
-        for first in self.model.tree.q_index[self.model.tree.joint_type == FLOATING]:
+        for first in self.quaternion_starts:
             weights[first : first + 4] = 2.0
         return weights
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.model import Drives, State
+from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.model import Drives, Model, State
 
 #: Counters of what went wrong belong to the run, not to the state.
 _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
+#: Limits of drives may be infinite.
+_MAY_BE_INFINITE = ("drives.limit",)
+_MEND = "save the state again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +28,16 @@ class SavedState:
     """Everything that the next steps of a scene depend on, bit by bit.
 
     Attributes:
-        scene: Name of the scene.
+        scene: Fingerprint of the scene.
         state: The state.
         drives: What the drives were told.
+        released: Scripted targets that somebody else commands.
     """
 
     scene: str
     state: State
     drives: Drives
+    released: tuple[str, ...]
 
     def write(self, path: Path) -> None:
         """Write it as JSON.
@@ -36,25 +45,34 @@ class SavedState:
         Raises:
             InputError: The file cannot be written.
         """
-        arrays = {
+        groups = {
             name: {key: array.tolist() for key, array in group._asdict().items() if key not in _COUNTERS}
             for name, group in (("state", self.state), ("drives", self.drives))
         }
-        text = json.dumps({"scene": self.scene, **arrays}, indent=1)
+        data = {"scene": self.scene, "released": list(self.released), **groups}
         try:
-            path.write_text(text + "\n")
+            path.write_text(json.dumps(data, indent=1) + "\n")
         except OSError as error:
             raise InputError(path, "", error.strerror or "cannot be written", "give another file") from None
 
 
-def read_saved_state(path: Path, scene: str, state: State, drives: Drives) -> SavedState:
+def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
+    """Name of a scene and a digest of all that gives a state its meaning: settings, bodies, meshes, pairs."""
+    digest = hashlib.sha256(scene.spec.model_dump_json().encode())
+    for part in (model.tree, model.geometries, model[3:]):
+        for value in part:
+            digest.update(np.ascontiguousarray(value).tobytes())
+    return f"{name} {digest.hexdigest()[:16]}"
+
+
+def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence[str]) -> SavedState:
     """Read a file that ``SavedState.write`` wrote for the same scene.
 
     Args:
         path: The file.
-        scene: Name of the scene that it is for.
-        state: A state of the world that it is for; its arrays tell what fits.
-        drives: The drives of that world.
+        scene: Fingerprint of the scene that it is for.
+        machine: Of that scene; its arrays tell what fits.
+        targets: Of the scene's script.
 
     Raises:
         InputError: The file cannot be read, is no saved state, or belongs to another scene.
@@ -64,30 +82,55 @@ def read_saved_state(path: Path, scene: str, state: State, drives: Drives) -> Sa
     except OSError as error:
         raise InputError(path, "", error.strerror or "cannot be read", "give a saved state") from None
     except ValueError as error:
-        raise InputError(
-            path, "", f"is not JSON: {error}", "give a file written by a failed or saved run"
-        ) from None
-    if not isinstance(data, dict) or data.get("scene") != scene:
-        raise InputError(path, "scene", f"is not {scene}", "use the scene that the state was saved from")
-    groups = {}
-    for name, like in (("state", state), ("drives", drives)):
-        group = data.get(name)
+        raise InputError(path, "", f"is not JSON: {error}", "give a file written by a run") from None
+    saved_for = data.get("scene") if isinstance(data, dict) else None
+    if saved_for != scene:
+        problem = f"is {saved_for!r} where {scene!r} is run"
+        raise InputError(path, "scene", problem, "use the scene, unchanged, that the state was saved from")
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for name, like in (("state", machine.state), ("drives", machine.drives)):
         groups[name] = {
-            key: _array(path, f"{name}.{key}", group, key, old) for key, old in like._asdict().items()
+            key: _array(path, f"{name}.{key}", data.get(name), key, array)
+            for key, array in like._asdict().items()
         }
-    return SavedState(scene, State(**groups["state"]), Drives(**groups["drives"]))
+    state = State(**groups["state"])
+    _check(path, state, machine)
+    return SavedState(
+        scene, state, Drives(**groups["drives"]), _released(path, data.get("released"), targets)
+    )
 
 
 def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> np.ndarray:
     if key in _COUNTERS:
         return np.zeros_like(like)
     try:
-        array = np.array(group[key], dtype=like.dtype)
+        values = np.array(group[key])
     except (KeyError, TypeError, ValueError):
-        raise InputError(path, element, "is missing or no array of numbers", "save the state again") from None
-    if array.shape != like.shape:
-        problem = f"has shape {array.shape} where the scene needs {like.shape}"
+        raise InputError(path, element, "is missing or no array of numbers", _MEND) from None
+    is_whole = like.dtype.kind == "i"
+    if values.dtype.kind not in ("iu" if is_whole else "iuf") and values.size:
+        raise InputError(path, element, f"is no array of {'whole ' if is_whole else ''}numbers", _MEND)
+    if values.shape != like.shape:
+        problem = f"has shape {values.shape} where the scene needs {like.shape}"
         raise InputError(path, element, problem, "use the scene that the state was saved from")
-    if np.isnan(array).any():
-        raise InputError(path, element, "holds NaN", "save the state again")
-    return array
+    if np.isnan(values).any() or (element not in _MAY_BE_INFINITE and not np.isfinite(values).all()):
+        raise InputError(path, element, "holds NaN or infinity", _MEND)
+    return values.astype(like.dtype)
+
+
+def _check(path: Path, state: State, machine: Machine) -> None:
+    """Refuse what no run leaves behind."""
+    for name in ("step", "substep", "dt_previous"):
+        if getattr(state, name)[0] < 0:
+            raise InputError(path, f"state.{name}", "is negative", _MEND)
+    if state.extrapolate[0] not in (0, 1) or (state.extrapolate[0] == 1 and state.dt_previous[0] == 0.0):
+        raise InputError(path, "state.extrapolate", "does not fit state.dt_previous", _MEND)
+    for first in machine.quaternion_starts:
+        if abs(np.linalg.norm(state.q[first : first + 4]) - 1.0) > 1e-6:
+            raise InputError(path, f"state.q[{first}:{first + 4}]", "is no unit quaternion", _MEND)
+
+
+def _released(path: Path, released: Any, targets: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(released, list) or any(target not in targets for target in released):
+        raise InputError(path, "released", "does not list targets of the scene's script", _MEND)
+    return tuple(released)

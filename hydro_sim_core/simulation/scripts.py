@@ -55,11 +55,25 @@ class Script:
     def __init__(self, commands: Sequence[CommandSpec]) -> None:
         self._commands = {command.gripper or command.joint or "": command for command in commands}
         self._applied: dict[str, float] = {}
+        #: Targets that somebody else commands now.
+        self.released: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Grippers and joints that the script commands, or did until somebody took over."""
+        return (*self._commands, *self.released)
 
     def release(self, target: str) -> None:
         """Stop playing the command of a gripper or joint: somebody commands it now."""
-        self._commands.pop(target, None)
+        if self._commands.pop(target, None) is not None:
+            self.released = (*self.released, target)
         self._applied.pop(target, None)
+
+    def resume(self, time: float, released: Sequence[str]) -> None:
+        """Go on at ``time`` (s) with drives that already have the values for it, or what others commanded."""
+        for target in released:
+            self.release(target)
+        self._applied = {target: command.signal.at(time) for target, command in self._commands.items()}
 
     def apply(self, time: float, drives: DriveBank) -> None:
         """Give the drives the values for ``time`` (s); drives keep values that have not changed."""

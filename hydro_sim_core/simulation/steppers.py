@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import State
 from hydro_sim_core.simulation.step import DONE, NOT_FINITE
+from hydro_sim_core.solvers.options import CONVERGED
 
 #: A step that does not converge is cut into 2, 4, 8 and 16.
 MAX_CUTS = 4
@@ -20,12 +21,15 @@ LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
 #: A sub-step that reaches this share of what is left of a time step takes all of it. More than ``SAFETY``, so that one
 #: that was rejected is not tried again.
 NEARLY = 0.95
-#: Sub-steps below this share of the time step mean that no sub-step is good enough.
-LEAST_SHARE = 1e-6
+#: Sub-steps tried in a time step, before what is left of it is taken as it is.
+MOST_SUBSTEPS = 1000
 
 
 class StepFailed(Exception):
-    """A step gave NaN or infinity however short it was; the state is that of the last good step."""
+    """A step cannot be completed; the state is that of the last good step. The message says why, and what to do."""
+
+
+OVERFLOW = "overflows; lower commands, gains or velocities, or reset"
 
 
 class Stepper(Protocol):
@@ -75,7 +79,7 @@ class FixedSteps:
             machine.restore_state(before)
         self.failed = self.failed or before
         if machine.advance(self._time_step, 1, accept=True) == NOT_FINITE:
-            raise StepFailed
+            raise StepFailed(OVERFLOW)
 
     def statistics(self) -> dict[str, float | int]:
         """``cut_steps``: time steps taken in pieces because the whole did not converge."""
@@ -85,9 +89,9 @@ class FixedSteps:
 class ErrorControlledSteps:
     """Convex steps as long as accuracy allows, within each time step (Kurtz and Castro 2025).
 
-    Every sub-step is taken once whole and once in halves. A first-order method's error in a step grows with the square
-    of its length, so the halves are off by about as much as the two differ: that is the error estimate, and the halves
-    are mended by it (Richardson), which makes smooth motion second order.
+    Every sub-step is taken once whole and once in halves; the two differ by about twice the error of the halves, which
+    are kept. A first-order method's error in a step grows with the square of its length. (Extrapolating the two would
+    make smooth motion second order, and an impact that only the halves see a source of energy.)
 
     Args:
         machine: What is advanced.
@@ -111,11 +115,13 @@ class ErrorControlledSteps:
     def _cross_time_step(self) -> None:
         state, begin = self._machine.state, self._machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
+        tried = 0
         while left > 0.0:
             # A remainder of a sliver would cost as much as a whole sub-step.
             length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
             error = self._take_substep(length)
             following = min(length * self._factor(error), self._time_step)
+            tried += 1
             if error <= self._accuracy:
                 left = 0.0 if length == left else left - length
                 self._substeps += 1
@@ -125,7 +131,7 @@ class ErrorControlledSteps:
             else:
                 self._rejected += 1
                 wanted = following
-            if wanted < LEAST_SHARE * self._time_step:
+            if tried == MOST_SUBSTEPS and left > 0.0:
                 self._give_up(begin, left)
                 wanted = left = 0.0
         state.substep[0] = wanted
@@ -143,7 +149,7 @@ class ErrorControlledSteps:
         begin = machine.copy_state()
         status = machine.advance(length, 1)
         if status == DONE:
-            whole = machine.copy_state()
+            whole = machine.state.q.copy()
             machine.restore_state(begin)
             # Contacts at the beginning are known now.
             status = machine.advance(0.5 * length, 1, same_contacts=True)
@@ -151,10 +157,8 @@ class ErrorControlledSteps:
             status = machine.advance(0.5 * length, 1)
         error = math.inf
         if status == DONE:
-            error = float(np.max(np.abs(self._difference(whole.q, machine.state.q)), initial=0.0))
-        if error <= self._accuracy:
-            machine.extrapolate(whole)
-        else:
+            error = float(np.max(np.abs(self._difference(whole, machine.state.q)), initial=0.0))
+        if not error <= self._accuracy:
             machine.restore_state(begin)
         return error
 
@@ -168,8 +172,9 @@ class ErrorControlledSteps:
         machine = self._machine
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
             machine.restore_state(begin)
-            raise StepFailed
+            raise StepFailed(OVERFLOW)
         machine.state.unconverged[0] += 1
+        machine.scratch.solver.report[CONVERGED] = 0.0
 
     def statistics(self) -> dict[str, float | int]:
         """``substeps`` kept, ``rejected_substeps`` and the ``shortest_substep`` (s; 0 before the first)."""

@@ -32,7 +32,7 @@ from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSte
 from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import Drives, Scratch, State
-from hydro_sim_core.simulation.saved_state import SavedState, read_saved_state
+from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
 from hydro_sim_core.simulation.steppers import ErrorControlledSteps, FixedSteps, StepFailed, Stepper
 from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
@@ -169,7 +169,7 @@ class World:
             InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
         """
         q, v = _checked("q", q, len(self._state.q)), _checked("v", v, len(self._state.v))
-        for first in self._quaternion_starts:
+        for first in self._machine.quaternion_starts:
             norm = np.linalg.norm(q[first : first + 4])
             if norm < 1e-6:
                 raise InputError(
@@ -177,13 +177,13 @@ class World:
                 )
             q[first : first + 4] /= norm
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
-        self._state.extrapolate[0] = 0
-        self._state.push[:] = 0.0
-
-    @cached_property
-    def _quaternion_starts(self) -> tuple[int, ...]:
-        tree = self._built.model.tree
-        return tuple(int(i) for i in tree.q_index[tree.num_v == 6])
+        for history in (
+            self._state.extrapolate,
+            self._state.dt_previous,
+            self._state.substep,
+            self._state.push,
+        ):
+            history[:] = 0
 
     def reset(self) -> None:
         """Go back to the start: state, time, commands."""
@@ -202,19 +202,26 @@ class World:
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
             try:
                 self._stepper.advance(chunk)
-            except StepFailed:
+            except StepFailed as failure:
                 self._keep_failed_step()
                 self._machine.forget_contacts()  # those of the failed step would not fit the state
                 raise FloatingPointError(
-                    f"{self.name}: step {self.step_count + 1} overflows, the state stays at {self.time:g} s; "
-                    "lower commands, gains or velocities, or reset"
+                    f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
                 ) from None
             self._keep_failed_step()
 
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:
-            drives = Drives(*(array.copy() for array in self._machine.drives))
-            self._failed_step = SavedState(self.name, self._stepper.failed, drives)
+            self._failed_step = self._saved(self._stepper.failed)
+
+    def _saved(self, state: State) -> SavedState:
+        drives = Drives(*(array.copy() for array in self._machine.drives))
+        return SavedState(self._fingerprint, state, drives, self._script.released)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """Tells scenes apart whose states would mean something else."""
+        return fingerprint(self.name, self.scene, self._built.model)
 
     @property
     def failed_step(self) -> SavedState | None:
@@ -223,8 +230,7 @@ class World:
 
     def save_state(self) -> SavedState:
         """Everything that the next steps depend on, bit by bit."""
-        drives = Drives(*(array.copy() for array in self._machine.drives))
-        return SavedState(self.name, self._machine.copy_state(), drives)
+        return self._saved(self._machine.copy_state())
 
     def load_state(self, path: str | os.PathLike[str]) -> None:
         """Go on from a state that ``SavedState.write`` wrote for this scene, at its time.
@@ -232,11 +238,13 @@ class World:
         Raises:
             InputError: The file is no saved state of this scene; the state is then unchanged.
         """
-        saved = read_saved_state(Path(path), self.name, self._state, self._machine.drives)
-        self._machine.restore_state(saved.state)
-        self._machine.forget_contacts()
-        for array, value in zip(self._machine.drives, saved.drives, strict=True):
+        machine = self._machine
+        saved = read_saved_state(Path(path), self._fingerprint, machine, tuple(self._script.targets))
+        self._start()
+        machine.restore_state(saved.state)
+        for array, value in zip(machine.drives, saved.drives, strict=True):
             array[:] = value
+        self._script.resume(self.time, saved.released)
 
     # --- kinematics and dynamics
 
@@ -384,7 +392,7 @@ class World:
     def contacts(self) -> list[ContactPatch]:
         """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
 
-        With the continuous model they are those at the end of the step.
+        Where a time step was taken in pieces, its last piece is meant, and with the continuous model its end.
         """
         return self.patches_of(self.record_contacts())
 
@@ -409,7 +417,7 @@ class World:
         """What the last step did, and how many steps since the start did not meet their tolerances.
 
         Returns:
-            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the step's problem; relative
+            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the island that needed most; relative
             momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds were from
             those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``;
             ``deep_steps``, in which bodies were pushed past a medial surface, and ``faceless_steps``, in which bodies
@@ -432,8 +440,12 @@ class World:
             "deep_steps": int(self._state.deep[0]),
             "faceless_steps": int(self._state.faceless[0]),
             "faceless_overlaps": int(patches.num_faceless[0]),
-            **self._stepper.statistics(),
+            **self.step_statistics(),
         }
+
+    def step_statistics(self) -> dict[str, float | int]:
+        """What was done beyond plain steps since the start; what that is depends on ``solver`` in the scene."""
+        return self._stepper.statistics()
 
 
 def load_scene(path: str | os.PathLike[str]) -> World:

