@@ -45,6 +45,8 @@ def run_world(
     Raises:
         InputError: The saved state does not fit the world.
     """
+    if from_state is not None:
+        world.load_state(from_state)  # refused before anything is compiled
     with compile_progress(console):
         _compile(world)
     if from_state is not None:

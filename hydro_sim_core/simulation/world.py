@@ -417,13 +417,12 @@ class World:
         """What the last step did, and how many steps since the start did not meet their tolerances.
 
         Returns:
-            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the island that needed most; relative
-            momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds were from
-            those of the solution (relative, of the worst patch); ``unconverged_steps`` and ``unsettled_steps``;
-            ``deep_steps``, in which bodies were pushed past a medial surface, and ``faceless_steps``, in which bodies
-            overlapped without contact; ``faceless_overlaps``, how many pairs do so now. The continuous
-            model has no solver to tell of, but ``integration_steps`` and ``evaluations`` of the state's derivative
-            since the start.
+            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the island that needed most;
+            relative momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds
+            were from those of the solution (relative, of the worst patch); ``unconverged_steps`` and
+            ``unsettled_steps``; ``deep_steps``, in which bodies were pushed past a medial surface, and
+            ``faceless_steps``, in which bodies overlapped without contact; ``faceless_overlaps``, how many pairs do so
+            now; and ``step_statistics``.
         """
         report = self._scratch.solver.report
         patches = self._scratch.patches

@@ -268,6 +268,44 @@ def test_a_diverging_run_reports_and_fails_with_one_line(monkeypatch, tmp_path, 
     assert data["pace"]["error"] == "step 20 is not finite"
 
 
+STUBBORN = """
+name: stubborn
+time_step: 0.01
+models:
+  - {name: spatula, urdf: URDF/spatula_reference.urdf.xacro, base: floating, pose: {xyz: [0, 0, 0.02]}}
+environment:
+  - {name: ground, shape: {half_space: {}}}
+solver: {max_iterations: 1, relag: false}
+"""
+
+
+def test_a_step_that_does_not_converge_is_kept_and_repeated(tmp_path, report):
+    """One Newton iteration is not enough to land: the first such step is in the file, and fails again from there."""
+    scene, kept = tmp_path / "stubborn.yaml", tmp_path / "kept.json"
+    scene.write_text(STUBBORN.replace("URDF", str(URDF)))
+    first, shown = report(scene, "--headless", "--duration", 1, "--save-failed", kept)
+    assert first["unconverged_steps"] > 0
+    assert first["stepping"] == {"cut_steps": 0}
+    assert str(kept) in shown.replace("\n", "")
+    again, _ = report(scene, "--headless", "--duration", 0.01, "--from-state", kept)
+    assert again["steps"] == again["unconverged_steps"] == 1
+
+
+def test_without_a_failed_step_no_file_is_written(tmp_path, report):
+    kept = tmp_path / "kept.json"
+    report(WELDED, "--headless", "--duration", 0.01, "--save-failed", kept)
+    assert not kept.exists()
+
+
+def test_a_state_of_another_scene_is_refused_before_anything_is_compiled(tmp_path, monkeypatch):
+    state = tmp_path / "state.json"
+    load_scene(WELDED).save_state().write(state)
+    monkeypatch.setattr(World, "step", None)
+    line = refused(call("run", "spatula_slip", "--headless", "--from-state", state))
+    assert "state.json" in line
+    assert "use the scene, unchanged" in line
+
+
 def test_check_shows_bodies_colliders_and_pairs():
     result = call("check", "spatula_slip_welded")
     assert result.exit_code == 0
