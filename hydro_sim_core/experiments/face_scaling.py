@@ -39,7 +39,8 @@ from hydro_sim_core.solvers.options import ITERATIONS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SOURCE = (
+SOURCE = "Masterjohn et al. 2022, figures 8 and 9"
+PAPER_EXPONENTS = {"geometry": 1.0, "solver": 1.3}
     "Masterjohn et al. 2022, figures 8 and 9; their exponents are about 1 for geometry and 1.3 for the solver"
 )
 #: Theirs: how many times more triangles than polygons there are, and how many times longer the solver then takes.
