@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 SOURCE = "Masterjohn et al. 2022, figures 8 and 9"
 PAPER_EXPONENTS = {"geometry": 1.0, "solver": 1.3}
-    "Masterjohn et al. 2022, figures 8 and 9; their exponents are about 1 for geometry and 1.3 for the solver"
-)
 #: Theirs: how many times more triangles than polygons there are, and how many times longer the solver then takes.
 TRIANGLES_A_POLYGON, SOLVER_GAIN = 4.05, 4.09
 #: Largest exponent of a time over the faces.
