@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import Radau
+from threadpoolctl import ThreadpoolController
 
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.continuous_forces import state_derivative
@@ -51,6 +52,7 @@ class ContinuousSteps:
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
+        self._thread_pools = ThreadpoolController()
         self.failed: State | None = None
 
     def statistics(self) -> dict[str, float | int]:
@@ -59,18 +61,23 @@ class ContinuousSteps:
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
-        state = self._machine.state
-        last = int(state.step[0]) + steps
-        while state.step[0] < last:
-            try:
-                y = self._integrate()
-            except _BuffersTooSmall as too_small:
-                self._machine.make_room(too_small.num_faces)
-                continue
-            if y is None:
-                self.failed = self.failed or self._machine.copy_state()
-                raise StepFailed(UNREACHABLE)
-            self._store(y)
+        last = int(self._machine.state.step[0]) + steps
+        # SciPy's linear algebra rounds differently with another number of threads.
+        with self._thread_pools.limit(limits=1, user_api="blas"):
+            while self._machine.state.step[0] < last:
+                self._cross_time_step()
+
+    def _cross_time_step(self) -> None:
+        """Take one time step, unless the memory had to be enlarged for it."""
+        try:
+            y = self._integrate()
+        except _BuffersTooSmall as too_small:
+            self._machine.make_room(too_small.num_faces)
+            return
+        if y is None:
+            self.failed = self.failed or self._machine.copy_state()
+            raise StepFailed(UNREACHABLE)
+        self._store(y)
 
     def _integrate(self) -> Array | None:
         """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
