@@ -79,6 +79,30 @@ class Machine:
         """First coordinate of every quaternion."""
         return tuple(int(i) for i in self.model.tree.q_index[self.model.tree.joint_type == FLOATING])
 
+    def normalise_quaternions(self) -> None:
+        """Make quaternions unit ones again after an operation that does not keep them so."""
+        for first in self.quaternion_starts:
+            self.state.q[first : first + 4] /= np.linalg.norm(self.state.q[first : first + 4])
+
+    @cached_property
+    def tree_of_velocity(self) -> np.ndarray:
+        """(nv,) independent tree of every velocity."""
+        forest = self.model.forest
+        trees = np.empty(len(self.state.v), dtype=np.int64)
+        trees[forest.velocities] = np.repeat(np.arange(len(forest.first) - 1), np.diff(forest.first))
+        return trees
+
+    @cached_property
+    def tree_of_coordinate(self) -> np.ndarray:
+        """(nq,) independent tree of every coordinate."""
+        trees = np.empty(len(self.state.q), dtype=np.int64)
+        tree = self.model.tree
+        for first, num_v, body_tree in zip(
+            tree.q_index, tree.num_v, self.model.forest.tree_of_body, strict=True
+        ):
+            trees[first : first + (7 if num_v == 6 else num_v)] = body_tree
+        return trees
+
     @cached_property
     def coordinate_weights(self) -> np.ndarray:
         """(nq,) 2 for components of quaternions, whose change is half of a rotation, and 1 for others."""
