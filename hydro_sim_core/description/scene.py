@@ -218,8 +218,8 @@ class SolverSettings(Section):
         description="Error control. Models with steps: largest error of a coordinate in a sub-step, rad or m; "
         "without it, steps of time_step. Continuous: relative error in an integration step, 1e-4 by default.",
     )
-    tolerance: Annotated[Positive, Field(ge=1e-11, le=1e-2)] = Field(
-        1e-8, description="Relative momentum residual."
+    tolerance: Annotated[Positive, Field(ge=1e-14, le=1e-2)] = Field(
+        1e-8, description="Relative momentum residual; below 1e-11 as far as round-off lets it fall."
     )
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
     stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
