@@ -151,4 +151,14 @@ def test_damping_of_a_contact_is_noticed(monkeypatch):
     assert [c.quantity for c in report.comparisons if not c.agrees] == [
         "energy lost or gained in 3 bounces",
         "energy lost or gained at any instant of a bounce",
+        "share of the energy lost in a bounce, lagged, 0.1 ms",
+    ]
+
+
+def test_a_loss_beyond_that_of_first_order_is_noticed(monkeypatch):
+    twice_as_long = ("lagged", 2.0 * energy.SHORT_STEP)
+    monkeypatch.setattr(energy, "SERIES", {**energy.SERIES, "lagged, 0.1 ms": twice_as_long})
+    report = energy.run(3)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == [
+        "share of the energy lost in a bounce, lagged, 0.1 ms"
     ]
