@@ -186,7 +186,7 @@ def _compare(
     return [
         *comparisons,
         Comparison(
-            "share of the elastic force, largest amplitude",
+            "share of the elastic force, largest amplitude (wave chosen to match)",
             "",
             PUBLISHED_SHARE,
             last.share,

@@ -86,7 +86,7 @@ def step(
         points: What holds it; they stay where they are.
         gravity: (3,) m/s^2.
         friction: Coefficient.
-        stiction_speed: Sliding speed at which friction is full, m/s.
+        stiction_speed: Sliding speed at which friction is 71 % of full, m/s.
         dt: s.
 
     Raises:

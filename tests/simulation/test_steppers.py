@@ -36,9 +36,9 @@ def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> Non
     assert np.abs(world.v).max() < 1e-5
 
 
-@pytest.mark.parametrize("model", CONVEX)
-def test_every_solver_slows_a_sliding_brick_by_friction(tmp_path: Path, model: str) -> None:
-    """mu g, for the lagged solver and TAMSI within 0.1 %; SAP and similar lift what slides (the reference's do too)."""
+@pytest.mark.parametrize("model", ["lagged", "tamsi"])
+def test_a_sliding_brick_slows_by_coulombs_law(tmp_path: Path, model: str) -> None:
+    """mu g within 0.1 %; SAP and similar lift what slides instead."""
     world = brick(tmp_path, model=model, time_step=1e-3)
     world.step(300)
     q, v = world.q, world.v
@@ -48,7 +48,7 @@ def test_every_solver_slows_a_sliding_brick_by_friction(tmp_path: Path, model: s
     begin = world.v[3]
     world.step(80)
     slowed = (begin - world.v[3]) / 0.08
-    assert slowed == pytest.approx(0.5 * G, rel=1e-3 if model in ("lagged", "tamsi") else 0.7)
+    assert slowed == pytest.approx(0.5 * G, rel=1e-3)
 
 
 def test_similar_and_sap_lift_what_slides_and_lagged_does_not(tmp_path: Path) -> None:
@@ -69,9 +69,9 @@ def test_similar_and_sap_lift_what_slides_and_lagged_does_not(tmp_path: Path) ->
     assert heights["sap"] > 1e-4
 
 
-@pytest.mark.parametrize("model", CONVEX)
-def test_all_solvers_approach_one_motion_as_steps_shrink(tmp_path: Path, model: str) -> None:
-    """A ball dropped on the ground: at 0.1 ms every solver is within 2 % of the lagged one's height and speed."""
+@pytest.mark.parametrize("model", ["similar", "sap", "tamsi"])
+def test_solvers_agree_on_a_bounce_in_short_steps(tmp_path: Path, model: str) -> None:
+    """A ball dropped on the ground, steps of 0.1 ms: within 0.2 mm and 20 mm/s of the lagged solver's."""
     states = []
     for chosen in ("lagged", model):
         ball = free(sphere("ball", 0.1, 1.0, modulus=1e5), (0, 0, 0.12))
