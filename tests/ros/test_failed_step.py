@@ -35,7 +35,7 @@ def test_overflow_pauses_the_node_until_reset(wheel_node):
     try:
         client.wait_for_node()
         client.send_array("/forward_effort_controller/commands", [1.7e308])
-        wheel_node.wait_for_output("paused: wheel: step", timeout=30)
+        wheel_node.wait_for_output("paused: wheel: the state stays at", timeout=30)
         client.wait_until(
             lambda: "overflows" in client.status("timing").message, "the failure in /diagnostics"
         )
