@@ -33,7 +33,7 @@ WARM_UP = 100
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
 RATIO_WANTED = 3.0
 
-MEMORY_SCENE = "spatula_slip_welded"
+MEMORY_SCENE = "drop_box"
 MEMORY_STEPS = 1_000_000
 MEMORY_SAMPLES = 20
 MEMORY_WARM_UP = 10_000
