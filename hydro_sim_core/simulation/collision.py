@@ -233,6 +233,16 @@ def _set_reference_point(data, first, last, p_GR):
 
 
 @kernel
+def combined_slope(slope_a, slope_b):
+    """Fall of a face's pressure a unit of separation, g_A g_B / (g_A + g_B), Pa/m; infinite slopes are rigid sides.
+
+    Past a medial surface a field falls with the depth, and its pressure would grow as bodies part. There it is taken
+    to fall as fast instead, so that a step cannot push bodies on for longer than the depth that pushes them.
+    """
+    return 1.0 / (1.0 / max(abs(slope_a), MIN_SLOPE) + 1.0 / max(abs(slope_b), MIN_SLOPE))
+
+
+@kernel
 def _fill_blocks(scratch, p, horizon):
     """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block."""
     data, blocks = scratch.faces.data, scratch.problem.blocks
@@ -243,8 +253,7 @@ def _fill_blocks(scratch, p, horizon):
         falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
-        # Where the pressure falls with the depth the convex problem takes it as constant over the step.
-        slope = 0.0 if falls else 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        slope = combined_slope(slope_a, slope_b)
         out = blocks[block]
         for i in range(3):
             out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]

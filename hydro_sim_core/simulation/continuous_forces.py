@@ -22,7 +22,13 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.jit import kernel
-from hydro_sim_core.simulation.collision import MIN_AREA, MIN_SLOPE, find_patches, place_geometries
+from hydro_sim_core.simulation.collision import (
+    MIN_AREA,
+    MIN_SLOPE,
+    combined_slope,
+    find_patches,
+    place_geometries,
+)
 from hydro_sim_core.solvers.face_laws import lagged_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
@@ -210,7 +216,7 @@ def _press_faces(model, scratch, p, twist):
         falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not patches.is_recovered[p]):
             continue
-        slope = 0.0 if falls else 1.0 / (1.0 / slope_a + 1.0 / slope_b)
+        slope = combined_slope(slope_a, slope_b)
         n0, n1, n2 = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
         c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
         g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]

@@ -61,6 +61,17 @@ def test_ball_past_its_centre_comes_back(tmp_path, name):
     assert world.diagnostics()["faceless_steps"] == 0
 
 
+def test_recovery_does_not_throw_light_bodies(tmp_path):
+    """In a step of 18 ms a 3 g ball past its centre moves about as far as it is deep, not at full force throughout."""
+    ball = sphere("ball", RADIUS, 0.003, modulus=3e7, dissipation=0.0)
+    world = make_world(tmp_path, free(ball, (0, 0, 0.98 * RADIUS)), environment=[GROUND], time_step=0.018)
+    world.step()
+    world._machine.state.q[6] = -0.1 * RADIUS  # deep, with the memory of how it was pushed
+    world.step()
+    assert world.diagnostics()["deep_steps"] == 1
+    assert 0.0 < world.v[5] < 2.0 * RADIUS / world.time_step
+
+
 @pytest.mark.parametrize("name", ["ground", "block"])
 def test_swallowed_ball_is_reported(tmp_path, name):
     """Wholly inside there is no surface to push on."""

@@ -43,6 +43,10 @@ from hydro_sim_core.contact.pressure_field.visits import (
 )
 from hydro_sim_core.jit import kernel
 
+#: A box of A that is this many times larger than one of B, once turned, is also tested along its own axes: only a large
+#: one, a flat slab above all, grows by turning so much that it meets what lies beside it.
+LARGE = 2.0
+
 
 @kernel(forceinline=True)
 def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
@@ -57,7 +61,10 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
         stamps[node_a] = generation
         turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
     box_a, box_b = scratch.boxes_B[node_a], boxes[node_b]
-    if boxes_apart(box_a, box_b) or apart_along_axes_of_a(boxes[node_a], box_a, box_b, R_BA, tie):
+    if boxes_apart(box_a, box_b):
+        return num_nodes, num_pending
+    is_large = extent(box_a) > LARGE * extent(box_b)
+    if is_large and apart_along_axes_of_a(boxes[node_a], box_a, box_b, R_BA, tie):
         return num_nodes, num_pending
     leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
     if leaf_a and leaf_b:
