@@ -17,7 +17,7 @@ from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.spec import VisualSpec
-from hydro_sim_core.dynamics import PlacedRobot, TreeEvaluator
+from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.contact_summary import ContactSummary
@@ -32,6 +32,7 @@ from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSte
 from hydro_sim_core.simulation.drives import DriveBank, Values
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import Drives, Scratch, State
+from hydro_sim_core.simulation.placement import place_robots, reported_pairs, start_coordinates
 from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
 from hydro_sim_core.simulation.steppers import ErrorControlledSteps, FixedSteps, StepFailed, Stepper
@@ -63,7 +64,7 @@ class World:
 
     def __init__(self, scene: LoadedScene) -> None:
         spec = scene.spec
-        placed = _place_robots(scene)
+        placed = place_robots(scene)
         compensated = [
             joint.name
             for model, robot in zip(spec.models, scene.robots, strict=True)
@@ -99,12 +100,12 @@ class World:
         self.visuals: tuple[tuple[str, VisualSpec], ...] = tuple(
             (link.name, visual) for robot in scene.robots for link in robot.links for visual in link.visuals
         )
-        self.contact_pairs = _reported_pairs(self._built, spec)
+        self.contact_pairs = reported_pairs(self._built, spec)
         self._drives = DriveBank(assembly, spec.actuators, spec.grippers)
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
-        self._q0 = _start_coordinates(self._built, scene)
+        self._q0 = start_coordinates(self._built, scene)
         self._machine = Machine(self._built.model, self._drives.arrays, self._q0)
         self._start()
 
@@ -477,40 +478,6 @@ def load_urdf(
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
     return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
-
-
-def _place_robots(scene: LoadedScene) -> list[PlacedRobot]:
-    return [
-        PlacedRobot(
-            robot=robot,
-            X_WR=model.pose.X,
-            floating=model.base == "floating",
-            attach_to=model.attach_to,
-            base_joint_name=f"{model.prefix}{model.name}_base",
-        )
-        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
-    ]
-
-
-def _start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:
-    q = np.array(built.assembly.q0)
-    own = {name: i for i, name in enumerate(built.assembly.velocity_names)}
-    for positions in scene.start_positions:
-        for joint, position in positions.items():
-            q[built.model.tree.q_of_v[own[joint]]] = position
-    return q
-
-
-def _reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
-    """Pairs of links to report, each in the order in which its patches come."""
-    pairs: dict[tuple[str, str], None] = {}
-    for a, b in built.model.pairs:
-        first, second = sorted((int(a), int(b)))
-        pairs[(built.colliders[first].link, built.colliders[second].link)] = None
-    if spec.report.wrenches == "all":
-        return tuple(pairs)
-    wanted = {frozenset(pair) for pair in spec.report.wrenches}
-    return tuple(pair for pair in pairs if frozenset(pair) in wanted)
 
 
 def _checked(name: str, values: ArrayLike, length: int) -> Array:
