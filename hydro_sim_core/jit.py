@@ -30,6 +30,7 @@ _ROOMS_BELOW = {
     "contact": ("geometry", "contact"),
     "dynamics": ("dynamics",),
     "solvers": ("geometry", "contact", "dynamics", "solvers"),
+    "experiments": ("geometry", "contact", "dynamics", "solvers", "simulation", "experiments"),
 }
 #: Kernels of other versions of a room are removed when they were not used for this long, s.
 _KEEP_FOR = 30 * 24 * 3600.0
