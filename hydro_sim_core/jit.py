@@ -98,7 +98,9 @@ def _kernel_cache_dir(room: str) -> Path:
 
 def _fingerprint(room: str) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
-    digest.update(Path(__file__).read_bytes())  # options are not part of Numba's own key
+    # Options are not part of Numba's own key, nor is how a handle is unpacked.
+    for name in ("jit.py", "handles.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
     for name in _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room)):
         for path in sorted((_PACKAGE / name).rglob("*.py")):
             digest.update(path.read_bytes())
