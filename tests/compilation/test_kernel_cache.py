@@ -33,13 +33,14 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def engine(tmp_path):
-    """A package of the engine's name and rooms with its ``jit.py`` and two kernels: ``contact`` calls ``geometry``."""
+    """The engine's name and rooms, its ``jit.py`` and ``handles.py``, two kernels: ``contact`` calls ``geometry``."""
     package = tmp_path / "source" / "hydro_sim_core"
     for room in ROOMS:
         (package / room).mkdir(parents=True)
         (package / room / "__init__.py").touch()
     (package / "__init__.py").touch()
-    (package / "jit.py").write_text((ENGINE / "jit.py").read_text())
+    for module in ("jit.py", "handles.py"):
+        (package / module).write_text((ENGINE / module).read_text())
     (package / "geometry" / "callee.py").write_text(CALLEE.format(factor=2.0))
     (package / "contact" / "caller.py").write_text(CALLER)
     return package
