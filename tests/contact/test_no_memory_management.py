@@ -103,11 +103,15 @@ def test_a_kernel_that_calls_what_allocates_is_noticed(function):
     assert any("NRT_" in module for module in compiled_code(caller))
 
 
-def test_changed_options_are_compiled_anew(tmp_path, monkeypatch):
-    """The decorator's own source is part of the name of the cache folder."""
+@pytest.mark.parametrize("module", ["jit.py", "handles.py"])
+def test_changed_options_are_compiled_anew(tmp_path, monkeypatch, module):
+    """The sources of the decorator and of handles are part of the name of the cache folder."""
     folder = jit._kernel_cache_dir.__wrapped__("contact")
     assert jit._kernel_cache_dir.__wrapped__("contact") == folder
-    changed = tmp_path / "jit.py"
-    changed.write_text(Path(jit.__file__).read_text() + "\n# another option\n")
-    monkeypatch.setattr(jit, "__file__", str(changed))
+    for name in ("jit.py", "handles.py"):
+        (tmp_path / name).write_bytes(Path(jit.__file__).with_name(name).read_bytes())
+    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    assert jit._kernel_cache_dir.__wrapped__("contact") == folder
+    with (tmp_path / module).open("a") as file:
+        file.write("# another option\n")
     assert jit._kernel_cache_dir.__wrapped__("contact") != folder
