@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -32,6 +33,9 @@ _ROOMS_BELOW = {
     "solvers": ("geometry", "contact", "dynamics", "solvers"),
     "experiments": ("geometry", "contact", "dynamics", "solvers", "simulation", "experiments"),
 }
+#: What tells a module whose contents end up in compiled code, and the modules that one takes names from.
+_COMPILED = re.compile(rb"import kernel\b|\bNamedTuple\b")
+_IMPORTED = re.compile(rb"^from (hydro_sim_core\.[\w.]+) import", re.MULTILINE)
 #: Kernels of other versions of a room are removed when they were not used for this long, s.
 _KEEP_FOR = 30 * 24 * 3600.0
 #: Cache roots that could not be written to.
@@ -101,10 +105,34 @@ def _fingerprint(room: str) -> str:
     # Options are not part of Numba's own key, nor is how a handle is unpacked.
     for name in ("jit.py", "handles.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
-    for name in _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room)):
-        for path in sorted((_PACKAGE / name).rglob("*.py")):
-            digest.update(path.read_bytes())
+    rooms = _ROOMS_BELOW.get(room, (*_ROOMS_BELOW["solvers"], room))
+    for source in _compiled_sources(rooms):
+        digest.update(source)
     return digest.hexdigest()[:16]
+
+
+@cache
+def _compiled_sources(rooms: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Contents of the modules in ``rooms`` that their kernels depend on: an edit elsewhere compiles nothing anew.
+
+    They hold kernels or the structs that kernels read (a signature does not tell two fields of one type apart), or such
+    a module imports them for their constants.
+    """
+    paths = [path for room in rooms for path in sorted((_PACKAGE / room).rglob("*.py"))]
+    sources = {path: path.read_bytes() for path in paths}
+    by_name = {_module_name(path): path for path in sources}
+    open_ends = [path for path, source in sources.items() if _COMPILED.search(source)]
+    wanted = set(open_ends)
+    while open_ends:
+        imported = {match.decode() for match in _IMPORTED.findall(sources[open_ends.pop()])}
+        found = {by_name[name] for name in imported & by_name.keys()} - wanted
+        wanted |= found
+        open_ends += found
+    return tuple(source for path, source in sources.items() if path in wanted)
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(path.relative_to(_PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def _remove_disused(kernels: Path, room: str) -> None:

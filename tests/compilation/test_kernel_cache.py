@@ -28,6 +28,7 @@ from hydro_sim_core.jit import kernel
 def scaled(x):
     return factor() * x
 """
+IMPORT = "from hydro_sim_core.simulation.constants import LENGTH\n"
 DAY = 24 * 3600
 
 
@@ -43,6 +44,10 @@ def engine(tmp_path):
         (package / module).write_text((ENGINE / module).read_text())
     (package / "geometry" / "callee.py").write_text(CALLEE.format(factor=2.0))
     (package / "contact" / "caller.py").write_text(CALLER)
+    (package / "solvers" / "structs.py").write_text("class Struct(NamedTuple):\n    x: float\n")
+    (package / "simulation" / "caller.py").write_text(CALLER + IMPORT)
+    (package / "simulation" / "constants.py").write_text("LENGTH = 2\n")
+    (package / "simulation" / "uncompiled.py").write_text(IMPORT)
     return package
 
 
@@ -81,9 +86,11 @@ def folders(engine):
         ("jit.py", set(ROOMS)),
         ("geometry/callee.py", {"geometry", "contact", "solvers", "simulation"}),
         ("contact/caller.py", {"contact", "solvers", "simulation"}),
-        ("dynamics/__init__.py", {"dynamics", "solvers", "simulation"}),
-        ("solvers/new.py", {"solvers", "simulation"}),
-        ("simulation/__init__.py", {"simulation"}),
+        ("dynamics/new.py", {"dynamics", "solvers", "simulation"}),
+        ("solvers/structs.py", {"solvers", "simulation"}),
+        ("simulation/constants.py", {"simulation"}),
+        ("simulation/__init__.py", set()),
+        ("simulation/uncompiled.py", set()),
     ],
 )
 def test_a_change_renames_the_folders_of_the_rooms_that_can_call_it(
@@ -93,7 +100,8 @@ def test_a_change_renames_the_folders_of_the_rooms_that_can_call_it(
     before = folders(engine)
     assert folders(engine) == before
     with (engine / changed).open("a") as file:
-        file.write("# changed\n")
+        file.write("# changed: what follows makes a new module one with kernels\n")
+        file.write("from hydro_sim_core.jit import kernel\n" if changed.endswith("new.py") else "")
     after = folders(engine)
     assert {room for room in ROOMS if before[room] != after[room]} == rooms
 

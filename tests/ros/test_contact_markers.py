@@ -9,8 +9,8 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hydro_sim import contact_markers
-from hydro_sim.contact_markers import ContactMarkers, patch_surface
-from hydro_sim.pressure_scale import PressureScale
+from hydro_sim.publishing.contact_markers import ContactMarkers, patch_surface
+from hydro_sim.publishing.pressure_scale import PressureScale
 from hydro_sim_core import contact, geometry
 
 STAMP = (1, 500)

@@ -4,7 +4,7 @@ import time
 from types import SimpleNamespace
 
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishers import ContactPublisher
+from hydro_sim.publishing.publishers import ContactPublisher
 
 
 def test_work_does_not_lower_the_marker_rate():

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hydro_sim.scene_urdf import fixed_links, scene_urdf
+from hydro_sim.publishing.scene_urdf import fixed_links, scene_urdf
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.geometry import load_surface
 

@@ -13,8 +13,8 @@ from scipy.interpolate import BPoly
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
-from hydro_sim.motion import Motion, TrajectoryFollower, check_between_knots, position_limits
-from hydro_sim.trajectory import Knot, Trajectory, parse_trajectory
+from hydro_sim.control.motion import Motion, TrajectoryFollower, check_between_knots, position_limits
+from hydro_sim.control.trajectory import Knot, Trajectory, parse_trajectory
 from hydro_sim_core.errors import InputError
 
 values = st.floats(-10.0, 10.0)

@@ -19,12 +19,12 @@ from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
 from hydro_sim import optional
-from hydro_sim.commands import GripperCommands, JointCommands
+from hydro_sim.control.commands import GripperCommands, JointCommands
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.parameters import Parameters, declare_parameters
-from hydro_sim.publishers import ContactPublisher, StatePublisher
+from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim.rejections import Rejections
-from hydro_sim.services import SimulationServices
+from hydro_sim.simulation_control.services import SimulationServices
 from hydro_sim.status import StatusLine, compile_progress, print_report
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import open_world

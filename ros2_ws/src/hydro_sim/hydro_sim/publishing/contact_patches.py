@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Point, Vector3
 
-from hydro_sim.messages import stamp
+from hydro_sim.publishing.messages import stamp
 from hydro_sim_core.contact import ContactPatch
 
 

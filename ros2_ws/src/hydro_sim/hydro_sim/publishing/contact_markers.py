@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.marker_message import (
+from hydro_sim.publishing.marker_message import (
     ADD,
     DELETE,
     LINE_LIST,
@@ -18,7 +18,7 @@ from hydro_sim.marker_message import (
     Marker,
     encode_marker_array,
 )
-from hydro_sim.pressure_scale import PressureScale
+from hydro_sim.publishing.pressure_scale import PressureScale
 from hydro_sim_core.contact import ContactPatch, FaceArrays
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 

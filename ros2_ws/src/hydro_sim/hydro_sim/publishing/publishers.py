@@ -15,9 +15,9 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
-from hydro_sim.contact_markers import ContactMarkers
-from hydro_sim.contact_patches import contact_patch_array
-from hydro_sim.messages import (
+from hydro_sim.publishing.contact_markers import ContactMarkers
+from hydro_sim.publishing.contact_patches import contact_patch_array
+from hydro_sim.publishing.messages import (
     fill_joint_state,
     fill_wrench,
     pair_wrench,
@@ -26,9 +26,9 @@ from hydro_sim.messages import (
     topic_token,
 )
 from hydro_sim.parameters import Parameters
-from hydro_sim.pressure_scale import PressureScale
-from hydro_sim.scene_urdf import scene_urdf
-from hydro_sim.transforms import LATCHED, make_transform_publisher
+from hydro_sim.publishing.pressure_scale import PressureScale
+from hydro_sim.publishing.scene_urdf import scene_urdf
+from hydro_sim.publishing.transforms import LATCHED, make_transform_publisher
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)

@@ -1,0 +1,1 @@
+"""State out: snapshots of the World become messages, off the stepping thread."""
