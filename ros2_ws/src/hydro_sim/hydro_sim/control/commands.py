@@ -13,8 +13,8 @@ from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim.control.motion import TrajectoryFollower, check_between_knots, position_limits
-from hydro_sim.rejections import Rejections
 from hydro_sim.control.trajectory import parse_trajectory
+from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import FixedRateRunner, World
 
 _DEPTH = 10

@@ -15,6 +15,7 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
+from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.contact_markers import ContactMarkers
 from hydro_sim.publishing.contact_patches import contact_patch_array
 from hydro_sim.publishing.messages import (
@@ -25,7 +26,6 @@ from hydro_sim.publishing.messages import (
     stamp,
     topic_token,
 )
-from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.pressure_scale import PressureScale
 from hydro_sim.publishing.scene_urdf import scene_urdf
 from hydro_sim.publishing.transforms import LATCHED, make_transform_publisher
