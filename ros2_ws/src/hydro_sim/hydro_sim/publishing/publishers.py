@@ -27,8 +27,8 @@ from hydro_sim.publishing.messages import (
     topic_token,
 )
 from hydro_sim.publishing.pressure_scale import PressureScale
-from hydro_sim.publishing.scene_urdf import scene_urdf
 from hydro_sim.publishing.transforms import LATCHED, make_transform_publisher
+from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)

@@ -10,7 +10,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim import optional
 from hydro_sim.publishing.messages import fill_transforms
-from hydro_sim.publishing.scene_urdf import fixed_links
+from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.simulation import Snapshot, World
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)

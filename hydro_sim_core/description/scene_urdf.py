@@ -1,4 +1,4 @@
-"""The whole scene as one URDF, for ``/robot_description``: every robot and object, joined at the world."""
+"""The whole scene as one URDF, for viewers and recordings: every robot and object, joined at the world."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import trimesh
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.spec import (
     InertialSpec,
     JointSpec,

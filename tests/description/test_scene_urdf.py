@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hydro_sim.publishing.scene_urdf import fixed_links, scene_urdf
 from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
 from hydro_sim_core.geometry import load_surface
 
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
