@@ -36,7 +36,7 @@ def test_versions_and_licences_agree(path):
 
 def test_every_imported_ros_package_is_a_dependency():
     """package.xml lists what the node's modules import, and nothing else."""
-    source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
+    source = "\n".join(path.read_text() for path in NODE.rglob("*.py"))
     imported = set(re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE))
     imported |= {name.partition(".")[0] for name in re.findall(r'_import\("([\w.]+)"\)', source)}
 
@@ -107,7 +107,7 @@ def test_readmes_python_example_runs(monkeypatch, capsys):
 
 def test_readme_names_every_topic_and_service():
     """Whatever the node creates stands in a table."""
-    source = "\n".join(path.read_text() for path in NODE.glob("*.py"))
+    source = "\n".join(path.read_text() for path in NODE.rglob("*.py"))
     names = set(re.findall(r'"((?:~/|/)[a-z_]+)"', source))
     names |= set(re.findall(r'create_publisher\(\w+, "([a-z_]+)"', source))
     assert {

@@ -35,6 +35,10 @@ BAD_STARTS = {
         ["-p", "scene:=drop_box", "-p", "command_joints:=[elbow]"],
         "'elbow' cannot be commanded; leave it out",
     ),
+    "unknown model": (
+        ["-p", f"scene:={SCENE}", "-p", "external_models:=[amr]"],
+        "external_models: the scene has no model 'amr'",
+    ),
     "missing parameter file": (["--params-file", "nowhere.yaml"], "nowhere.yaml"),
 }
 

@@ -106,7 +106,8 @@ def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event)
 def _connect_inputs(
     node: Node, world: World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
 ) -> SimulationServices:
-    commands = JointCommands(node, world, runner, _command_joints(world, parameters), rejections)
+    joints = _command_joints(world, parameters)
+    commands = JointCommands(node, world, runner, joints, rejections, parameters.builtin_controllers)
     for name in world.gripper_names:
         prefix = "gripper" if len(world.gripper_names) == 1 else name
         GripperCommands(node, world, runner, name, prefix, rejections)

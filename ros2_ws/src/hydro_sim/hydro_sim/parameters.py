@@ -85,6 +85,14 @@ class Parameters:
     command_joints: tuple[str, ...] = _parameter(
         ("",), "Joints that command arrays address, in order; [''] means all but fingers."
     )
+    external_models: tuple[str, ...] = _parameter(
+        ("",),
+        "Models that robot_state_publisher describes and transforms; the node leaves both to it. [''] means none.",
+    )
+    builtin_controllers: bool = _parameter(
+        True,
+        "Serve the topics of joint_trajectory_controller and forward_*_controller; false leaves them to ros2_control.",
+    )
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
 
 

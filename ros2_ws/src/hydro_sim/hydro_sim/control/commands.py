@@ -30,6 +30,7 @@ class JointCommands:
         runner: The ``FixedRateRunner`` that steps the World.
         joints: Joints that arrays address, in their order.
         rejections: Where bad messages are counted.
+        as_controllers: Also listen where the controllers of ros2_control would; false leaves that to them.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class JointCommands:
         runner: FixedRateRunner,
         joints: tuple[str, ...],
         rejections: Rejections,
+        as_controllers: bool = True,
     ) -> None:
         self._world = world
         self._runner = runner
@@ -49,11 +51,12 @@ class JointCommands:
         self._follower = TrajectoryFollower(world.joint_names, self._limits, refuse)
         runner.add_command_source(self._follower)
 
+        places = 2 if as_controllers else 1
         for mode in _MODES:
-            for topic in (f"~/{mode}_commands", f"forward_{mode}_controller/commands"):
+            for topic in (f"~/{mode}_commands", f"forward_{mode}_controller/commands")[:places]:
                 callback = partial(self._on_array, mode, topic)
                 node.create_subscription(Float64MultiArray, topic, callback, _DEPTH)
-        for topic in ("~/joint_trajectory", "joint_trajectory_controller/joint_trajectory"):
+        for topic in ("~/joint_trajectory", "joint_trajectory_controller/joint_trajectory")[:places]:
             callback = partial(self._on_trajectory, topic)
             node.create_subscription(JointTrajectory, topic, callback, _DEPTH)
 

@@ -27,7 +27,7 @@ from hydro_sim.publishing.messages import (
     topic_token,
 )
 from hydro_sim.publishing.pressure_scale import PressureScale
-from hydro_sim.publishing.transforms import LATCHED, make_transform_publisher
+from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
@@ -66,7 +66,10 @@ class StatePublisher:
         node: Owner of the publishers.
         world: Asked only for names.
         runner: Source of snapshots.
-        parameters: Rates, followed live, and the world frame.
+        parameters: Rates, followed live, the world frame and the external models.
+
+    Raises:
+        InputError: There is no such model.
     """
 
     def __init__(self, node: Node, world: World, runner: FixedRateRunner, parameters: Parameters) -> None:
@@ -75,10 +78,17 @@ class StatePublisher:
         self._stop = Event()
         self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
 
-        self._transforms = make_transform_publisher(node, world, runner.snapshot(), parameters.world_frame)
+        external = [name for name in parameters.external_models if name]
+        left_out = inner_links(world.scene, external)
+        self._transforms = make_transform_publisher(
+            node, world, runner.snapshot(), parameters.world_frame, left_out
+        )
         description = String(data=scene_urdf(world.scene, parameters.world_frame))
-        self._description = node.create_publisher(String, "robot_description", LATCHED)
-        self._description.publish(description)
+        self._descriptions = [node.create_publisher(String, "~/scene_description", LATCHED)]
+        if not external:
+            self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
+        for publisher in self._descriptions:
+            publisher.publish(description)
         self._clock = node.create_publisher(Clock, "/clock", _CLOCK)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._joint_state = JointState(name=list(world.joint_names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
@@ -10,7 +10,10 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim import optional
 from hydro_sim.publishing.messages import fill_transforms
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import Snapshot, World
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
@@ -25,14 +28,22 @@ class TransformPublisher:
         world: Asked for the tree of links.
         snapshot: The present state, for the fixed links.
         world_frame: Frame id of the world.
+        left_out: Links that someone else transforms.
     """
 
     def __init__(
-        self, node: Node, message_type: type, world: World, snapshot: Snapshot, world_frame: str
+        self,
+        node: Node,
+        message_type: type,
+        world: World,
+        snapshot: Snapshot,
+        world_frame: str,
+        left_out: Set[str] = frozenset(),
     ) -> None:
         stays = fixed_links(world.scene)
-        fixed = [link for link in world.link_tree if link[1] in stays]
-        self._links = [link for link in world.link_tree if link[1] not in stays]
+        tree = [link for link in world.link_tree if link[1] not in left_out]
+        fixed = [link for link in tree if link[1] in stays]
+        self._links = [link for link in tree if link[1] not in stays]
         self._transforms = _named_transforms(self._links, world_frame)
         self._message = message_type(transforms=self._transforms)
         self._publisher = node.create_publisher(message_type, "/tf", 100)
@@ -49,12 +60,26 @@ class TransformPublisher:
 
 
 def make_transform_publisher(
-    node: Node, world: World, snapshot: Snapshot, world_frame: str
+    node: Node, world: World, snapshot: Snapshot, world_frame: str, left_out: Set[str] = frozenset()
 ) -> TransformPublisher | None:
     """The publisher, or None without tf2_msgs."""
     if optional.tf2_msgs is None:
         return None
-    return TransformPublisher(node, optional.tf2_msgs.TFMessage, world, snapshot, world_frame)
+    return TransformPublisher(node, optional.tf2_msgs.TFMessage, world, snapshot, world_frame, left_out)
+
+
+def inner_links(scene: LoadedScene, models: Sequence[str]) -> frozenset[str]:
+    """Names of the links below the roots of ``models``, those that robot_state_publisher derives from joint states.
+
+    Raises:
+        InputError: The scene has no such model.
+    """
+    robots = {model.name: robot for model, robot in zip(scene.spec.models, scene.robots, strict=True)}
+    for name in models:
+        if name not in robots:
+            problem = f"the scene has no model '{name}'"
+            raise InputError("parameters", "external_models", problem, did_you_mean(name, robots))
+    return frozenset(joint.child for name in models for joint in robots[name].joints)
 
 
 def _named_transforms(links: Sequence[tuple[str, str]], world_frame: str) -> list[TransformStamped]:

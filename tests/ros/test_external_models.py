@@ -1,0 +1,86 @@
+"""What the node leaves to robot_state_publisher and ros2_control when it is told that they are there."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+import rclpy
+
+from hydro_sim.publishing.transforms import TransformPublisher, inner_links
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import shipped_scene
+from hydro_sim_core.simulation import FixedRateRunner, load_scene
+
+
+@pytest.fixture(scope="module")
+def world():
+    return load_scene(shipped_scene("spatula_slip"))
+
+
+class Sent(list):
+    """Stands in for a publisher."""
+
+    publish = list.append
+
+
+def transforms(world, left_out):
+    """(parent, child) of what goes to /tf and /tf_static."""
+    topics = {}
+    node = SimpleNamespace(create_publisher=lambda _, topic, *__: topics.setdefault(topic, Sent()))
+    snapshot = FixedRateRunner(world, 1.0, "skip", True).snapshot()
+    publisher = TransformPublisher(node, SimpleNamespace, world, snapshot, "world", left_out)
+    publisher.publish(snapshot)
+    return {
+        topic: {(t.header.frame_id, t.child_frame_id) for t in sent[-1].transforms}
+        for topic, sent in topics.items()
+    }
+
+
+def test_inner_links_are_all_but_the_root(world):
+    """Every child of a joint of the model, no link of another model."""
+    arm = inner_links(world.scene, ["arm"])
+    assert {"shoulder_link", "left_finger", "grasp_frame"} <= arm
+    assert not arm & {"base_link", "stand", "spatula"}
+    assert inner_links(world.scene, []) == frozenset()
+    assert inner_links(world.scene, ["spatula"]) == frozenset()
+
+
+def test_unknown_model_is_named(world):
+    with pytest.raises(InputError, match=r"external_models: the scene has no model 'amr'.*'arm'"):
+        inner_links(world.scene, ["amr"])
+
+
+def test_every_frame_has_one_publisher(world):
+    """Left to robot_state_publisher: what it derives from joint states. Ours: where bases and free bodies are."""
+    everything = transforms(world, frozenset())
+    ours = transforms(world, inner_links(world.scene, ["arm"]))
+    assert ours["/tf"] == {("world", "spatula")}
+    assert ours["/tf_static"] == {("world", "stand"), ("world", "base_link")}
+    theirs = {link for topic in everything for link in everything[topic] - ours[topic]}
+    (arm,) = (robot for robot in world.scene.robots if robot.root == "base_link")
+    assert theirs == {(joint.parent, joint.child) for joint in arm.joints}
+
+
+def test_node_leaves_topics_to_others(start_node):
+    """robot_description, and the topics of the controllers; its own stay."""
+    node = start_node(
+        *("-p", "scene:=spatula_slip", "-p", "start_paused:=true", "-p", "builtin_controllers:=false"),
+        *("-p", "external_models:=[arm]"),
+    )
+    context = rclpy.Context()
+    context.init(domain_id=node.domain)
+    observer = rclpy.create_node("observer", context=context)
+    expected = {"/clock", "/hydro_sim/scene_description", "/hydro_sim/joint_trajectory"}
+    topics = set()
+    try:
+        deadline = time.monotonic() + 300.0
+        while not expected <= topics and time.monotonic() < deadline:
+            assert node.alive, node.output
+            time.sleep(0.2)
+            topics = {name for name, _ in observer.get_topic_names_and_types()}
+    finally:
+        observer.destroy_node()
+        context.shutdown()
+    assert expected <= topics
+    assert "/robot_description" not in topics
+    assert not {name for name in topics if "_controller/" in name}
