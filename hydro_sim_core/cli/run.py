@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from types import FrameType
 
-import numpy as np
 from rich.console import Console
 
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine, compile_progress
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.runner import STEP_TIME_WINDOW
+from hydro_sim_core.simulation.timing import Durations
 
 #: How often the main thread looks at a runner, s.
 _POLL = 0.02
@@ -94,7 +92,7 @@ def _run_freely(
     world: World, steps: float, recorder: RunRecorder, line: StatusLine | None, interrupted: Event
 ) -> Pace:
     # One call a step, not one a batch: the report covers every step's time, residual and convergence.
-    times: deque[float] = deque(maxlen=STEP_TIME_WINDOW)
+    times = Durations()
     error = None
     began = time.perf_counter()
     while recorder.steps < steps and not interrupted.is_set():
@@ -104,22 +102,13 @@ def _run_freely(
         except FloatingPointError as failure:
             error = str(failure)
             break
-        times.append(time.perf_counter() - step_began)
+        times.add(time.perf_counter() - step_began)
         recorder.observe(world)
         if line is not None and line.due:
             forces = {name: world.grip_force(name) for name in world.gripper_names}
             line.update(world.time, int(world.diagnostics()["faces"]), forces)
     wall = time.perf_counter() - began
-    step_times = np.array(times) if times else np.zeros(1)
-    p50, p99 = np.percentile(step_times, (50.0, 99.0))
-    return Pace(
-        wall_time=wall,
-        step_time_mean=float(step_times.mean()),
-        step_time_p50=float(p50),
-        step_time_p99=float(p99),
-        step_time_max=float(step_times.max()),
-        error=error,
-    )
+    return Pace(wall_time=wall, step_time=times.distribution(), error=error)
 
 
 def _run_at_rate(
@@ -154,10 +143,7 @@ def _run_at_rate(
     report = runner.report()
     return Pace(
         wall_time=report.wall_time,
-        step_time_mean=report.step_time_mean,
-        step_time_p50=report.step_time_p50,
-        step_time_p99=report.step_time_p99,
-        step_time_max=report.step_time_max,
+        step_time=report.step_time,
         late_steps=report.overruns,
         skipped_steps=report.skipped_steps,
         late_max=report.late_max,

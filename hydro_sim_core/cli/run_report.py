@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli.output import versions
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation import Distribution, World
 
 #: Simulated time between two rows of the time series, s.
 _SAMPLE_PERIOD = 0.01
@@ -25,10 +25,7 @@ class Pace:
 
     Attributes:
         wall_time: Wall-clock time spent stepping.
-        step_time_mean: Wall-clock time a step; like the next three over at most the last 60 000 steps.
-        step_time_p50: Median.
-        step_time_p99: 99th percentile.
-        step_time_max: Longest.
+        step_time: Wall-clock time a step.
         late_steps: Steps that ended after their deadline; None without deadlines.
         skipped_steps: Periods given up; None without deadlines.
         late_max: Largest lateness; None without deadlines.
@@ -36,10 +33,7 @@ class Pace:
     """
 
     wall_time: float
-    step_time_mean: float
-    step_time_p50: float
-    step_time_p99: float
-    step_time_max: float
+    step_time: Distribution
     late_steps: int | None = None
     skipped_steps: int | None = None
     late_max: float | None = None
@@ -197,8 +191,10 @@ class RunReport:
 
     def _rows(self) -> list[tuple[str, str]]:
         pace = self.pace
-        step_times = (pace.step_time_mean, pace.step_time_p50, pace.step_time_p99, pace.step_time_max)
-        mean, p50, p99, longest = (f"{1e3 * value:.3f}" for value in step_times)
+        took = pace.step_time
+        mean, p50, p99, longest = (
+            f"{1e3 * value:.3f}" for value in (took.mean, took.p50, took.p99, took.max)
+        )
         rows = [
             ("simulated time", f"{self.simulated_time:.3f} s in {self.steps} steps"),
             ("wall-clock time", f"{pace.wall_time:.3f} s"),

@@ -16,10 +16,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.simulation.snapshot import RunnerReport, Snapshot, take_snapshot
+from hydro_sim_core.simulation.snapshot import Snapshot, take_snapshot
+from hydro_sim_core.simulation.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
 
 OverrunPolicy = Literal["skip", "catch_up"]
@@ -28,8 +27,6 @@ OverrunPolicy = Literal["skip", "catch_up"]
 SLOWEST = 1e-3
 #: With ``catch_up``, a runner this far behind (s) gives up the backlog: it would never end.
 MAX_BACKLOG = 1.0
-#: Step times kept for the report's percentiles: the last minute at 1 kHz.
-STEP_TIME_WINDOW = 60_000
 #: A wait longer than this (s) can be interrupted; a shorter one is slept, which meets the deadline more exactly.
 LONGEST_SLEEP = 0.02
 #: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
@@ -55,12 +52,17 @@ class FixedRateRunner:
     A step without finite result (``FloatingPointError``) pauses the runner at the last good state, so that it can be
     reset; see ``failure``. Any other exception ends the thread; see ``error``.
 
+    In lock-step a step is taken only when ``permit`` allows it: a controller does so with every command. The factor is
+    then the fastest pace, and waiting is no overrun.
+
     Args:
         world: The world; the runner owns it from ``start`` to ``stop``.
         real_time_factor: Simulated seconds a wall-clock second, at least ``SLOWEST``; ``inf`` for as fast as
             possible.
         overrun: What to do when late.
         start_paused: Wait for ``resume``.
+        lock_step: Wait for ``permit`` before every step, unless it was asked for while paused.
+        thread_setup: Called first of all in the stepping thread, to make it a real-time thread for example.
 
     Raises:
         InputError: The factor is no number or too small, or the policy is unknown.
@@ -72,15 +74,14 @@ class FixedRateRunner:
         real_time_factor: float = 1.0,
         overrun: OverrunPolicy = "skip",
         start_paused: bool = False,
+        lock_step: bool = False,
+        thread_setup: Callable[[], None] | None = None,
     ) -> None:
-        if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
-            problem = f"{real_time_factor!r} is no factor that a run could keep"
-            raise InputError("runner", "real_time_factor", problem, f"give {SLOWEST:g} or more")
-        if overrun not in ("skip", "catch_up"):
-            raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
         self.world = world
-        self._period = world.time_step / real_time_factor
-        self._overrun = overrun
+        self.set_pace(real_time_factor, overrun)
+        self._lock_step = lock_step
+        self._permitted = 0
+        self._thread_setup = thread_setup
         self._inbox: queue.SimpleQueue[Callable[[World], None]] = queue.SimpleQueue()
         self._sources: list[Callable[[World], None]] = []
         self._condition = threading.Condition()
@@ -92,16 +93,27 @@ class FixedRateRunner:
         self._error: BaseException | None = None
         self._failure: str | None = None
         self._epoch = 0
-        self._steps = 0
-        self._overruns = 0
-        self._skipped = 0
-        self._late_max = 0.0
-        self._busy_wall = 0.0
-        self._resumed_at: float | None = None
-        self._step_times = np.zeros(STEP_TIME_WINDOW)
+        self._pace = PaceRecorder()
         self._snapshot = take_snapshot(world, self._epoch)
 
     # --- control, from any thread
+
+    def set_pace(self, real_time_factor: float = 1.0, overrun: OverrunPolicy = "skip") -> None:
+        """Change the pace and what to do when late, from the next deadline on; arguments as for the constructor.
+
+        Raises:
+            InputError: The factor is no number or too small, or the policy is unknown.
+        """
+        if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
+            problem = f"{real_time_factor!r} is no factor that a run could keep"
+            raise InputError("runner", "real_time_factor", problem, f"give {SLOWEST:g} or more")
+        if overrun not in ("skip", "catch_up"):
+            raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
+        self._real_time_factor, self._overrun = real_time_factor, overrun
+
+    @property
+    def _period(self) -> float:
+        return self.world.time_step / self._real_time_factor
 
     def start(self) -> None:
         """Start the thread."""
@@ -198,14 +210,42 @@ class FixedRateRunner:
 
         def reset_world(world: World) -> None:
             world.reset()
-            self._epoch += 1
             self._failure = None
-            self._publish(take_snapshot(world, self._epoch))
+            self._start_epoch()
 
         with self._condition:
             self._break_off_single_steps()
             self.submit(reset_world)
             self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
+
+    def exchange(self, world: World) -> None:
+        """Go on with another world before the next step; snapshots of the old one stay valid."""
+
+        def take(_: World) -> None:
+            self.world = world
+            self._failure = None
+            self._start_epoch()
+
+        asked = self._epoch
+        with self._condition:
+            self.submit(take)
+            self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
+
+    def _start_epoch(self) -> None:
+        self._epoch += 1
+        self._permitted = 0
+        self._publish(take_snapshot(self.world, self._epoch))
+
+    def permit(self, steps: int = 1) -> None:
+        """Allow the next ``steps`` steps in lock-step; what was allowed before and not taken is forgotten."""
+        with self._condition:
+            self._permitted = steps
+            self._condition.notify_all()
+
+    @property
+    def waiting_for_permit(self) -> bool:
+        """Whether a step is due in lock-step that ``permit`` has not allowed yet."""
+        return self._lock_step and not self._paused and not self._permitted
 
     def submit(self, action: Callable[[World], None]) -> None:
         """Have ``action`` called with the world in the stepping thread, before the next step or while paused.
@@ -243,53 +283,42 @@ class FixedRateRunner:
 
     def report(self) -> RunnerReport:
         """Rate, lateness and step times since the start."""
-        with self._condition:
-            wall = self._busy_wall
-            if self._resumed_at is not None:
-                wall += time.monotonic() - self._resumed_at
-        times = self._step_times[: min(self._steps, STEP_TIME_WINDOW)]
-        if not len(times):
-            times = np.zeros(1)
-        simulated = self._steps * self.world.time_step
-        p50, p99 = np.percentile(times, (50.0, 99.0))
-        return RunnerReport(
-            simulated_time=simulated,
-            wall_time=wall,
-            real_time_factor=simulated / wall if wall > 0.0 else 0.0,
-            steps=self._steps,
-            overruns=self._overruns,
-            skipped_steps=self._skipped,
-            late_max=self._late_max,
-            step_time_mean=float(times.mean()),
-            step_time_p50=float(p50),
-            step_time_p99=float(p99),
-            step_time_max=float(times.max()),
-        )
+        return self._pace.report(self.world.time_step, time.monotonic())
+
+    @property
+    def pace(self) -> PaceRecorder:
+        """What the report is made from, with whole histograms."""
+        return self._pace
 
     # --- the stepping thread
 
     def _run(self) -> None:
         try:
+            if self._thread_setup is not None:
+                self._thread_setup()
             deadline = time.monotonic()
             while not self._stopping:
                 self._attend()
                 if self._paused:
-                    self._stop_clock()
+                    self._pace.stand_still(time.monotonic())
                     if self._step_requests:
                         self._single_step()
                     else:
                         self._wait_for_word(paused=True)
                     deadline = time.monotonic()
                     continue
-                if self._resumed_at is None:
-                    self._resumed_at = time.monotonic()
+                self._pace.run_on(time.monotonic())
+                if self.waiting_for_permit:
+                    self._wait_for_word(paused=False)
+                    deadline = max(deadline, time.monotonic())
+                    continue
                 self._one_step()
                 deadline = self._keep_deadline(deadline + self._period)
         except BaseException as error:
             # Any failure must reach the owner: a thread that dies silently looks like a pause.
             self._error = error
         finally:
-            self._stop_clock()
+            self._pace.stand_still(time.monotonic())
             with self._condition:
                 self._running = False
                 self._break_off_single_steps()
@@ -329,6 +358,7 @@ class FixedRateRunner:
                     self._stopping
                     or self._paused is not paused
                     or len(self._step_requests) > 0
+                    or (self._lock_step and not self._paused and self._permitted > 0)
                     or not self._inbox.empty()
                 ),
                 timeout,
@@ -350,24 +380,25 @@ class FixedRateRunner:
             with self._condition:
                 self._failure, self._paused = str(failure), True
             return
-        self._step_times[self._steps % STEP_TIME_WINDOW] = time.monotonic() - began
-        self._steps += 1
+        nominal = None if self._lock_step or not self._period else self._period
+        self._pace.step_taken(began, time.monotonic(), nominal)
+        self._permitted = max(0, self._permitted - 1)
         self._publish(take_snapshot(self.world, self._epoch))
 
     def _keep_deadline(self, deadline: float) -> float:
         """Wait until ``deadline``; returns it, or a later one if periods had to be dropped."""
         late = time.monotonic() - deadline
         if late <= 0.0:
+            self._pace.on_time()
             self._wait_until(deadline)
             return deadline
         if self._period == 0.0:
             return time.monotonic()
-        self._overruns += 1
-        self._late_max = max(self._late_max, late)
+        self._pace.overran(late)
         if self._overrun == "catch_up" and late < MAX_BACKLOG:
             return deadline
         dropped = math.ceil(late / self._period)
-        self._skipped += dropped
+        self._pace.skipped_steps += dropped
         deadline += dropped * self._period
         self._wait_until(deadline)
         return deadline
@@ -380,12 +411,6 @@ class FixedRateRunner:
                 self._attend()
             else:
                 time.sleep(left)
-
-    def _stop_clock(self) -> None:
-        with self._condition:
-            if self._resumed_at is not None:
-                self._busy_wall += time.monotonic() - self._resumed_at
-                self._resumed_at = None
 
     def _publish(self, snapshot: Snapshot) -> None:
         with self._condition:

@@ -1,4 +1,4 @@
-"""What other threads see of a running world: its state after a step, and how well the rate is kept."""
+"""What other threads see of a running world: its state after a step."""
 
 from __future__ import annotations
 
@@ -94,34 +94,3 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
 def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
-
-
-@dataclass(frozen=True)
-class RunnerReport:
-    """How well the rate was kept.
-
-    Attributes:
-        simulated_time: s.
-        wall_time: Time spent running (not paused), s.
-        real_time_factor: Simulated over wall time.
-        steps: Steps taken.
-        overruns: Steps that ended after their deadline.
-        skipped_steps: Periods given up because the runner was too late.
-        late_max: Largest lateness of a step's end, s.
-        step_time_mean: s; like the next three over the last minute at 1 kHz.
-        step_time_p50: s.
-        step_time_p99: s.
-        step_time_max: s.
-    """
-
-    simulated_time: float
-    wall_time: float
-    real_time_factor: float
-    steps: int
-    overruns: int
-    skipped_steps: int
-    late_max: float
-    step_time_mean: float
-    step_time_p50: float
-    step_time_p99: float
-    step_time_max: float

@@ -155,6 +155,16 @@ class Client:
         self.wait_until(future.done, f"an answer of {name}")
         return future.result()
 
+    def call(self, service_type: type, name: str, request: Any, timeout: float = TIMEOUT) -> Any:
+        """The answer of any service."""
+        if name not in self._services:
+            self._services[name] = self._node.create_client(service_type, name)
+        service = self._services[name]
+        self.wait_until(service.service_is_ready, f"service {name}")
+        future = service.call_async(request)
+        self.wait_until(future.done, f"an answer of {name}", timeout)
+        return future.result()
+
     def pause(self, paused: bool) -> Any:
         return self._call("pause", SetBool.Request(data=paused))
 

@@ -1,6 +1,6 @@
 """``/diagnostics`` on contact: its worst patch in numbers, and a warning where the force should not be trusted."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,9 +8,10 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from hydro_sim.diagnostics import Diagnostics
+from hydro_sim.parameters import Parameters
 from hydro_sim_core import contact, geometry
-from hydro_sim_core.simulation import RunnerReport
 from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.timing import PaceRecorder
 
 
 @pytest.fixture
@@ -27,12 +28,13 @@ def status():
             get_name=lambda: "node",
         )
         runner = SimpleNamespace(
-            report=lambda: RunnerReport(*np.zeros(len(fields(RunnerReport)))),
+            report=lambda: PaceRecorder().report(time_step=1e-3, now=0.0),
             snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts),
             failure=None,
             paused=True,
         )
-        Diagnostics(node, runner, 1.0, SimpleNamespace(total=0, counts={}))
+        link = SimpleNamespace(reports=dict)
+        Diagnostics(node, runner, Parameters(), SimpleNamespace(total=0, counts={}), link)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == "node: contact"]

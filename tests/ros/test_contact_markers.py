@@ -8,7 +8,7 @@ import pytest
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-from hydro_sim import contact_markers
+from hydro_sim.publishing import contact_markers
 from hydro_sim.publishing.contact_markers import ContactMarkers, patch_surface
 from hydro_sim.publishing.pressure_scale import PressureScale
 from hydro_sim_core import contact, geometry

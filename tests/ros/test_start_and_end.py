@@ -59,7 +59,8 @@ def test_runs_for_the_duration_and_reports(start_node, factor):
     """It ends by itself after exactly the simulated time asked for, in real time or as fast as possible."""
     node = start_node("-p", f"scene:={SCENE}", "-p", "duration:=2.5", "-p", f"real_time_factor:={factor}")
     assert node.wait(120) == 0
-    report = dict(line.strip().split("  ", 1) for line in node.output.splitlines()[-7:])
+    rows = (line.strip().split("  ", 1) for line in node.output.splitlines())
+    report = {row[0]: row[1] for row in rows if len(row) == 2}
     assert report["simulated time [s]"].strip() == "2.500"
     assert report["steps"].strip() == "2500"
     assert report["commands refused"].strip() == "0"

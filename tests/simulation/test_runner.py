@@ -106,7 +106,7 @@ def test_steps_start_on_the_grid(
     report = runner.report()
     assert (report.steps, report.overruns, report.skipped_steps, report.late_max) == (7, 0, 0, 0.0)
     assert report.simulated_time == pytest.approx(7 * DT)
-    assert report.step_time_max == pytest.approx(0.99 * period)
+    assert report.step_time.max == pytest.approx(0.99 * period)
 
 
 def test_skip_drops_the_missed_periods(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,3 +433,90 @@ def test_compiled_step_releases_the_interpreter() -> None:
     thread.join()
     # A call that kept the interpreter would let the other thread in a few times, before and after it.
     assert during > 100
+
+
+# --- in lock-step
+
+
+def test_lock_step_takes_the_steps_that_are_permitted(started: Callable[..., FixedRateRunner]) -> None:
+    """None by itself, as many as allowed, and no more for an allowance that comes twice."""
+    runner = started(real_time_factor=math.inf, lock_step=True)
+    wait_until(lambda: runner.waiting_for_permit)
+    for wanted in (1, 2, 12):
+        runner.permit(wanted - runner.snapshot().step)
+        wait_until(lambda wanted=wanted: runner.snapshot().step == wanted)
+        wait_until(lambda: runner.waiting_for_permit)
+    assert runner.snapshot().step == 12
+    assert runner.report().overruns == 0
+
+
+def test_what_is_submitted_while_lock_step_waits_acts_before_the_step(
+    started: Callable[..., FixedRateRunner],
+) -> None:
+    """A command that permits its own step."""
+    runner = started(real_time_factor=math.inf, lock_step=True)
+    seen = []
+
+    def act(world: hs.World) -> None:
+        seen.append(world.step_count)
+        runner.permit()
+
+    for i in range(50):
+        runner.submit(act)
+        wait_until(lambda i=i: runner.snapshot().step == i + 1)
+    assert seen == list(range(50))
+
+
+def test_lock_step_goes_no_faster_than_its_pace(started: Callable[..., FixedRateRunner]) -> None:
+    """A permit for a second's steps takes a second at a real-time factor of one."""
+    runner = started(real_time_factor=4.0, lock_step=True)
+    began = time.monotonic()
+    runner.permit(400)
+    wait_until(lambda: runner.snapshot().step == 400)
+    assert time.monotonic() - began > 399 * DT / 4.0
+
+
+def test_reset_forgets_permits_and_pause_holds_them(started: Callable[..., FixedRateRunner]) -> None:
+    runner = started(real_time_factor=math.inf, lock_step=True, start_paused=True)
+    runner.permit(5)
+    assert runner.snapshot().step == 0
+    runner.reset()
+    runner.resume()
+    wait_until(lambda: runner.waiting_for_permit)
+    assert runner.snapshot().step == 0
+
+
+# --- settings that change
+
+
+def test_pace_changes_while_it_runs(started: Callable[..., FixedRateRunner]) -> None:
+    """From a crawl to as fast as possible; a factor that stands is refused and changes nothing."""
+    runner = started(real_time_factor=0.001)
+    with pytest.raises(hs.InputError, match="real_time_factor"):
+        runner.set_pace(0.0)
+    runner.set_pace(math.inf)
+    wait_until(lambda: runner.snapshot().step > 1000)
+
+
+def test_another_world_takes_over(
+    started: Callable[..., FixedRateRunner], tmp_path: Path, world: hs.World
+) -> None:
+    """Readers keep the snapshots that they have; the new world starts where it stands."""
+    runner = started(start_paused=True)
+    before = runner.step(3)
+    other = make_world(tmp_path, free(sphere("other", 0.1, 1.0)), time_step=2 * DT)
+    runner.exchange(other)
+    after = runner.snapshot()
+    assert (after.step, after.epoch) == (0, before.epoch + 1)
+    assert runner.step(2).time == pytest.approx(4 * DT)
+    assert set(before.frames) == set(world.frame_names)
+
+
+def test_thread_is_set_up_before_the_first_step(world: hs.World) -> None:
+    """In the stepping thread itself; what fails there reaches the owner."""
+    names = []
+    runner = FixedRateRunner(world, thread_setup=lambda: names.append(threading.current_thread().name))
+    runner.start()
+    wait_until(lambda: runner.snapshot().step > 0)
+    runner.stop()
+    assert names == ["hydro-sim stepper"]

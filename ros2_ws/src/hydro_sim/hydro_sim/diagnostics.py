@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +11,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
-from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim.status import LOST_COMMANDS
+from hydro_sim_core.simulation import Distribution, FixedRateRunner
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 #: Below this share of the real-time factor asked for, the simulation counts as slow.
@@ -23,22 +28,33 @@ class Diagnostics:
     Args:
         node: Owner of the publisher.
         runner: Source of timing and solver figures.
-        target: Real-time factor asked for; infinite for "as fast as possible".
+        parameters: The real-time factor asked for, and the mode.
         rejections: Refused commands.
+        link: What became of the others.
     """
 
-    def __init__(self, node: Node, runner: FixedRateRunner, target: float, rejections: Rejections) -> None:
+    def __init__(
+        self,
+        node: Node,
+        runner: FixedRateRunner,
+        parameters: Parameters,
+        rejections: Rejections,
+        link: CommandLink,
+    ) -> None:
         self._node = node
         self._runner = runner
-        self._target = target
+        self._parameters = parameters
         self._rejections = rejections
+        self._link = link
+        self._lost: Counter[str] = Counter()
         self._simulated = self._wall = 0.0
         self._overruns = self._refused = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
-        message = DiagnosticArray(status=[self._timing(), self._solver(), self._contact(), self._commands()])
+        parts = [self._timing(), self._solver(), self._contact(), self._commands(), self._commands_lost()]
+        message = DiagnosticArray(status=parts)
         # Monitors compare this stamp with their own wall clock.
         message.header.stamp = Clock(clock_type=ClockType.SYSTEM_TIME).now().to_msg()
         self._publisher.publish(message)
@@ -51,12 +67,16 @@ class Diagnostics:
         self._overruns = report.overruns
 
         factor = simulated / wall if wall > 0.0 else 0.0
+        target = self._parameters.pace
         if self._runner.failure is not None:
             level, text = DiagnosticStatus.ERROR, f"paused: {self._runner.failure}"
         elif self._runner.paused:
             level, text = DiagnosticStatus.OK, "paused"
-        elif factor < _ON_TIME * self._target and self._target != float("inf"):
-            level, text = DiagnosticStatus.WARN, f"slower than asked for: {factor:.3f} of {self._target:g}"
+        elif self._parameters.mode == LOCK_STEP:
+            waits = self._runner.waiting_for_permit and simulated == 0.0
+            level, text = DiagnosticStatus.OK, "waiting for a command" if waits else "in lock-step"
+        elif factor < _ON_TIME * target and math.isfinite(target):
+            level, text = DiagnosticStatus.WARN, f"slower than asked for: {factor:.3f} of {target:g}"
         elif overruns:
             level, text = DiagnosticStatus.OK, f"on time, {overruns} late steps in the last second"
         else:
@@ -67,12 +87,12 @@ class Diagnostics:
             "simulated time [s]": report.simulated_time,
             "steps": report.steps,
             "overruns": report.overruns,
+            "most overruns in a row": report.longest_overrun,
             "skipped steps": report.skipped_steps,
             "largest lateness [ms]": 1e3 * report.late_max,
-            "step time mean [ms]": 1e3 * report.step_time_mean,
-            "step time p50 [ms]": 1e3 * report.step_time_p50,
-            "step time p99 [ms]": 1e3 * report.step_time_p99,
-            "step time max [ms]": 1e3 * report.step_time_max,
+            "achieved rate [Hz]": report.achieved_rate,
+            **_milliseconds("step time", report.step_time),
+            **_milliseconds("period", report.period),
         }
         return self._status("timing", level, text, values)
 
@@ -107,10 +127,32 @@ class Diagnostics:
         values = {"refused since start": self._rejections.total, **self._rejections.counts}
         return self._status("commands", level, text, values)
 
+    def _commands_lost(self) -> DiagnosticStatus:
+        """What the link made of commands that were right in themselves."""
+        reports = self._link.reports()
+        lost = Counter({what: sum(getattr(r, what) for r in reports.values()) for what in LOST_COMMANDS})
+        news = lost - self._lost
+        self._lost = lost
+        values: dict[str, Any] = {what.replace("_", " "): lost[what] for what in LOST_COMMANDS}
+        for name, report in reports.items():
+            if report.received:
+                values |= {f"{name}: received": report.received, f"{name}: applied": report.applied}
+                values |= _milliseconds(f"{name}: age", report.age)
+                values |= _milliseconds(f"{name}: latency", report.latency)
+        if not news:
+            return self._status("link", DiagnosticStatus.OK, "every command arrived", values)
+        text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if news[what])
+        return self._status("link", DiagnosticStatus.WARN, f"in the last second: {text}", values)
+
     def _status(self, part: str, level: bytes, text: str, values: Mapping[str, Any]) -> DiagnosticStatus:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
         name = f"{self._node.get_name()}: {part}"
         return DiagnosticStatus(level=level, name=name, message=text, hardware_id="hydro_sim", values=pairs)
+
+
+def _milliseconds(name: str, durations: Distribution) -> dict[str, float]:
+    shown = {"mean": "mean", "std": "std", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+    return {f"{name} {label} [ms]": 1e3 * getattr(durations, key) for key, label in shown.items()}
 
 
 def _contact_values(summary: ContactSummary) -> dict[str, Any]:

@@ -1,34 +1,30 @@
-"""The node ``hydro_sim``: loads a scene, steps it at a fixed rate, and connects it to ROS 2.
+"""The node ``hydro_sim``: a lifecycle node that loads a scene, steps it, and connects it to ROS 2.
 
-Three threads: the runner steps the World, plain threads publish snapshots of it, and the main thread serves
+Three kinds of threads: the runner steps the World, plain threads publish snapshots of it, and the main thread serves
 subscriptions, services and parameters.
 """
 
 from __future__ import annotations
 
-import math
+import os
 import signal
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
 from threading import Event
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
 from hydro_sim import optional
-from hydro_sim.control.commands import GripperCommands, JointCommands
-from hydro_sim.diagnostics import Diagnostics
-from hydro_sim.parameters import Parameters, declare_parameters
-from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
-from hydro_sim.rejections import Rejections
-from hydro_sim.simulation_control.services import SimulationServices
-from hydro_sim.status import StatusLine, compile_progress, print_report
+from hydro_sim.hil.report import make_report, write_report
+from hydro_sim.loading import Interrupted, load_world
+from hydro_sim.parameters import declare_parameters
+from hydro_sim.simulation import Simulation
+from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import open_world
-from hydro_sim_core.simulation import FixedRateRunner, World
 
 _NODE_NAME = "hydro_sim"
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
@@ -43,143 +39,187 @@ def main(args: list[str] | None = None) -> int:
     # The stepping thread needs the interpreter for a moment in every step; Python's default lets another
     # thread keep it for 5 ms.
     sys.setswitchinterval(_SWITCH_INTERVAL)
+    console = Console()
+    status = 0
     try:
-        node = _make_node(sys.argv if args is None else args)
+        _init(sys.argv if args is None else args)
+        node = SimulationNode(console, stop)
         try:
-            _simulate(node, declare_parameters(node), Console(), stop)
+            _serve(node, console, stop)
+        except Interrupted:
+            node.report()
+            console.print("interrupted while compiling")
+            sys.stdout.flush()
+            # The compiler cannot be stopped, and would crash in an interpreter that shuts down around it.
+            os._exit(0)
         finally:
             node.destroy_node()
     except (InputError, FloatingPointError) as error:
         print(f"hydro_sim: error: {error}", file=sys.stderr)
-        return 1
+        status = 1
     finally:
         rclpy.try_shutdown()
-    return 0
+    return status
 
 
-def _make_node(args: list[str]) -> Node:
+def _init(args: list[str]) -> None:
     try:
         # rclpy's own signal handlers would invalidate the context under the publishing threads.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        return Node(_NODE_NAME, automatically_declare_parameters_from_overrides=True)
-    except ValueError as error:
-        if "PARAMETER_NOT_SET" not in str(error):
-            raise
-        # To ROS an empty list has no type; rclpy does not say which parameter it is.
-        mend = "leave the parameter out to have its default"
-        raise InputError("arguments", "--ros-args", "a parameter is an empty list", mend) from None
     except RuntimeError as error:
         problem = " ".join(str(error).partition(", at ")[0].split())
         raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
 
 
-def _simulate(node: Node, parameters: Parameters, console: Console, stop: Event) -> None:
-    logger = node.get_logger()
-    logger.info(optional.summary())
-    with compile_progress(console):
-        world = open_world(parameters.scene)
-        world.step()
-        world.reset()
-    factor = parameters.real_time_factor or math.inf
-    runner = FixedRateRunner(world, factor, parameters.overrun, parameters.start_paused)
-    rejections = Rejections(logger)
-    end = EndOfRun(runner, world, parameters.duration)
-    services = _connect_inputs(node, world, runner, parameters, rejections)
-    Diagnostics(node, runner, factor, rejections)
-    publishers = (StatePublisher(node, world, runner, parameters), ContactPublisher(node, runner, parameters))
-    logger.info(
-        f"scene '{world.name}': {len(world.joint_names)} joints, {len(world.contact_pairs)} contact pairs, "
-        f"time step {1e3 * world.time_step:g} ms"
-    )
+class SimulationNode(LifecycleNode):
+    """Configuring loads and compiles the scene, activating runs it; cleaning up makes room for another.
 
-    status = StatusLine(console) if parameters.status_line else None
-    with ExitStack() as running:
-        for part in (runner, *publishers):
-            part.start()
-            running.callback(part.stop)
-        _spin(node, runner, services, end, status, stop)
-    if status is not None:
-        status.close()
-        print_report(console, runner.report(), rejections.total)
-
-
-def _connect_inputs(
-    node: Node, world: World, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
-) -> SimulationServices:
-    joints = _command_joints(world, parameters)
-    commands = JointCommands(node, world, runner, joints, rejections, parameters.builtin_controllers)
-    for name in world.gripper_names:
-        prefix = "gripper" if len(world.gripper_names) == 1 else name
-        GripperCommands(node, world, runner, name, prefix, rejections)
-    return SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
-
-
-def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
-    """Joints that command arrays address: those asked for, or all but those that move fingers."""
-    arm = tuple(name for name in world.actuated_joint_names if name not in world.gripper_joint_names)
-    asked = tuple(name for name in parameters.command_joints if name)
-    for name in asked:
-        if name not in world.actuated_joint_names:
-            names = world.actuated_joint_names
-            mend = (
-                f"use some of {', '.join(names)}" if names else "leave it out; the scene has no such joints"
-            )
-            raise InputError("parameters", "command_joints", f"'{name}' cannot be commanded", mend)
-    if len(set(asked)) != len(asked):
-        raise InputError("parameters", "command_joints", "names a joint twice", "name each joint once")
-    return asked or arm
-
-
-class EndOfRun:
-    """Pauses the runner exactly when the simulated time asked for is over.
+    Attributes:
+        parameters: Current values.
+        simulation: What runs while configured, else None.
+        active: Whether it runs.
+        error: Why the last configuring failed, or None.
 
     Args:
-        runner: The runner.
-        world: Asked for its time step.
-        duration: Simulated time to run, s; 0 for no end.
+        console: Where progress is shown.
+        stop: Set when the process should end.
     """
 
-    def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
-        self._runner = runner
-        self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
-        runner.add_command_source(self._before_step)
+    def __init__(self, console: Console, stop: Event) -> None:
+        try:
+            super().__init__(_NODE_NAME, automatically_declare_parameters_from_overrides=True)
+        except ValueError as error:
+            if "PARAMETER_NOT_SET" not in str(error):
+                raise
+            # To ROS an empty list has no type; rclpy does not say which parameter it is.
+            mend = "leave the parameter out to have its default"
+            raise InputError("arguments", "--ros-args", "a parameter is an empty list", mend) from None
+        self._console = console
+        self._stop = stop
+        self.error: Exception | None = None
+        self.simulation: Simulation | None = None
+        self.active = False
+        self.parameters = declare_parameters(
+            self, lambda: self.simulation is not None, self._parameters_changed
+        )
 
-    @property
-    def reached(self) -> bool:
-        """Whether the last step is done."""
-        return self._runner.snapshot().step >= self._last_step
+    def _parameters_changed(self, names: set[str]) -> None:
+        if self.simulation is not None:
+            self.simulation.parameters_changed(names)
 
-    def _before_step(self, world: World) -> None:
-        if world.step_count + 1 >= self._last_step:
-            self._runner.pause()
+    def start(self) -> None:
+        """Configure and activate without a lifecycle manager.
+
+        Raises:
+            InputError: The scene or a parameter cannot be used.
+            FloatingPointError: The first step of the scene has no finite result.
+            Interrupted: The process should end.
+        """
+        for transition in (self.trigger_configure, self.trigger_activate):
+            transition()
+            if self.error is not None:
+                raise self.error
+
+    # --- transitions, called by rclpy
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the scene; a bad one leaves the node unconfigured."""
+        return self._attempt(self._configure)
+
+    def _configure(self) -> None:
+        self.get_logger().info(optional.summary())
+        self.parameters.require_scene()
+        world = load_world(self.parameters.scene, self._console, self._stop)
+        self.simulation = Simulation(self, self.parameters, world)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Step and publish."""
+        assert self.simulation is not None
+        self.simulation.start()
+        self.active = True
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stand still in the present state."""
+        assert self.simulation is not None
+        self.active = False
+        self.simulation.stop()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the scene."""
+        self.active = False
+        if self.simulation is not None:
+            self.report()
+            self.simulation.close()
+            self.simulation = None
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """End the process."""
+        self._stop.set()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _attempt(self, step: Callable[[], None]) -> TransitionCallbackReturn:
+        """Do something that may fail by bad input; rclpy would swallow the reason."""
+        self.error = None
+        try:
+            step()
+        except (InputError, FloatingPointError, Interrupted) as error:
+            self.error = error
+            if not isinstance(error, Interrupted) and not self.parameters.autostart:
+                self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def report(self) -> None:
+        """Write the report on timing and commands, where one was asked for."""
+        if self.parameters.report_file:
+            write_report(make_report(self.simulation), self.parameters.report_file, self.get_logger())
 
 
-def _spin(
-    node: Node,
-    runner: FixedRateRunner,
-    services: SimulationServices,
-    end: EndOfRun,
-    status: StatusLine | None,
-    stop: Event,
-) -> None:
+def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
+    """Serve callbacks until a signal or the end of the run."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     failure = None
+    status: StatusLine | None = None
     try:
-        while not (stop.is_set() or end.reached):
+        if node.parameters.autostart:
+            node.start()
+        if node.parameters.status_line:
+            status = StatusLine(console)
+        while not stop.is_set():
             executor.spin_once(timeout_sec=_SPIN_PERIOD)
+            simulation = node.simulation
+            if simulation is None or not node.active:
+                continue
+            runner = simulation.runner
             if runner.error is not None:
                 raise runner.error
             if runner.failure != failure:
                 failure = runner.failure
                 if failure is not None:
                     node.get_logger().error(f"paused: {failure}")
+            if simulation.end.reached:
+                break
             if status is not None:
-                status.update(runner.snapshot(), runner.paused and not end.reached)
-        runner.pause()
-        while services.stepping:
-            executor.spin_once(timeout_sec=_SPIN_PERIOD)
+                status.update(runner.snapshot(), runner.paused)
+        if isinstance(node.error, Interrupted):
+            raise node.error
+        if node.simulation is not None:
+            node.simulation.runner.pause()
+            while node.simulation.stepping_for_a_client:
+                executor.spin_once(timeout_sec=_SPIN_PERIOD)
     finally:
+        if status is not None:
+            status.close()
+        if node.simulation is not None:
+            node.simulation.stop()
+            node.report()
+            if status is not None:
+                print_report(console, make_report(node.simulation))
+            node.simulation.close()
         executor.shutdown()
 
 

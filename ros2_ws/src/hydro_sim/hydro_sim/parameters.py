@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.realtime import check_realtime
 from hydro_sim_core.simulation.runner import SLOWEST
 
+FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 _SOURCE = "parameters"
 #: Declared by rclpy itself.
 _FOREIGN = ("use_sim_time", "start_type_description_service", "qos_overrides")
@@ -37,7 +40,7 @@ def _parameter(
         low: Smallest allowed number.
         high: Largest allowed number.
         choices: Allowed strings.
-        live: May be set while the node runs.
+        live: May be set while the node runs; the others are read when it is configured.
     """
     metadata = {"description": description, "low": low, "high": high, "choices": choices, "live": live}
     return field(default=default, metadata=metadata)
@@ -45,8 +48,9 @@ def _parameter(
 
 @dataclass
 class Parameters:
-    """Current values; those marked live change under ``ros2 param set``."""
+    """Current values; they change under ``ros2 param set``, those not marked live only while nothing is configured."""
 
+    autostart: bool = _parameter(True, "Configure and activate at once, without a lifecycle manager.")
     scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate, or the name of a shipped scene.")
     duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
     real_time_factor: float = _parameter(
@@ -54,11 +58,25 @@ class Parameters:
         "Simulated over wall time to hold, 0.001 or more; 0 steps as fast as possible.",
         low=0.0,
         high=1000.0,
+        live=True,
     )
     overrun: Literal["skip", "catch_up"] = _parameter(
         "catch_up",
         "After a late step: 'catch_up' steps faster until the time is regained, 'skip' gives it up.",
         choices=("skip", "catch_up"),
+        live=True,
+    )
+    mode: Literal["free_running", "lock_step"] = _parameter(
+        FREE_RUNNING,
+        "'free_running' steps at its rate, 'lock_step' when the controller's command for the step has arrived.",
+        choices=(FREE_RUNNING, LOCK_STEP),
+    )
+    lock_step_interface: str = _parameter(
+        "effort",
+        "Interface whose commands permit steps in lock-step: position, velocity, effort, joint, twist.",
+    )
+    lock_step_steps: int = _parameter(
+        1, "Steps that one command permits in lock-step.", low=1, high=1_000_000, live=True
     )
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
@@ -93,18 +111,69 @@ class Parameters:
         True,
         "Serve the topics of joint_trajectory_controller and forward_*_controller; false leaves them to ros2_control.",
     )
+    max_command_age: float = _parameter(
+        0.0,
+        "Stamped commands older than this are dropped, s; 0 takes them all.",
+        low=0.0,
+        high=1e3,
+        live=True,
+    )
+    link_delay: float = _parameter(
+        0.0, "Delay of every command, s of simulated time.", low=0.0, high=10.0, live=True
+    )
+    link_jitter: float = _parameter(
+        0.0, "Further delay, drawn evenly from 0 to this, s of simulated time.", low=0.0, high=10.0, live=True
+    )
+    link_loss: float = _parameter(0.0, "Share of commands that are lost.", low=0.0, high=1.0, live=True)
+    link_outage_period: float = _parameter(
+        0.0, "Time from one outage of the link to the next, s; 0 for none.", low=0.0, high=1e6, live=True
+    )
+    link_outage_length: float = _parameter(
+        0.0, "How long an outage loses every command, s.", low=0.0, high=1e6, live=True
+    )
+    link_seed: int = _parameter(0, "Seed of what the link loses and delays.", low=0, high=2**31 - 1)
+    realtime_priority: int = _parameter(
+        0, "SCHED_FIFO priority of the stepping thread; 0 for none.", low=0, high=99
+    )
+    realtime_cpus: tuple[int, ...] = _parameter(
+        (-1,), "Processors that the stepping thread may run on; [-1] for any."
+    )
+    lock_memory: bool = _parameter(False, "Keep all of the process in memory (mlockall).")
+    report_file: str = _parameter(
+        "", "JSON file to write the report on timing and commands to at the end; '' for none."
+    )
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
 
+    @property
+    def pace(self) -> float:
+        """Real-time factor, infinite for as fast as possible."""
+        return self.real_time_factor or math.inf
 
-def declare_parameters(node: Node) -> Parameters:
-    """Declare every parameter on ``node`` and keep the live ones up to date from then on.
+    @property
+    def processors(self) -> tuple[int, ...]:
+        """Of the stepping thread; none for any."""
+        return tuple(cpu for cpu in self.realtime_cpus if cpu >= 0)
+
+    def require_scene(self) -> None:
+        """Raise an ``InputError`` if there is nothing to simulate."""
+        if not self.scene:
+            mend = "pass -p scene:=FILE with a scene YAML or URDF file, or the name of a shipped scene"
+            raise InputError(_SOURCE, "scene", "is not set", mend)
+
+
+def declare_parameters(
+    node: Node, configured: Callable[[], bool], changed: Callable[[set[str]], None]
+) -> Parameters:
+    """Declare every parameter on ``node`` and keep the values up to date from then on.
 
     Args:
         node: Made with ``automatically_declare_parameters_from_overrides``, so that overrides nobody declares
             can be told from those that are known.
+        configured: Whether only live parameters may change.
+        changed: Called with the names of what was set.
 
     Returns:
-        The values; the object changes when a live parameter is set.
+        The values; the object changes when parameters are set.
 
     Raises:
         InputError: An override is unknown, of the wrong type, out of range or not among the choices.
@@ -124,11 +193,34 @@ def declare_parameters(node: Node) -> Parameters:
         setattr(values, name, _declare(node, spec, value))
     _check_contents(values)
 
-    def store(parameters: list[Parameter]) -> None:
-        for parameter in parameters:
-            if parameter.name in fields:
-                setattr(values, parameter.name, parameter.value)
+    def ours(parameters: list[Parameter]) -> dict[str, Any]:
+        return {
+            p.name: _as_type_of(getattr(values, p.name), p.value, p.name)
+            for p in parameters
+            if p.name in fields
+        }
 
+    def judge(parameters: list[Parameter]) -> SetParametersResult:
+        try:
+            wanted = ours(parameters)
+            for name, value in wanted.items():
+                if configured() and not fields[name].metadata["live"] and value != getattr(values, name):
+                    mend = "deactivate and clean up the node first, or start it with this value"
+                    raise InputError(_SOURCE, name, "is read when the node is configured", mend)
+            _check_contents(dataclasses.replace(values, **wanted))
+        except InputError as error:
+            return SetParametersResult(
+                successful=False, reason=f"{error.element}: {error.problem}; {error.mend}"
+            )
+        return SetParametersResult(successful=True)
+
+    def store(parameters: list[Parameter]) -> None:
+        wanted = ours(parameters)
+        for name, value in wanted.items():
+            setattr(values, name, value)
+        changed(set(wanted))
+
+    node.add_on_set_parameters_callback(judge)
     node.add_post_set_parameters_callback(store)
     return values
 
@@ -148,10 +240,10 @@ def _as_type_of(default: Any, value: Any, name: str) -> Any:
 
 def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
     low, high, choices = (spec.metadata[key] for key in ("low", "high", "choices"))
+    constraints = [f"one of {', '.join(choices)}"] if choices else []
+    constraints += [] if spec.metadata["live"] else ["read when the node is configured"]
     descriptor = ParameterDescriptor(
-        description=spec.metadata["description"],
-        read_only=not spec.metadata["live"],
-        additional_constraints=f"one of {', '.join(choices)}" if choices else "",
+        description=spec.metadata["description"], additional_constraints="; ".join(constraints)
     )
     if isinstance(value, float) and low is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
@@ -181,6 +273,12 @@ def _check_contents(values: Parameters) -> None:
         raise InputError(_SOURCE, "real_time_factor", problem, f"give 0 or {SLOWEST:g} to 1000")
     if not values.world_frame.strip():
         raise InputError(_SOURCE, "world_frame", "is empty", "give the frame a name, such as world")
-    if not values.scene:
-        mend = "pass -p scene:=FILE with a scene YAML or URDF file, or the name of a shipped scene"
-        raise InputError(_SOURCE, "scene", "is not set", mend)
+    if values.link_outage_length > values.link_outage_period:
+        problem = f"{values.link_outage_length:g} s is longer than link_outage_period"
+        raise InputError(
+            _SOURCE, "link_outage_length", problem, "give a shorter one, or link_loss 1 for no link"
+        )
+    try:
+        check_realtime(values.realtime_priority, values.processors)
+    except InputError as error:
+        raise InputError(_SOURCE, f"realtime_{error.element}", error.problem, error.mend) from None

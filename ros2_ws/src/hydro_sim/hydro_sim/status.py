@@ -6,12 +6,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import Any
 
 from rich.console import Console
 
 from hydro_sim_core.jit import kernels_are_kept
-from hydro_sim_core.simulation import RunnerReport, Snapshot
+from hydro_sim_core.simulation import Snapshot
 
+#: Ways for a command to get lost, as a link's report names them.
+LOST_COMMANDS = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
 _SILENT_FOR = 2.0  # s; loading compiled kernels takes less
 _LIVE_PERIOD = 0.2  # s
 _LINE_PERIOD = 1.0  # s
@@ -90,33 +93,39 @@ class StatusLine:
         return f"t = {snapshot.time:9.3f} s | {pace} | contact faces {faces:5d}{grip}"
 
 
-def print_report(console: Console, report: RunnerReport, refused: int) -> None:
+def print_report(console: Console, report: dict[str, Any]) -> None:
     """Print how the run went.
 
     Args:
         console: Where to.
-        report: The runner's ``RunnerReport``.
-        refused: Number of refused commands.
+        report: As made by ``hil.report.make_report``.
     """
-    step = "step time [ms]"
+    pace = report["pace"]
+    late = f"skipped {pace['skipped_steps']}, latest {1e3 * pace['late_max']:.2f} ms"
     rows = [
-        ("simulated time [s]", f"{report.simulated_time:.3f}"),
-        ("wall time [s]", f"{report.wall_time:.3f}"),
-        ("real-time factor", f"{report.real_time_factor:.3f}"),
-        ("steps", f"{report.steps}"),
-        (
-            "late steps",
-            f"{report.overruns} (skipped {report.skipped_steps}, latest {1e3 * report.late_max:.2f} ms)",
-        ),
-        (
-            step,
-            f"mean {1e3 * report.step_time_mean:.3f}, p50 {1e3 * report.step_time_p50:.3f}, "
-            f"p99 {1e3 * report.step_time_p99:.3f}, max {1e3 * report.step_time_max:.3f}",
-        ),
-        ("commands refused", f"{refused}"),
+        ("simulated time [s]", f"{pace['simulated_time']:.3f}"),
+        ("wall time [s]", f"{pace['wall_time']:.3f}"),
+        ("real-time factor", f"{pace['real_time_factor']:.3f}"),
+        ("steps", f"{pace['steps']}"),
+        ("late steps", f"{pace['overruns']} ({late}, most in a row {pace['longest_overrun']})"),
+        ("step time [ms]", _milliseconds(pace["step_time"])),
+        ("period [ms]", _milliseconds(pace["period"])),
+        ("commands refused", f"{sum(report['refused'].values())}"),
     ]
+    for name, link in report["commands"].items():
+        if link["received"]:
+            lost = ", ".join(f"{link[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if link[what])
+            rows.append(
+                (f"{name} commands", f"{link['applied']} of {link['received']} applied {lost}".strip())
+            )
+            rows.append(("latency [ms]", _milliseconds(link["latency"])))
     for name, value in rows:
         _print(console, f"{name:>20}  {value}")
+
+
+def _milliseconds(distribution: dict[str, float]) -> str:
+    names = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+    return ", ".join(f"{shown} {1e3 * distribution[name]:.3f}" for name, shown in names.items())
 
 
 def _print(console: Console, line: str) -> None:

@@ -76,7 +76,7 @@ class StatePublisher:
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
-        self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
+        self._thread: Thread | None = None
 
         external = [name for name in parameters.external_models if name]
         left_out = inner_links(world.scene, external)
@@ -103,12 +103,15 @@ class StatePublisher:
 
     def start(self) -> None:
         """Publish the present state and start the thread."""
+        self._stop.clear()
+        self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread; it may be started again."""
         self._stop.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         clock, joints, wrenches, transforms = (Schedule() for _ in range(4))
@@ -157,7 +160,7 @@ class ContactPublisher:
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
-        self._thread = Thread(target=self._run, name="contact-publisher", daemon=True)
+        self._thread: Thread | None = None
         scale = PressureScale(1e3 * parameters.pressure_full_scale)
         x, y, z = parameters.legend_position
         self._encoder = ContactMarkers(scale, parameters.world_frame, (x, y, z))
@@ -169,12 +172,15 @@ class ContactPublisher:
 
     def start(self) -> None:
         """Start the thread."""
+        self._stop.clear()
+        self._thread = Thread(target=self._run, name="contact-publisher", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread; it may be started again."""
         self._stop.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         due = time.monotonic()

@@ -1,0 +1,53 @@
+"""Faults of a bad link between a controller and the robot, made on purpose and the same in every run."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator
+
+from hydro_sim.parameters import Parameters
+
+
+class LinkFaults:
+    """Delays commands, and loses some; everything in simulated time, so that a run can be repeated.
+
+    Only the stepping thread calls it.
+
+    Args:
+        parameters: ``link_*``, followed live.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._waiting: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = itertools.count()
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what is under way, and draw the same numbers again."""
+        self._waiting.clear()
+        self._random = random.Random(self._parameters.link_seed)
+
+    def loses(self, time: float) -> bool:
+        """Whether a command sent at simulated ``time`` (s) never arrives."""
+        p = self._parameters
+        if p.link_outage_period and math.fmod(time, p.link_outage_period) < p.link_outage_length:
+            return True
+        return bool(p.link_loss) and self._random.random() < p.link_loss
+
+    def send(self, time: float, arrive: Callable[[], None]) -> None:
+        """Have ``arrive`` called as late as the link is slow, at once if it is not."""
+        p = self._parameters
+        delay = p.link_delay + (p.link_jitter * self._random.random() if p.link_jitter else 0.0)
+        if delay:
+            heapq.heappush(self._waiting, (time + delay, next(self._number), arrive))
+        else:
+            arrive()
+
+    def arrivals(self, time: float) -> Iterator[Callable[[], None]]:
+        """What has arrived by simulated ``time`` (s), in the order of arrival."""
+        while self._waiting and self._waiting[0][0] <= time + 1e-9:  # times are sums of steps
+            yield heapq.heappop(self._waiting)[2]

@@ -1,0 +1,282 @@
+"""The way of a command from its message to the step that obeys it.
+
+A message is checked in the thread that receives it; the stepping thread applies it before its next step. On the way it
+may be lost or delayed on purpose (``faults``), and it is dropped and counted where it is too old, comes twice or out
+of order. In lock-step a command is also what permits the next step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import QoSCompatibility, QoSPolicyKind, QoSProfile, qos_check_compatible
+
+from hydro_sim.hil.faults import LinkFaults
+from hydro_sim.parameters import LOCK_STEP, Parameters
+from hydro_sim.rejections import Rejections
+from hydro_sim_core.simulation import Distribution, FixedRateRunner, World
+from hydro_sim_core.simulation.timing import Durations
+
+#: What a checked message does to the World, in the stepping thread.
+Action = Callable[[World], None]
+#: Turns a message into an action, or raises ``InputError``; changes nothing.
+Check = Callable[[Any], Action]
+
+_DEPTH = 10
+#: Order is judged beside a message that arrived at most this long ago, s of wall time: a controller that starts anew,
+#: with another clock perhaps, takes longer.
+_ORDER_MEMORY = 1.0
+#: A stamp this far ahead of simulated time (s) is one of the wall clock.
+_OTHER_CLOCK = 1e6
+
+
+@dataclass(frozen=True)
+class LinkReport:
+    """What became of the commands on one interface.
+
+    Attributes:
+        received: Messages that passed the check of their contents.
+        applied: Commands that reached the World.
+        lost: Lost by the faults that were asked for.
+        stale: Dropped because they were too old, or answered an earlier state in lock-step.
+        out_of_order: Dropped because a newer one had come before.
+        duplicate: Dropped because they came twice.
+        timeouts: How often the interface fell silent while it was in command.
+        age: From the stamp of a command to the step that obeys it, s of the stamp's clock.
+        latency: From sending a command to the step that obeys it, s of wall time.
+    """
+
+    received: int
+    applied: int
+    lost: int
+    stale: int
+    out_of_order: int
+    duplicate: int
+    timeouts: int
+    age: Distribution
+    latency: Distribution
+
+
+@dataclass(eq=False)
+class _Interface:
+    received: int = 0
+    applied: int = 0
+    lost: int = 0
+    stale: int = 0
+    out_of_order: int = 0
+    duplicate: int = 0
+    timeouts: int = 0
+    age: Durations = field(default_factory=Durations)
+    latency: Durations = field(default_factory=Durations)
+    last_time: float | None = None
+
+    def report(self) -> LinkReport:
+        counts = (self.received, self.applied, self.lost, self.stale, self.out_of_order, self.duplicate)
+        return LinkReport(*counts, self.timeouts, self.age.distribution(), self.latency.distribution())
+
+
+@dataclass(frozen=True, eq=False)
+class _Packet:
+    """A checked message under way; ``stamp`` s or None, ``sent_at`` ns of the system clock or None."""
+
+    interface: str
+    topic: str
+    message: Any
+    action: Action
+    stamp: float | None
+    sent_at: int | None
+
+
+class CommandLink:
+    """Every command of the node comes through here.
+
+    Args:
+        node: Owner of the subscriptions.
+        runner: Steps the World.
+        parameters: ``link_*``, ``max_command_age``, ``mode`` and ``lock_step_*``.
+        rejections: Where messages are counted that cannot be carried out.
+    """
+
+    def __init__(
+        self, node: Node, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
+    ) -> None:
+        self._node = node
+        self._runner = runner
+        self._parameters = parameters
+        self._rejections = rejections
+        self._faults = LinkFaults(parameters)
+        self._interfaces: dict[str, _Interface] = {}
+        self._checks: dict[str, tuple[str, Check]] = {}
+        self._newest: dict[str, tuple[float, Any, float]] = {}  # stamp, message, arrival of each topic
+        self._epoch = 0
+        #: Called in the stepping thread with topic, message and simulated time of every command that is applied.
+        self.observers: list[Callable[[str, Any, float], None]] = []
+        runner.add_command_source(self._before_step)
+
+    # --- connecting, and what the rest of the node does with commands
+
+    def subscribe(
+        self, message_type: type, topic: str, interface: str, check: Check, *, stamped: bool = True
+    ) -> None:
+        """Take commands from a topic.
+
+        Args:
+            message_type: Its type.
+            topic: Its name, relative to the node's namespace.
+            interface: What the command commands; time-outs and reports go by it.
+            check: Turns a message into an action; called in the executor's thread.
+            stamped: Whether a header's stamp, where there is one, says when the message was made.
+        """
+        resolved = self._node.resolve_topic_name(topic)
+        self._checks[resolved] = (interface, check)
+        self._interfaces.setdefault(interface, _Interface())
+
+        def receive(message: Any, info: Any) -> None:
+            stamp = _stamp_of(message) if stamped else None
+            self._receive(interface, resolved, message, check, stamp, info["source_timestamp"])
+
+        qos = QoSProfile(depth=_DEPTH)
+        warn = SubscriptionEventCallbacks(incompatible_qos=partial(self._warn_of_qos, resolved, qos))
+        create: Any = self._node.create_subscription  # whose annotation knows no callback with message info
+        create(message_type, topic, receive, qos, event_callbacks=warn)
+
+    def send(self, interface: str, action: Action) -> None:
+        """Take a command that no topic brings, such as an action's goal; it travels the same link."""
+        self._interfaces.setdefault(interface, _Interface()).received += 1
+        packet = _Packet(interface, "", None, action, None, time.time_ns())
+        self._runner.submit(lambda world: self._depart(packet, world))
+
+    def handle(self, topic: str, message: Any) -> Action:
+        """What a message on a command topic asks for, without any link; for replays.
+
+        Raises:
+            InputError: The message cannot be carried out.
+            KeyError: No command comes on this topic.
+        """
+        return self._checks[topic][1](message)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Resolved names of all command topics."""
+        return tuple(self._checks)
+
+    def last_command(self, interface: str) -> float | None:
+        """Simulated time of the last command applied on an interface since the start or a reset, s."""
+        return self._interfaces[interface].last_time if interface in self._interfaces else None
+
+    def count_timeout(self, interface: str) -> None:
+        """Note that an interface fell silent while it was in command."""
+        self._interfaces[interface].timeouts += 1
+
+    def reports(self) -> dict[str, LinkReport]:
+        """What became of the commands on every interface."""
+        return {name: interface.report() for name, interface in self._interfaces.items()}
+
+    # --- the way of a command
+
+    def _receive(
+        self, interface: str, topic: str, message: Any, check: Check, stamp: float | None, sent_at: int
+    ) -> None:
+        with self._rejections.guard(topic):
+            action = check(message)
+            self._interfaces[interface].received += 1
+            packet = _Packet(interface, topic, message, action, stamp, sent_at or None)
+            self._runner.submit(lambda world: self._depart(packet, world))
+
+    def _depart(self, packet: _Packet, world: World) -> None:
+        """In the stepping thread, as soon as it looks."""
+        self._notice_reset()
+        interface = self._interfaces[packet.interface]
+        if self._parameters.mode == LOCK_STEP and packet.interface == self._parameters.lock_step_interface:
+            if not self._runner.waiting_for_permit:
+                interface.duplicate += 1
+                return
+            if packet.stamp is not None and packet.stamp < world.time - 0.5 * world.time_step:
+                interface.stale += 1
+                return
+            # The answer is there, whatever the link makes of it.
+            self._runner.permit(self._parameters.lock_step_steps)
+        if self._faults.loses(world.time):
+            interface.lost += 1
+            return
+        self._faults.send(world.time, lambda: self._arrive(packet, self._runner.world))
+
+    def _before_step(self, world: World) -> None:
+        self._notice_reset()
+        for arrive in self._faults.arrivals(world.time):
+            arrive()
+
+    def _arrive(self, packet: _Packet, world: World) -> None:
+        interface = self._interfaces[packet.interface]
+        if packet.stamp is not None and not self._is_news(packet, interface, world):
+            return
+        packet.action(world)
+        interface.applied += 1
+        interface.last_time = world.time
+        if packet.sent_at is not None:
+            interface.latency.add(1e-9 * (time.time_ns() - packet.sent_at))
+        if packet.message is not None:
+            for observe in self.observers:
+                observe(packet.topic, packet.message, world.time)
+
+    def _is_news(self, packet: _Packet, interface: _Interface, world: World) -> bool:
+        """Whether a stamped command is the newest on its topic, and not too old."""
+        assert packet.stamp is not None
+        now = time.monotonic()
+        newest, message, arrived = self._newest.get(packet.topic, (float("-inf"), None, now))
+        if now - arrived < _ORDER_MEMORY:
+            if packet.stamp < newest:
+                interface.out_of_order += 1
+                return False
+            if packet.stamp == newest and packet.message == message:
+                interface.duplicate += 1
+                return False
+        self._newest[packet.topic] = (packet.stamp, packet.message, now)
+
+        wall = packet.stamp > world.time + _OTHER_CLOCK
+        age = (time.time() if wall else world.time) - packet.stamp
+        if 0.0 < self._parameters.max_command_age < age:
+            interface.stale += 1
+            return False
+        interface.age.add(max(0.0, age))
+        return True
+
+    def _notice_reset(self) -> None:
+        """After a reset, simulated time begins anew: nothing of before is under way or in order."""
+        epoch = self._runner.snapshot().epoch
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._faults.restart()
+            self._newest.clear()
+            for interface in self._interfaces.values():
+                interface.last_time = None
+
+    # --- publishers that cannot be heard
+
+    def _warn_of_qos(self, topic: str, qos: QoSProfile, event: Any) -> None:
+        """Name the publishers whose messages the middleware withholds, and why."""
+        strangers = [
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in self._node.get_publishers_info_by_topic(topic)
+            if qos_check_compatible(info.qos_profile, qos)[0] == QoSCompatibility.ERROR
+        ]
+        who = f"publisher {', '.join(strangers)}" if strangers else "a publisher"
+        policy = QoSPolicyKind(event.last_policy_kind).name.lower()
+        self._node.get_logger().warning(
+            f"{topic}: nothing of {who} is received: its {policy} is incompatible; publish reliable and volatile, as "
+            "ros2_control does"
+        )
+
+
+def _stamp_of(message: Any) -> float | None:
+    """Time in a message's header, s; None where there is none, or zero."""
+    header = getattr(message, "header", None)
+    if header is None:
+        return None
+    return header.stamp.sec + 1e-9 * header.stamp.nanosec or None

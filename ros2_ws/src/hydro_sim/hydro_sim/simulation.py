@@ -1,0 +1,180 @@
+"""A World that runs, and everything that connects it to ROS, from configuring to cleaning up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from rclpy.node import Node
+
+from hydro_sim.control.commands import GripperCommands, JointCommands
+from hydro_sim.diagnostics import Diagnostics
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.parameters import LOCK_STEP, Parameters
+from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
+from hydro_sim.rejections import Rejections
+from hydro_sim.simulation_control.services import SimulationServices
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation.realtime import make_realtime
+
+#: Parameters that the runner has to be told of.
+_PACE = {"real_time_factor", "overrun"}
+
+
+class Simulation:
+    """Runs a World and serves it to ROS.
+
+    Attributes:
+        parameters: As given.
+        runner: Steps the World.
+        rejections: Commands that could not be carried out.
+        link: The way of commands.
+        end: When the run is over.
+
+    Args:
+        node: Owner of everything that is made here.
+        parameters: Current values, followed live.
+        world: Loaded and compiled.
+
+    Raises:
+        InputError: A parameter does not fit the scene. Nothing is left on the node then.
+    """
+
+    def __init__(self, node: Node, parameters: Parameters, world: World) -> None:
+        self._node = node
+        self.parameters = parameters
+        self.runner = FixedRateRunner(
+            world,
+            parameters.pace,
+            parameters.overrun,
+            parameters.start_paused,
+            lock_step=parameters.mode == LOCK_STEP,
+            thread_setup=self._make_realtime,
+        )
+        self.rejections = Rejections(node.get_logger())
+        self.end = EndOfRun(self.runner, world, parameters.duration)
+        self._running = ExitStack()
+        self._entities = ExitStack()
+        with ExitStack() as undo:
+            undo.callback(self._entities.close)
+            self._entities.enter_context(_entities_of(node))
+            self._connect(world)
+            undo.pop_all()
+        node.get_logger().info(
+            f"scene '{world.name}': {len(world.joint_names)} joints, {len(world.contact_pairs)} contact pairs, "
+            f"time step {1e3 * world.time_step:g} ms"
+        )
+
+    def _connect(self, world: World) -> None:
+        node, parameters, runner = self._node, self.parameters, self.runner
+        self.link = CommandLink(node, runner, parameters, self.rejections)
+        joints = _command_joints(world, parameters)
+        commands = JointCommands(
+            world, runner, self.link, joints, self.rejections, parameters.builtin_controllers
+        )
+        for name in world.gripper_names:
+            prefix = "gripper" if len(world.gripper_names) == 1 else name
+            GripperCommands(world, self.link, name, prefix)
+        if parameters.mode == LOCK_STEP and parameters.lock_step_interface not in self.link.reports():
+            problem = f"'{parameters.lock_step_interface}' is no interface of this scene"
+            mend = f"use one of {', '.join(self.link.reports())}"
+            raise InputError("parameters", "lock_step_interface", problem, mend)
+        self._services = SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
+        Diagnostics(node, runner, parameters, self.rejections, self.link)
+        self._publishers = (
+            StatePublisher(node, world, runner, parameters),
+            ContactPublisher(node, runner, parameters),
+        )
+
+    def _make_realtime(self) -> None:
+        p = self.parameters
+        for sentence in make_realtime(p.realtime_priority, p.processors, p.lock_memory):
+            self._node.get_logger().warning(sentence)
+
+    @property
+    def stepping_for_a_client(self) -> bool:
+        """Whether a call that asked for steps has not been answered yet."""
+        return self._services.stepping
+
+    def start(self) -> None:
+        """Step and publish, from the start or from where ``stop`` left off."""
+        for part in (self.runner, *self._publishers):
+            part.start()
+            self._running.callback(part.stop)
+
+    def stop(self) -> None:
+        """End stepping and publishing; the World keeps its state."""
+        self._running.close()
+
+    def close(self) -> None:
+        """Take everything off the node again."""
+        self.stop()
+        self._entities.close()
+
+    def parameters_changed(self, names: set[str]) -> None:
+        """Tell those who do not look by themselves."""
+        if names & _PACE:
+            self.runner.set_pace(self.parameters.pace, self.parameters.overrun)
+
+
+@contextmanager
+def _entities_of(node: Node) -> Iterator[None]:
+    """Destroy in the end what was created on ``node`` since the beginning."""
+    kinds: dict[str, Callable[[Any], object]] = {
+        "publishers": node.destroy_publisher,
+        "subscriptions": node.destroy_subscription,
+        "services": node.destroy_service,
+        "clients": node.destroy_client,
+        "timers": node.destroy_timer,
+        "guards": node.destroy_guard_condition,
+    }
+    before = {kind: set(getattr(node, kind)) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, destroy in kinds.items():
+            for entity in set(getattr(node, kind)) - before[kind]:
+                destroy(entity)
+
+
+def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
+    """Joints that command arrays address: those asked for, or all but those that move fingers."""
+    arm = tuple(name for name in world.actuated_joint_names if name not in world.gripper_joint_names)
+    asked = tuple(name for name in parameters.command_joints if name)
+    for name in asked:
+        if name not in world.actuated_joint_names:
+            names = world.actuated_joint_names
+            mend = (
+                f"use some of {', '.join(names)}" if names else "leave it out; the scene has no such joints"
+            )
+            raise InputError("parameters", "command_joints", f"'{name}' cannot be commanded", mend)
+    if len(set(asked)) != len(asked):
+        raise InputError("parameters", "command_joints", "names a joint twice", "name each joint once")
+    return asked or arm
+
+
+class EndOfRun:
+    """Pauses the runner exactly when the simulated time asked for is over.
+
+    Args:
+        runner: The runner.
+        world: Asked for its time step.
+        duration: Simulated time to run, s; 0 for no end.
+    """
+
+    def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
+        self._runner = runner
+        self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
+        runner.add_command_source(self._before_step)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the last step is done."""
+        return self._runner.snapshot().step >= self._last_step
+
+    def _before_step(self, world: World) -> None:
+        if world.step_count + 1 >= self._last_step:
+            self._runner.pause()

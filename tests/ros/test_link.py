@@ -1,0 +1,228 @@
+"""The way of a command: in what order it acts, what a bad link does to it, what permits a step in lock-step."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
+
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.parameters import Parameters
+from hydro_sim.rejections import Rejections
+from hydro_sim_core.errors import InputError
+
+DT = 0.01
+
+
+class Bench:
+    """A link on a World that only counts; whoever sends takes the steps too."""
+
+    def __init__(self, **parameters):
+        self.parameters = Parameters(**parameters)
+        self.applied = []  # (value, simulated time)
+        self.recorded = []
+        self.permits = []
+        self.warnings = []
+        self._callbacks = {}
+        self._sources = []
+        self.world = SimpleNamespace(time=0.0, time_step=DT)
+        self.runner = SimpleNamespace(
+            add_command_source=self._sources.append,
+            submit=lambda action: action(self.world),
+            snapshot=lambda: SimpleNamespace(epoch=self.epoch),
+            permit=self.permits.append,
+            waiting_for_permit=True,
+            world=self.world,
+        )
+        self.epoch = 0
+        node = SimpleNamespace(
+            resolve_topic_name=lambda topic: f"/{topic}",
+            create_subscription=lambda _, topic, callback, qos, event_callbacks: self._callbacks.update(
+                {topic: callback}
+            ),
+        )
+        rejections = Rejections(SimpleNamespace(warning=self.warnings.append))
+        self.link = CommandLink(node, self.runner, self.parameters, rejections)
+        self.link.observers.append(lambda topic, message, at: self.recorded.append((topic, message, at)))
+        self.link.subscribe(JointState, "joint_commands", "joint", self._check)
+
+    def _check(self, message):
+        if not np.all(np.isfinite(message.position)):
+            raise InputError("joint_commands", "position", "is not finite", "give finite numbers")
+        value = message.position[0]
+        return lambda world: self.applied.append((value, round(world.time, 9)))
+
+    def send(self, value, stamp=0.0):
+        message = JointState(position=[float(value)])
+        message.header.stamp = Time(sec=int(stamp), nanosec=round(stamp % 1.0 * 1e9))
+        self._callbacks["joint_commands"](message, {"source_timestamp": time.time_ns()})
+
+    def step(self, n=1):
+        for _ in range(n):
+            for source in self._sources:
+                source(self.world)
+            self.world.time += DT
+
+    @property
+    def values(self):
+        return [value for value, _ in self.applied]
+
+    @property
+    def report(self):
+        return self.link.reports()["joint"]
+
+
+def test_good_link_applies_every_command_at_once_and_once():
+    bench = Bench()
+    for i in range(5):
+        bench.send(i)
+        bench.step()
+    assert bench.applied == [(i, pytest.approx(i * DT)) for i in range(5)]
+    assert (bench.report.received, bench.report.applied, bench.report.latency.count) == (5, 5, 5)
+    assert [(topic, at) for topic, _, at in bench.recorded] == [
+        ("/joint_commands", pytest.approx(i * DT)) for i in range(5)
+    ]
+
+
+def test_what_cannot_be_carried_out_goes_nowhere():
+    bench = Bench()
+    bench.send(np.nan)
+    assert bench.report.received == 0
+    assert bench.values == []
+    assert len(bench.warnings) == 1
+
+
+def test_order_is_judged_by_the_stamp():
+    """Late ones and exact copies are dropped and counted; another command of the same instant is news."""
+    bench = Bench()
+    for value, stamp in ((1, 0.5), (2, 0.6), (1, 0.5), (2, 0.6), (3, 0.6), (4, 0.7)):
+        bench.send(value, stamp)
+    assert bench.values == [1, 2, 3, 4]
+    assert (bench.report.out_of_order, bench.report.duplicate) == (1, 1)
+
+
+def test_controller_that_starts_anew_with_another_clock_is_heard(monkeypatch):
+    """After a second of silence there is no order to keep."""
+    bench = Bench()
+    bench.send(1, stamp=1.7e9)
+    bench.send(2, stamp=5.0)
+    assert bench.values == [1]
+    later = time.monotonic() + 1.5
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    bench.send(3, stamp=5.1)
+    assert bench.values == [1, 3]
+
+
+def test_reset_makes_old_stamps_good_again():
+    bench = Bench()
+    bench.world.time = 9.0
+    bench.send(1, stamp=9.0)
+    bench.epoch, bench.world.time = 1, 0.0
+    bench.send(2, stamp=0.01)
+    assert bench.values == [1, 2]
+    assert bench.link.last_command("joint") == 0.0
+
+
+@pytest.mark.parametrize("wall", [False, True])
+def test_commands_past_their_age_are_dropped(wall):
+    """By the clock that the stamp is of; unstamped ones have no age."""
+    bench = Bench(max_command_age=0.05)
+    bench.world.time = 20.0
+    now = time.time() if wall else 20.0
+    bench.send(1, now - 0.2)
+    bench.send(2, now - 0.01)
+    bench.send(3)
+    assert bench.values == [2, 3]
+    assert bench.report.stale == 1
+    assert 0.009 < bench.report.age.max < 0.05
+
+
+def test_delay_is_simulated_time():
+    """Sent before the step at t, it acts before the step at t plus the delay."""
+    bench = Bench(link_delay=0.03)
+    bench.send(7)
+    bench.step(6)
+    assert bench.applied == [(7, pytest.approx(0.03))]
+
+
+def test_jitter_is_within_its_range_and_repeats_with_its_seed():
+    def arrivals(seed):
+        bench = Bench(link_delay=0.1, link_jitter=0.1, link_seed=seed)
+        sent = {}
+        for i in range(200):
+            sent[i] = bench.world.time
+            bench.send(i)
+            bench.step()
+        bench.step(30)
+        return {value: at - sent[value] for value, at in bench.applied}
+
+    delays = arrivals(1)
+    assert len(delays) == 200
+    assert 0.1 <= min(delays.values()) < 0.12
+    assert 0.18 < max(delays.values()) <= 0.2 + DT
+    assert arrivals(1) == delays
+    assert arrivals(2) != delays
+
+
+def test_loss_takes_its_share():
+    bench = Bench(link_loss=0.3)
+    for i in range(2000):
+        bench.send(i)
+    assert bench.report.lost == pytest.approx(600, abs=4 * np.sqrt(2000 * 0.3 * 0.7))
+    assert bench.report.lost + bench.report.applied == 2000
+
+
+def test_outage_loses_everything_for_its_length():
+    bench = Bench(link_outage_period=0.5, link_outage_length=0.2)
+    for i in range(100):
+        bench.send(i)
+        bench.step()
+    passed = [i * DT for i in bench.values]
+    assert len(passed) == pytest.approx(60, abs=2)
+    assert min(at % 0.5 for at in passed) == pytest.approx(0.2, abs=1.5 * DT)
+
+
+def test_faults_change_while_it_runs():
+    bench = Bench(link_delay=0.05)
+    bench.send(1)
+    bench.parameters.link_delay = 0.0
+    bench.send(2)
+    bench.step(8)
+    assert bench.values == [2, 1]
+
+
+# --- lock-step
+
+
+def test_answer_permits_the_step_even_if_the_link_loses_it():
+    """The controller did its part; what reaches the robot is the link's affair."""
+    bench = Bench(mode="lock_step", lock_step_interface="joint", lock_step_steps=4, link_loss=1.0)
+    bench.send(1)
+    assert bench.permits == [4]
+    assert bench.values == []
+
+
+def test_answers_nobody_waits_for_are_dropped():
+    """A second one to the same state, and one to a state that is over."""
+    bench = Bench(mode="lock_step", lock_step_interface="joint")
+    bench.send(1, stamp=0.0)
+    bench.runner.waiting_for_permit = False
+    bench.send(2, stamp=0.0)
+    bench.runner.waiting_for_permit = True
+    bench.step(10)
+    bench.send(3, stamp=0.05)
+    bench.send(4, stamp=0.1)
+    assert bench.values == [1, 4]
+    assert bench.permits == [1, 1]
+    assert (bench.report.duplicate, bench.report.stale) == (1, 1)
+
+
+def test_other_interfaces_permit_nothing():
+    bench = Bench(mode="lock_step", lock_step_interface="effort")
+    bench.send(1)
+    assert bench.permits == []
+    assert bench.values == [1]
