@@ -20,6 +20,7 @@ from hydro_sim_core.cli.run import run_world
 from hydro_sim_core.cli.validate import list_experiments, validate_all, validate_one
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import open_world, shipped_scenes
+from hydro_sim_core.recording import Recorder, check_new_file
 
 
 class _Group(TyperGroup):
@@ -163,6 +164,11 @@ def run(
             show_default=False,
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")] = False,
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
@@ -171,11 +177,19 @@ def run(
     for path in (json, save_failed):
         if path is not None:
             output.check_writable(path)
+    if record is not None:
+        check_new_file(record, overwrite)
     console = output.make_console()
     world = open_world(scene, package_dir or (), xacro_arg or ())
     if rate is None:
         rate = math.inf if headless else 1.0
-    result = run_world(world, duration, rate, console, live=not headless, from_state=from_state)
+    # Without deadlines nothing is gained by leaving steps out.
+    recording = (
+        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
+    )
+    result = run_world(
+        world, duration, rate, console, live=not headless, from_state=from_state, recording=recording
+    )
     console.print(result.table())
     if world.failed_step is not None and save_failed is not None:
         world.failed_step.write(save_failed)

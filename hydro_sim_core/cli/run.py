@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +16,15 @@ from rich.console import Console
 
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine, compile_progress
+from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.simulation.timing import Durations
 
 #: How often the main thread looks at a runner, s.
 _POLL = 0.02
+#: How long a thread that records may keep the interpreter from the one that steps, s; Python's default is 5 ms.
+_SWITCH_INTERVAL = 5e-4
 
 
 def run_world(
@@ -29,6 +34,7 @@ def run_world(
     console: Console,
     live: bool,
     from_state: Path | None = None,
+    recording: Recorder | None = None,
 ) -> RunReport:
     """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
 
@@ -39,9 +45,10 @@ def run_world(
         console: Where progress goes.
         live: Show a live line.
         from_state: Saved state to start from.
+        recording: Records the run.
 
     Raises:
-        InputError: The saved state does not fit the world.
+        InputError: The saved state does not fit the world, or the recording cannot be begun.
     """
     if from_state is not None:
         world.load_state(from_state)  # refused before anything is compiled
@@ -54,14 +61,20 @@ def run_world(
     line = StatusLine(console) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
     console.print(f"running {world.name} {end}", markup=False, highlight=False)
-    with _interruptible() as interrupted:
-        if math.isinf(real_time_factor):
-            pace = _run_freely(world, steps, recorder, line, interrupted)
-        else:
-            pace = _run_at_rate(world, steps, real_time_factor, recorder, line, interrupted)
+    if recording is not None:
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        recording.start(take_snapshot(world, epoch=0), world)
+    try:
+        with _interruptible() as interrupted:
+            if math.isinf(real_time_factor):
+                pace = _run_freely(world, steps, recorder, line, interrupted, recording)
+            else:
+                pace = _run_at_rate(world, steps, real_time_factor, recorder, line, interrupted, recording)
+    finally:
+        recorded = recording.stop() if recording is not None else None
     if line is not None:
         line.close()
-    return recorder.report(world, pace, interrupted.is_set())
+    return recorder.report(world, pace, interrupted.is_set(), recorded)
 
 
 def _compile(world: World) -> None:
@@ -89,7 +102,12 @@ def _interruptible() -> Iterator[Event]:
 
 
 def _run_freely(
-    world: World, steps: float, recorder: RunRecorder, line: StatusLine | None, interrupted: Event
+    world: World,
+    steps: float,
+    recorder: RunRecorder,
+    line: StatusLine | None,
+    interrupted: Event,
+    recording: Recorder | None,
 ) -> Pace:
     # One call a step, not one a batch: the report covers every step's time, residual and convergence.
     times = Durations()
@@ -104,6 +122,8 @@ def _run_freely(
             break
         times.add(time.perf_counter() - step_began)
         recorder.observe(world)
+        if recording is not None:
+            recording.record(take_snapshot(world, epoch=0), world)
         if line is not None and line.due:
             forces = {name: world.grip_force(name) for name in world.gripper_names}
             line.update(world.time, int(world.diagnostics()["faces"]), forces)
@@ -118,6 +138,7 @@ def _run_at_rate(
     recorder: RunRecorder,
     line: StatusLine | None,
     interrupted: Event,
+    recording: Recorder | None,
 ) -> Pace:
     # A viewer wants the pace kept on the whole, so late steps are made up for.
     runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
@@ -126,6 +147,8 @@ def _run_at_rate(
     def before_step(world: World) -> None:
         if world.step_count > first:
             recorder.observe(world)
+        if recording is not None:
+            recording.record(runner.snapshot(), world)
         if world.step_count - first + 1 >= steps:
             runner.pause()
 
@@ -140,6 +163,8 @@ def _run_at_rate(
         raise runner.error
     if world.step_count - first > recorder.steps:
         recorder.observe(world)
+    if recording is not None:
+        recording.record(runner.snapshot(), world)
     report = runner.report()
     return Pace(
         wall_time=report.wall_time,

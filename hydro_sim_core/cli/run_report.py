@@ -11,6 +11,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli.output import versions
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.recording import RecordingReport
 from hydro_sim_core.simulation import Distribution, World
 
 #: Simulated time between two rows of the time series, s.
@@ -78,7 +79,9 @@ class RunRecorder:
             self._times, self._faces = self._times[1::2], self._faces[1::2]
             self._grip_forces = {name: forces[1::2] for name, forces in self._grip_forces.items()}
 
-    def report(self, world: World, pace: Pace, interrupted: bool) -> RunReport:
+    def report(
+        self, world: World, pace: Pace, interrupted: bool, recording: RecordingReport | None = None
+    ) -> RunReport:
         """Close the watch."""
         simulated = self.steps * world.time_step
         summary = world.contact_summary()
@@ -103,6 +106,7 @@ class RunRecorder:
             contacts=[_contact(patch) for patch in summary.patches],
             contact_warnings=[str(warning) for warning in summary.warnings],
             series={"time": self._times, "faces": self._faces, "grip_force": self._grip_forces},
+            recording=recording,
         )
 
 
@@ -145,6 +149,7 @@ class RunReport:
         contacts: Contact patches at the end.
         contact_warnings: Why their forces should not be trusted; empty if they can.
         series: Samples over simulated time.
+        recording: What was recorded; None without a recording.
     """
 
     scene: str
@@ -167,6 +172,7 @@ class RunReport:
     contacts: list[dict[str, Any]]
     contact_warnings: list[str]
     series: dict[str, Any]
+    recording: RecordingReport | None
 
     @property
     def error(self) -> str | None:
@@ -226,4 +232,6 @@ class RunReport:
             rows.append(
                 (name, f"{force}, {1e4 * c['area']:.2f} cm², {1e-3 * c['peak_pressure']:.2f} kPa peak")
             )
+        if self.recording is not None:
+            rows.append(("recording", escape(str(self.recording))))
         return rows + [("warning", escape(warning)) for warning in self.contact_warnings]

@@ -42,6 +42,7 @@ class DriveBank:
         self.joint_names = tuple(own)
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
         self._velocity_of = own
+        self._velocities = np.array(list(own.values()), dtype=np.int64)
         self._speed = tree.velocity_limit
         self._coordinate_of = {name: int(tree.q_of_v[i]) for name, i in own.items()}
         self._lower = {name: float(tree.q_lower[i]) for name, i in own.items()}
@@ -166,6 +167,19 @@ class DriveBank:
         # A drive that was told to outrun its limit would not brake a load that drives it beyond.
         drives.v_target[i] = np.clip(value, -self._speed[i], self._speed[i]) if mode == "velocity" else 0.0
         drives.effort[i] = value if mode == "effort" else 0.0
+
+    def targets(self) -> Array:
+        """(3, n) position, velocity and effort that every joint's drive is told; NaN where it follows none."""
+        drives, joints = self.arrays, self._velocities
+        follows_position = drives.kp[joints] > 0.0
+        follows_velocity = (drives.kd[joints] > 0.0) & ~follows_position
+        return np.array(
+            [
+                np.where(follows_position, drives.q_target[joints], np.nan),
+                np.where(follows_velocity, drives.v_target[joints], np.nan),
+                np.where(follows_position | follows_velocity, np.nan, drives.effort[joints]),
+            ]
+        )
 
     def gripper(self, name: str | None = None) -> GripperSpec:
         """A gripper by name; the only one may go without.

@@ -348,6 +348,13 @@ class World:
         """Raise what ``set_command`` would raise, without commanding anything."""
         self._drives.check_command(values, mode, joints)
 
+    def drive_targets(self) -> Array:
+        """(3, n) position, velocity and effort that the drives were told, by the script too.
+
+        One column for each of ``actuated_joint_names``; NaN where a drive follows none.
+        """
+        return self._drives.targets()
+
     @property
     def gripper_names(self) -> tuple[str, ...]:
         """Grippers of the scene."""

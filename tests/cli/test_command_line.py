@@ -14,6 +14,7 @@ from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
 from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+from hydro_sim_core.recording import read_messages
 
 WELDED = shipped_scenes()["spatula_slip_welded"]
 URDF = Path(__file__).parents[2] / "urdf"
@@ -54,7 +55,7 @@ def test_help_names_every_command_and_the_exit_statuses():
 
 def test_help_of_run_names_every_option():
     result = call("run", "--help")
-    for option in ("SCENE", "--headless", "--duration", "--rate", "--json"):
+    for option in ("SCENE", "--headless", "--duration", "--rate", "--record", "--json"):
         assert option in result.stdout
 
 
@@ -397,3 +398,27 @@ def test_validate_all_refuses_a_folder_that_cannot_be_made(tmp_path):
 
 def test_validate_refuses_an_unknown_experiment():
     assert "did you mean 'incline'?" in refused(call("validate", "inclin"))
+
+
+@pytest.mark.parametrize("rate", ["inf", "10"])
+def test_a_recorded_run_has_every_step_and_says_so(report, tmp_path, rate):
+    path = tmp_path / "run.mcap"
+    data, printed = report(
+        "spatula_slip_welded", "--headless", "--duration", "0.1", "--rate", rate, "--record", path
+    )
+    times = [message.time for message in read_messages(path, ["/joint_states"])]
+    assert times == [10**6 * i for i in range(101)]
+    assert data["recording"]["paths"] == [str(path)]
+    assert data["recording"]["messages"] == len(list(read_messages(path)))
+    assert data["recording"]["size"] == path.stat().st_size
+    assert f"{path}: {data['recording']['messages']} messages" in printed
+
+
+def test_a_recording_replaces_a_file_only_on_purpose(tmp_path):
+    path = tmp_path / "run.mcap"
+    path.write_text("precious")
+    arguments = ("run", "drop_box", "--headless", "--duration", "0.01", "--record", path)
+    assert "exists already" in refused(call(*arguments))
+    assert path.read_text() == "precious"
+    assert call(*arguments, "--overwrite").exit_code == 0
+    assert len(list(read_messages(path, ["/clock"]))) == 11

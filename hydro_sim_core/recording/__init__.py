@@ -1,0 +1,15 @@
+"""Runs in MCAP files with ROS 2 messages, written beside the stepping thread, and read again; needs no ROS."""
+
+from hydro_sim_core.recording.mcap_file import check_new_file
+from hydro_sim_core.recording.reader import RecordedMessage, read_messages
+from hydro_sim_core.recording.recorder import Recorder, RecordingReport
+from hydro_sim_core.recording.streams import RecordedRates
+
+__all__ = [
+    "RecordedMessage",
+    "RecordedRates",
+    "Recorder",
+    "RecordingReport",
+    "check_new_file",
+    "read_messages",
+]

@@ -1,0 +1,117 @@
+"""A recording's files, one for every time that the simulation started anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from hydro_sim_core.recording.mcap_file import RecordingFile
+from hydro_sim_core.recording.schedule import Schedule
+from hydro_sim_core.recording.streams import Stream
+from hydro_sim_core.simulation import Snapshot, World
+
+
+class EpisodeFiles:
+    """Writes snapshots and commands into ``NAME.mcap``; after the first reset into ``NAME_1.mcap``, and so on.
+
+    Simulated time begins again with a reset, and in one file an instant must be there once.
+
+    Args:
+        path: The first file.
+        make_streams: What is written of a world's snapshots; with absolute names of topics.
+        overwrite: Replace files that exist.
+
+    Raises:
+        InputError: The first file cannot be made.
+    """
+
+    def __init__(
+        self, path: Path, make_streams: Callable[[World], Sequence[Stream]], overwrite: bool
+    ) -> None:
+        self._first = path
+        self._make_streams = make_streams
+        self._overwrite = overwrite
+        self._files: list[RecordingFile] = []
+        self._open(epoch=0)
+
+    def _open(self, epoch: int) -> None:
+        number = len(self._files)
+        path = self._first.with_stem(f"{self._first.stem}_{number}") if number else self._first
+        self._file = RecordingFile(path, self._overwrite)
+        self._files.append(self._file)
+        self._epoch = epoch
+        self._streams: list[tuple[Stream, Schedule]] = []
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files."""
+        return tuple(file.path for file in self._files)
+
+    @property
+    def messages(self) -> int:
+        """Messages in them."""
+        return sum(file.messages for file in self._files)
+
+    @property
+    def size(self) -> int:
+        """Bytes in them."""
+        return sum(file.size for file in self._files)
+
+    @property
+    def full(self) -> bool:
+        """Whether the disk has no more room than ``close`` needs."""
+        return self._file.full
+
+    def write_snapshot(self, snapshot: Snapshot, world: World) -> None:
+        """Write what of a state is due.
+
+        Raises:
+            InputError: The next file cannot be made.
+            OSError: The file cannot be written.
+        """
+        self._turn_to(snapshot.epoch)
+        is_first = not self._streams
+        if is_first:
+            self._file.describe(_about(world))
+            self._streams = [(stream, Schedule()) for stream in self._make_streams(world)]
+        for stream, schedule in self._streams:
+            if is_first if stream.rate is None else schedule.due(snapshot.time, stream.rate):
+                data = stream.encode(snapshot)
+                self._file.write(stream.topic, stream.type_name, snapshot.time, data, stream.latched)
+
+    def write_command(self, topic: str, type_name: str, data: bytes, time: float, epoch: int) -> None:
+        """Write a command of simulated ``time`` (s) after ``epoch`` resets; errors as above."""
+        self._turn_to(epoch)
+        self._file.write(topic, type_name, time, data)
+
+    def _turn_to(self, epoch: int) -> None:
+        if epoch != self._epoch:
+            self.close()
+            self._open(epoch)
+
+    def flush(self) -> None:
+        """Make what was written outlive this process.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        self._file.flush()
+
+    def close(self) -> None:
+        """Complete the file.
+
+        Raises:
+            OSError: It cannot be completed, but can be read without its index.
+        """
+        self._file.close()
+
+
+def _about(world: World) -> dict[str, str]:
+    """What a file says about itself."""
+    return {
+        "scene": world.name,
+        "source": str(world.scene.source),
+        "time_step": repr(world.time_step),
+        "version": version("hydro-sim-core"),
+    }

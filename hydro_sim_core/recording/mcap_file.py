@@ -1,0 +1,229 @@
+"""One MCAP file of ROS 2 messages that is readable whatever ends it: a kill, a full disk, or ``close``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Mapping
+from io import FileIO
+from pathlib import Path
+from typing import IO
+
+from mcap.writer import CompressionType, Writer
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording.message_types import message_types
+
+#: Room kept free to end the file in order on a full disk, bytes: a chunk, and the index of hours.
+_SPARE_SIZE = 8 * 1024 * 1024
+_PROFILE = "ros2"
+_LIBRARY = "hydro-sim"
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def check_new_file(path: Path, overwrite: bool) -> None:
+    """Refuse a file that a recording could not be written to, before anything is run for it.
+
+    Raises:
+        InputError: Its folder is missing or may not be written, it exists, or it is no ``.mcap``.
+    """
+    if path.suffix != ".mcap":
+        raise InputError(path, "", "a recording is an MCAP file", "give a name that ends in .mcap")
+    if not path.parent.is_dir():
+        raise InputError(path, "", f"there is no folder {path.parent}", "make it first")
+    if path.is_dir():
+        raise InputError(path, "", "is a folder", "give the name of a file")
+    if path.exists() and not overwrite:
+        raise InputError(path, "", "exists already", "give another name, or overwrite it on purpose")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(path, "", "may not be written", "give another file")
+
+
+class RecordingFile:
+    """Writes messages into chunks; whatever was flushed can be read even if nothing more is ever written.
+
+    Room for the index is set aside from the start. When the disk is full it is given back, so that what was written
+    still becomes a complete file; ``full`` then says that it must be closed.
+
+    Args:
+        path: The file.
+        overwrite: Replace one that exists.
+
+    Raises:
+        InputError: The file cannot be made, or there is no room for it.
+    """
+
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        check_new_file(path, overwrite)
+        self.path = path
+        self.messages = 0
+        self._channels: dict[str, int] = {}
+        self._schemas: dict[str, int] = {}
+        self._sequence: dict[int, int] = {}
+        try:
+            self._file = _SparedFile(path, overwrite)
+            self._writer = Writer(self._file, compression=CompressionType.ZSTD)  # type: ignore[arg-type]
+            self._writer.start(_PROFILE, _LIBRARY)
+        except OSError as error:
+            raise InputError(path, "", reason(error), "give a file on a disk with room") from None
+
+    @property
+    def size(self) -> int:
+        """Bytes written so far."""
+        return self._file.tell()
+
+    @property
+    def full(self) -> bool:
+        """Whether the disk has no more room than ``close`` needs."""
+        return self._file.spare_used
+
+    def describe(self, about: Mapping[str, str]) -> None:
+        """Add what the file says about itself.
+
+        Raises:
+            OSError: As ``write``.
+        """
+        self._writer.add_metadata("hydro_sim", dict(about))
+        self._file.mark()
+
+    def write(self, topic: str, type_name: str, time: float, data: bytes, latched: bool = False) -> None:
+        """Add a message.
+
+        Args:
+            topic: Its absolute name.
+            type_name: Such as ``std_msgs/msg/Float64``.
+            time: Simulated time, s.
+            data: The message as CDR.
+            latched: Whether those who join late are to get it too; the same for every message of the topic.
+
+        Raises:
+            OSError: The file cannot be written; it holds what was written before.
+        """
+        channel = self._channels.get(topic) or self._add_channel(topic, type_name, latched)
+        at = round(time * 1e9)
+        self._sequence[channel] += 1
+        self._writer.add_message(channel, at, data, at, self._sequence[channel])
+        self._file.mark()
+        self.messages += 1
+
+    def _add_channel(self, topic: str, type_name: str, latched: bool) -> int:
+        types = message_types()
+        if type_name not in self._schemas:
+            definition = types.definition(type_name).encode()
+            self._schemas[type_name] = self._writer.register_schema(type_name, "ros2msg", definition)
+        metadata = {"offered_qos_profiles": _qos(latched), "topic_type_hash": types.type_hash(type_name)}
+        channel = self._writer.register_channel(topic, "cdr", self._schemas[type_name], metadata)
+        self._channels[topic] = channel
+        self._sequence[channel] = 0
+        return channel
+
+    def flush(self) -> None:
+        """Hand everything so far to the operating system, so that it outlives this process.
+
+        Raises:
+            OSError: As ``write``.
+        """
+        self._writer.flush()
+        self._file.mark()
+
+    def close(self) -> None:
+        """Write the index and close the file.
+
+        Raises:
+            OSError: The index cannot be written; the file holds what was written before, without index.
+        """
+        try:
+            if not self._file.failed:
+                self._writer.finish()
+                self._file.mark()
+        finally:
+            self._file.close()
+
+
+class _SparedFile:
+    """A stream that always writes everything, if need be into the room that it has set aside for the end.
+
+    After an error the file ends where ``mark`` was called last.
+    """
+
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        self._spare: IO[bytes] | None = _reserve(path.parent)
+        try:
+            self._raw = FileIO(path, "w" if overwrite else "x")
+        except OSError:
+            self._spare.close()
+            raise
+        self._size = 0
+        self._marked = 0
+        self.failed = False
+
+    @property
+    def spare_used(self) -> bool:
+        return self._spare is None
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def mark(self) -> None:
+        """Everything so far is whole."""
+        self._marked = self._size
+
+    def write(self, data: bytes) -> int:
+        left = memoryview(data)
+        while left:
+            try:
+                written = self._raw.write(left)
+            except OSError as error:
+                if error.errno not in _DISK_FULL or self._spare is None:
+                    self.failed = True
+                    raise
+                self._spare.close()
+                self._spare = None
+                continue
+            self._size += written
+            left = left[written:]
+        return len(data)
+
+    def close(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
+        if not self._raw.closed:
+            self._raw.truncate(self._marked)
+            self._size = self._marked
+            self._raw.close()
+
+
+def _reserve(folder: Path) -> IO[bytes]:
+    """Room on the disk under no name, given back when it is closed or the process ends."""
+    spare = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (kept open on purpose)
+    try:
+        os.posix_fallocate(spare.fileno(), 0, _SPARE_SIZE)
+    except OSError:
+        spare.close()
+        raise
+    return spare
+
+
+def reason(error: OSError) -> str:
+    """What went wrong, as a short clause."""
+    return (error.strerror or "cannot be written").lower()
+
+
+def _qos(latched: bool) -> str:
+    """Quality of service as ``ros2 bag`` notes it, so that it can offer the same when it plays."""
+    durability = "transient_local" if latched else "volatile"
+    return f"""\
+- history: keep_last
+  depth: {1 if latched else 10}
+  reliability: reliable
+  durability: {durability}
+  deadline: {{sec: 0, nsec: 0}}
+  lifespan: {{sec: 0, nsec: 0}}
+  liveliness: automatic
+  liveliness_lease_duration: {{sec: 0, nsec: 0}}
+  avoid_ros_namespace_conventions: false
+"""

@@ -1,0 +1,56 @@
+"""Message definitions and the bytes of messages (CDR), as ROS 2 has them but without ROS."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+#: The files of the package hydro_sim_msgs: a link here, copies in an installed engine.
+_OUR_MESSAGES = Path(__file__).parent / "msg"
+
+
+class MessageTypes:
+    """The standard messages of ROS 2 Jazzy and those of hydro_sim_msgs."""
+
+    def __init__(self) -> None:
+        self._store = get_typestore(Stores.ROS2_JAZZY)
+        ours: dict[str, Any] = {}
+        for path in sorted(_OUR_MESSAGES.glob("*.msg")):
+            ours.update(get_types_from_msg(path.read_text(), f"hydro_sim_msgs/msg/{path.stem}"))
+        self._store.register(ours)
+
+    def __contains__(self, type_name: str) -> bool:
+        return type_name in self._store.types
+
+    def message(self, type_name: str, *fields: object) -> Any:
+        """A message with the values of all its fields, in the order of its definition."""
+        return self._store.types[type_name](*fields)  # type: ignore[arg-type]
+
+    def definition(self, type_name: str) -> str:
+        """The definition and all that it refers to, as text in the encoding ``ros2msg``."""
+        return self._store.generate_msgdef(type_name, ros_version=2)[0]
+
+    def type_hash(self, type_name: str) -> str:
+        """The hash by which ROS 2 tells versions of a definition apart (REP 2011)."""
+        return self._store.hash_rihs01(type_name)
+
+    def serialize(self, message: Any) -> bytes:
+        """The bytes of a message that ``message`` made."""
+        return bytes(self._store.serialize_cdr(message, message.__msgtype__, little_endian=True))
+
+    def deserialize(self, data: bytes, type_name: str) -> Any:
+        """The message in ``data``.
+
+        Raises:
+            rosbags.serde.SerdeError: The bytes are no such message.
+        """
+        return self._store.deserialize_cdr(data, type_name)
+
+
+@cache
+def message_types() -> MessageTypes:
+    """The definitions; read by who asks first."""
+    return MessageTypes()

@@ -1,0 +1,79 @@
+"""Messages of an MCAP file, whoever wrote it and however it ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mcap.reader import NonSeekingReader
+
+from hydro_sim_core.errors import InputError
+
+logger = logging.getLogger(__name__)
+#: A longer record than this is damage, bytes.
+_LONGEST_RECORD = 2**30
+_MAGIC = b"\x89MCAP0\r\n"
+_MEND = "give a recording"
+
+
+@dataclass(frozen=True)
+class RecordedMessage:
+    """A message as it was recorded.
+
+    Attributes:
+        topic: Absolute name.
+        type_name: Such as ``std_msgs/msg/Float64``; empty if the file does not say.
+        encoding: ``cdr`` if ROS 2 wrote it.
+        time: When it was recorded, ns.
+        data: Its bytes.
+    """
+
+    topic: str
+    type_name: str
+    encoding: str
+    time: int
+    data: bytes
+
+
+def read_messages(path: Path, topics: Collection[str] | None = None) -> Iterator[RecordedMessage]:
+    """Every message of some topics, in the order of the file.
+
+    A file without its end, left by a recorder that was killed, gives what it holds, and a warning.
+
+    Args:
+        path: The file.
+        topics: Names; None for all.
+
+    Raises:
+        InputError: The file cannot be read, is no MCAP file, or is damaged.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(path, "", (error.strerror or "cannot be read").lower(), _MEND) from None
+    with file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise InputError(path, "", "is no MCAP file", _MEND)
+        file.seek(0)
+        try:
+            yield from _messages(file, topics)
+        except Exception as error:  # whatever damage leads the library to
+            if file.read(1):
+                problem = f"is damaged ({' '.join(str(error).split()) or type(error).__name__})"
+                raise InputError(path, "", problem, _MEND) from None
+            logger.warning("%s: ends early, as a recorder leaves it that was killed; taken up to there", path)
+
+
+def _messages(file: BinaryIO, topics: Collection[str] | None) -> Iterator[RecordedMessage]:
+    reader = NonSeekingReader(file, validate_crcs=True, record_size_limit=_LONGEST_RECORD)
+    for schema, channel, message in reader.iter_messages(topics, log_time_order=False):
+        yield RecordedMessage(
+            topic=channel.topic,
+            type_name=schema.name if schema is not None else "",
+            encoding=channel.message_encoding,
+            time=message.log_time,
+            data=message.data,
+        )

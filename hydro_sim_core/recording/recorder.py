@@ -1,0 +1,263 @@
+"""Records a running world in a thread of its own: the stepping thread only hands over."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording import messages
+from hydro_sim_core.recording.episodes import EpisodeFiles
+from hydro_sim_core.recording.mcap_file import check_new_file, reason
+from hydro_sim_core.recording.streams import RecordedRates, Stream, scene_streams
+from hydro_sim_core.simulation import Snapshot, World
+
+logger = logging.getLogger(__name__)
+
+#: Steps that may wait to be written; a second of them at 1 kHz.
+QUEUE_LENGTH = 1000
+#: Commands may wait behind more: a replay lacks those that are left out.
+COMMAND_QUEUE_LENGTH = 20_000
+#: Every step of what is small, and what is large as often as it is looked at.
+EVERYTHING = RecordedRates()
+#: Wall-clock time between two flushes, s: what a kill can cost.
+_FLUSH_PERIOD = 0.5
+#: How often a run without deadlines looks whether the disk has caught up, s.
+_WAIT = 1e-3
+
+
+@dataclass(frozen=True)
+class RecordingReport:
+    """Outcome of a recording.
+
+    Attributes:
+        paths: Files, one for every time that the simulation started anew.
+        messages: Messages in them.
+        size: Bytes in them.
+        lost_steps: Steps left out because the disk was too slow.
+        lost_commands: Commands left out for the same reason.
+        error: Why the recording ended early; None if it did not.
+    """
+
+    paths: tuple[str, ...]
+    messages: int
+    size: int
+    lost_steps: int
+    lost_commands: int
+    error: str | None
+
+    def __str__(self) -> str:
+        names = ", ".join(self.paths)
+        text = f"{names}: {self.messages} messages, {self.size / 1e6:.2f} MB"
+        if self.lost_steps or self.lost_commands:
+            text += f"; the disk was too slow for {self.lost_steps} steps and {self.lost_commands} commands"
+        return f"{text}; ended early: {self.error}" if self.error else text
+
+
+@dataclass(frozen=True)
+class _Command:
+    topic: str
+    type_name: str
+    serialize: Callable[[], bytes]
+    time: float
+    epoch: int
+
+
+def below_node(topic: str) -> str:
+    """Absolute name of a topic of the node ``/hydro_sim``."""
+    if topic.startswith("~/"):
+        return f"/hydro_sim/{topic[2:]}"
+    return topic if topic.startswith("/") else f"/{topic}"
+
+
+class Recorder:
+    """Writes snapshots and commands into an MCAP file, and into a new one whenever the simulation is reset.
+
+    ``record`` and ``record_command`` only put into a queue. What finds it full is left out and counted, or waits if
+    ``complete`` is set. An error of the disk ends the recording, never the run.
+
+    Args:
+        path: The first file; after resets, ``NAME_1.mcap`` and so on beside it.
+        rates: What is recorded how often.
+        world_frame: Frame id of the world.
+        absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
+        overwrite: Replace files that exist.
+        drives: Record what drives are told, whenever it changes, on ``~/joint_targets``.
+        complete: Let the stepping thread wait for the disk, for runs without deadlines.
+        warn: Told in one line what went wrong.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        rates: RecordedRates = EVERYTHING,
+        world_frame: str = "world",
+        absolute_name: Callable[[str], str] = below_node,
+        overwrite: bool = False,
+        drives: bool = False,
+        complete: bool = False,
+        warn: Callable[[str], None] = logger.warning,
+    ) -> None:
+        check_new_file(path, overwrite)
+        self._path = path
+        self._overwrite = overwrite
+        self._drives = drives
+        self._drive_targets = b""
+        self._complete = complete
+        self._warn = warn
+        self._absolute_name = absolute_name
+        self._rates = rates
+        self._world_frame = world_frame
+        self._queue: queue.SimpleQueue[tuple[Snapshot, World] | _Command | None] = queue.SimpleQueue()
+        self._handed: tuple[int, int] | None = None
+        self._lost_steps = 0
+        self._lost_commands = 0
+        self._error: str | None = None
+        self._crash: BaseException | None = None
+
+    def start(self, snapshot: Snapshot, world: World) -> None:
+        """Make the file and start the thread; arguments as for ``record``.
+
+        The first state is written here, so that all that is slow once is done before the first step.
+
+        Raises:
+            InputError: The file cannot be made.
+        """
+        self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite)
+        self._handed = (snapshot.epoch, snapshot.step)
+        try:
+            self._files.write_snapshot(snapshot, world)
+            self._files.flush()
+        except OSError as error:
+            raise InputError(self._path, "", reason(error), "give a file on a disk with room") from None
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def _make_streams(self, world: World) -> list[Stream]:
+        streams = scene_streams(world, self._rates, self._world_frame)
+        return [replace(stream, topic=self._absolute_name(stream.topic)) for stream in streams]
+
+    def record(self, snapshot: Snapshot, world: World) -> None:
+        """Hand over the state after a step; called by the stepping thread.
+
+        Args:
+            snapshot: The state; the one handed over last is left out.
+            world: Whose state it is, asked for names and the scene.
+        """
+        step = (snapshot.epoch, snapshot.step)
+        if step == self._handed or self._error is not None:
+            return
+        self._handed = step
+        if self._drives:
+            self._record_drives(snapshot, world)
+        if self._has_room(QUEUE_LENGTH):
+            self._queue.put((snapshot, world))
+            return
+        if self._lost_steps == 0:
+            self._warn(f"{self._path}: writing is too slow for this recording; steps are left out")
+        self._lost_steps += 1
+
+    def _record_drives(self, snapshot: Snapshot, world: World) -> None:
+        targets = world.drive_targets()
+        if (now := targets.tobytes()) == self._drive_targets:
+            return
+        self._drive_targets = now
+        began = max(0.0, snapshot.time - world.time_step)
+        encode = partial(messages.joint_targets, began, world.actuated_joint_names, targets)
+        self.record_command("~/joint_targets", messages.JOINT_STATE, encode, began, snapshot.epoch)
+
+    def record_command(
+        self, topic: str, type_name: str, serialize: Callable[[], bytes], time: float, epoch: int
+    ) -> None:
+        """Hand over a command that the next step follows; called by the stepping thread.
+
+        Args:
+            topic: Its name: absolute, relative, or ``~/`` and below the node.
+            type_name: Such as ``std_msgs/msg/Float64``.
+            serialize: Gives its bytes; called by the recorder's thread.
+            time: Simulated time, s.
+            epoch: Resets so far, as in ``Snapshot``.
+        """
+        if self._error is not None:
+            return
+        if self._has_room(COMMAND_QUEUE_LENGTH):
+            self._queue.put(_Command(self._absolute_name(topic), type_name, serialize, time, epoch))
+            return
+        if self._lost_commands == 0:
+            self._warn(f"{self._path}: writing is too slow for this recording; commands are left out")
+        self._lost_commands += 1
+
+    def _has_room(self, length: int) -> bool:
+        while self._complete and self._queue.qsize() >= length and self._thread.is_alive():
+            time.sleep(_WAIT)
+        return self._queue.qsize() < length
+
+    def stop(self) -> RecordingReport:
+        """Write what was handed over and complete the file."""
+        self._queue.put(None)
+        self._thread.join()
+        if self._crash is not None:
+            raise self._crash
+        return RecordingReport(
+            paths=tuple(map(str, self._files.paths)),
+            messages=self._files.messages,
+            size=self._files.size,
+            lost_steps=self._lost_steps,
+            lost_commands=self._lost_commands,
+            error=self._error,
+        )
+
+    # --- the recorder's thread
+
+    def _run(self) -> None:
+        try:
+            self._write_until_stopped()
+        except BaseException as error:
+            self._fail(f"{type(error).__name__}: {error}")
+            self._crash = error  # for ``stop`` to raise: it is a mistake of ours
+
+    def _write_until_stopped(self) -> None:
+        try:
+            while not self._files.full and self._write_for(_FLUSH_PERIOD):
+                self._files.flush()
+            self._files.close()
+            if self._files.full:
+                self._fail("the disk is full")
+        except OSError as error:
+            self._fail(reason(error))
+            with suppress(OSError):
+                self._files.close()
+        except InputError as error:
+            self._fail(str(error))
+
+    def _write_for(self, period: float) -> bool:
+        """Write what comes within ``period`` (s), or until the disk is full; False when there is no more."""
+        until = time.monotonic() + period
+        while not self._files.full and (left := until - time.monotonic()) > 0.0:
+            try:
+                entry = self._queue.get(timeout=left)
+            except queue.Empty:
+                break
+            if entry is None:
+                return False
+            if isinstance(entry, _Command):
+                data = entry.serialize()
+                self._files.write_command(entry.topic, entry.type_name, data, entry.time, entry.epoch)
+            else:
+                self._files.write_snapshot(*entry)
+        return True
+
+    def _fail(self, problem: str) -> None:
+        self._error = problem
+        self._queue = queue.SimpleQueue()  # what waits is not needed any more
+        self._warn(f"{self._path}: the recording ends, the simulation goes on: {problem}")

@@ -1,0 +1,33 @@
+"""Recordings to look into."""
+
+from __future__ import annotations
+
+import pytest
+
+from hydro_sim_core import load_scene
+from hydro_sim_core.experiments.scenes import shipped_scenes
+from hydro_sim_core.recording import Recorder
+from hydro_sim_core.simulation.snapshot import take_snapshot
+
+
+@pytest.fixture
+def world():
+    """The gripper with the spatula, at its start."""
+    return load_scene(shipped_scenes()["spatula_slip_welded"])
+
+
+@pytest.fixture
+def record(tmp_path, world):
+    """Record some steps; the report of the recording and what was handed over."""
+
+    def run(steps, path=tmp_path / "run.mcap", **options):
+        recorder = Recorder(path, complete=True, **options)
+        handed = [take_snapshot(world, epoch=0)]
+        recorder.start(handed[0], world)
+        for _ in range(steps):
+            world.step()
+            handed.append(take_snapshot(world, epoch=0))
+            recorder.record(handed[-1], world)
+        return recorder.stop(), handed
+
+    return run
