@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -51,6 +51,25 @@ def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
+def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
+    """Write one robot as URDF text: links with visual and collision shapes, and joints.
+
+    Args:
+        robot: The robot.
+        extensions: Put at the end as they are, for instance ``<ros2_control>`` blocks.
+    """
+    root = Element("robot", name=robot.name)
+    for link in robot.links:
+        element = _add_link(root, link)
+        for collision in link.collisions:
+            _add_shapes(element, "collision", collision.name, collision.shape, collision.X_LG)
+    for joint in robot.joints:
+        _add_joint(root, joint, {})
+    root.extend(extensions)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
 def fixed_links(scene: LoadedScene) -> frozenset[str]:
     """Names of the links that never move in their parent."""
     welded = {
@@ -80,12 +99,13 @@ def _add_robot(root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[s
         _add_joint(root, joint, rename)
 
 
-def _add_link(root: Element, link: LinkSpec) -> None:
+def _add_link(root: Element, link: LinkSpec) -> Element:
     element = SubElement(root, "link", name=link.name)
     if link.inertial is not None:
         _add_inertial(element, link.inertial)
     for visual in link.visuals:
         _add_visual(element, visual)
+    return element
 
 
 def _add_inertial(link: Element, inertial: InertialSpec) -> None:
@@ -98,14 +118,24 @@ def _add_inertial(link: Element, inertial: InertialSpec) -> None:
 
 
 def _add_visual(link: Element, visual: VisualSpec) -> None:
-    for shape, X_GP in _urdf_parts(visual.shape):
-        element = SubElement(link, "visual", name=visual.name)
-        _add_origin(element, visual.X_LG @ X_GP)
-        _add_geometry(SubElement(element, "geometry"), shape)
+    for element in _add_shapes(link, "visual", visual.name, visual.shape, visual.X_LG):
         colour = _numbers(visual.rgba or _GREY)
         # Parsers share materials by name across links, so the name must say the colour.
         material = SubElement(element, "material", name=f"rgba {colour}")
         SubElement(material, "color", rgba=colour)
+
+
+def _add_shapes(
+    link: Element, tag: str, name: str, shape: ShapeSpec, X_LG: NDArray[np.float64]
+) -> list[Element]:
+    """One element a part of the shape, with its origin and geometry."""
+    elements = []
+    for part, X_GP in _urdf_parts(shape):
+        element = SubElement(link, tag, name=name)
+        _add_origin(element, X_LG @ X_GP)
+        _add_geometry(SubElement(element, "geometry"), part)
+        elements.append(element)
+    return elements
 
 
 def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]:

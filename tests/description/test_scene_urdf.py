@@ -1,14 +1,18 @@
 """The scene that viewers and controllers are told of is the one that is simulated."""
 
 from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from hydro_sim_core.description import load_robot, load_scene
-from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
+from hydro_sim_core.description.scene_urdf import fixed_links, robot_urdf, scene_urdf
 from hydro_sim_core.geometry import load_surface
 
+URDF = Path(__file__).parents[2] / "urdf"
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
 
 
@@ -60,3 +64,28 @@ def test_bubbles_are_drawn_as_ellipsoids(tmp_path):
     assert len(meshes) == 1
     vertices, _ = load_surface(meshes[0].path, meshes[0].scale, watertight=True)
     assert np.abs(vertices).max(axis=0) == pytest.approx((0.04165, 0.04165, 0.0625), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gen3_7dof_soft_bubble", "jaco_soft_bubble"])
+def test_urdfdom_reads_a_robot_as_we_do(name):
+    """Plain URDF: Pinocchio, through urdfdom, finds our joints, limits, masses and shapes."""
+    robot = load_robot(URDF / f"{name}.urdf.xacro")
+    block = Element("ros2_control", name="c")
+    text = robot_urdf(robot, [block])
+    assert ElementTree.fromstring(text).find("ros2_control").get("name") == "c"
+
+    model = pin.buildModelFromXML(text)
+    moving = [joint for joint in robot.joints if joint.type != "fixed"]
+    assert set(model.names[1:]) == {joint.name for joint in moving}
+    for joint in moving:
+        if joint.type != "continuous":
+            i = model.joints[model.getJointId(joint.name)].idx_q
+            assert model.lowerPositionLimit[i] == joint.limits.lower
+            assert model.upperPositionLimit[i] == joint.limits.upper
+    # The root has no moving joint above it, so Pinocchio leaves its mass to the universe.
+    welded = robot.links[0].inertial.mass
+    whole = sum(link.inertial.mass for link in robot.links if link.inertial is not None)
+    assert pin.computeTotalMass(model) == pytest.approx(whole - welded)
+    for kind, key in ((pin.VISUAL, "visuals"), (pin.COLLISION, "collisions")):
+        shapes = pin.buildGeomFromUrdfString(model, text, kind)
+        assert shapes.ngeoms == sum(len(getattr(link, key)) for link in robot.links)
