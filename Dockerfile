@@ -15,6 +15,7 @@ COPY ros2_ws/src ros2_ws/src
 RUN apt-get update \
     && rosdep update --rosdistro jazzy \
     && rosdep install --rosdistro jazzy --from-paths ros2_ws/src --ignore-src --default-yes \
+        --skip-keys "rviz2 rviz_default_plugins" \
     && rm -rf /var/lib/apt/lists/*
 
 COPY . .
@@ -28,6 +29,6 @@ RUN source /opt/ros/jazzy/setup.bash && colcon build
 
 # Compiles the kernels into the image, and proves that the node starts.
 RUN source install/setup.bash \
-    && ros2 launch hydro_sim_bringup spatula_slip.launch.py duration:=0.1
+    && ros2 launch hydro_sim_bringup kinova_soft_bubble.launch.py headless:=true duration:=0.1
 
-CMD ["bash", "-c", "source install/setup.bash && exec ros2 launch hydro_sim_bringup spatula_slip.launch.py"]
+CMD ["bash", "-c", "source install/setup.bash && exec ros2 launch hydro_sim_bringup kinova_soft_bubble.launch.py"]

@@ -41,7 +41,8 @@ workspace: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 workspace: $(VENV)/.workspace-ready
 	colcon --log-base log build --base-paths ros2_ws/src tests/workspace \
 		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
-	source install/setup.bash && python -m pytest tests/workspace/check_workspace.py
+	colcon --log-base log test --base-paths ros2_ws/src --packages-select hydro_sim_bringup \
+		--event-handlers console_direct+ --return-code-on-test-failure
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from catkin_pkg.package import parse_package
 from hydro_sim_msgs.msg import ContactPatchArray
 from hydro_sim_msgs.srv import StepMany
 from rclpy.executors import SingleThreadedExecutor
@@ -19,6 +20,8 @@ from tf2_msgs.msg import TFMessage
 
 DOMAIN = 1 + os.getpid() % 90
 SHARE = Path(get_package_share_directory("hydro_sim_bringup"))
+ROOT = Path(__file__).parents[2]
+SHIPPED = (".py", ".rviz", ".xacro", ".yaml")
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -120,3 +123,20 @@ def test_step_many_takes_as_many_steps_as_asked_for(client):
         assert not call(step, StepMany.Request(steps=0)).success
     finally:
         call(pause, SetBool.Request(data=False))
+
+
+@pytest.mark.parametrize("name", ["hydro_sim", "hydro_sim_bringup", "hydro_sim_msgs"])
+def test_manifest_is_valid(name):
+    """What REP 149 asks for, as catkin_pkg understands it."""
+    warnings = []
+    package = parse_package(get_package_share_directory(name), warnings=warnings)
+    assert package.name == name
+    assert not warnings
+
+
+def test_bringup_is_installed_whole():
+    """Every file of the folders that launch files read lies in the package."""
+    for folder in ("launch", "urdf", "config"):
+        source = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in SHIPPED}
+        assert source
+        assert {path for path in source if (SHARE / path).is_file()} == source

@@ -13,5 +13,7 @@ setup(
         ("share/hydro_sim", ["package.xml"]),
     ],
     zip_safe=True,
+    # With it, colcon test runs pytest; setup.cfg says on what.
+    extras_require={"test": ["pytest"]},
     entry_points={"console_scripts": ["hydro_sim = hydro_sim.node:main"]},
 )

@@ -1,0 +1,272 @@
+"""What a launch file asks for: the scene, the description and the controllers that belong to its arguments.
+
+Free of the launch packages, which not every machine has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import yaml
+from lxml import etree
+
+from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.scene_urdf import robot_urdf
+from hydro_sim_core.description.spec import RobotSpec
+from hydro_sim_core.description.xacro_source import expand_xacro
+from hydro_sim_core.errors import InputError
+
+_SOURCE = "launch arguments"
+#: Value of an argument that is left to the others.
+AUTO = "auto"
+_ROBOT_SUFFIXES = (".urdf", ".xacro")
+#: Controllers that start at once; every other one of a controllers file is loaded and waits to be activated.
+_ACTIVE = ("joint_state_broadcaster", "joint_trajectory_controller")
+
+
+@dataclass(frozen=True)
+class ShippedRobot:
+    """An arm with what is on its flange.
+
+    Attributes:
+        urdf: Stem of its file in urdf/.
+        scene: Stem of its scene in config/scenes/.
+        controllers: Stems of its controllers files in config/.
+    """
+
+    urdf: str
+    scene: str
+    controllers: tuple[str, ...]
+
+
+_SIX, _SEVEN, _FINGERS = "controllers_6dof", "controllers_7dof", "controllers_soft_bubble"
+ROBOTS = {
+    ("gen3_7dof", "soft_bubble"): ShippedRobot("gen3_7dof_soft_bubble", "spatula_slip", (_SEVEN, _FINGERS)),
+    ("gen3_7dof", "none"): ShippedRobot("kinova_gen3_7dof", "gen3_7dof", (_SEVEN,)),
+    ("gen3_6dof", "soft_bubble"): ShippedRobot(
+        "gen3_6dof_soft_bubble", "gen3_6dof_soft_bubble", (_SIX, _FINGERS)
+    ),
+    ("gen3_6dof", "none"): ShippedRobot("kinova_gen3_6dof", "gen3_6dof", (_SIX,)),
+    ("jaco2", "soft_bubble"): ShippedRobot("jaco_soft_bubble", "jaco2_soft_bubble", (_SIX, _FINGERS)),
+    ("jaco2", "none"): ShippedRobot("jaco_j2s6", "jaco2", (_SIX,)),
+}
+ARMS = tuple(dict.fromkeys(arm for arm, _ in ROBOTS))
+GRIPPERS = tuple(dict.fromkeys(gripper for _, gripper in ROBOTS))
+CONTROLLERS = ("none", "ros2_control")
+
+
+@dataclass(frozen=True)
+class Bringup:
+    """What to start.
+
+    Attributes:
+        scene: For the node: a scene or robot file.
+        description: URDF text for robot_state_publisher; None where the node describes the scene alone.
+        models: Models of the scene that the description covers.
+        controllers_files: Parameters of the controller manager and its controllers.
+    """
+
+    scene: str
+    description: str | None = None
+    models: tuple[str, ...] = ()
+    controllers_files: tuple[Path, ...] = ()
+
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        """Names in ``controllers_files``, in their order."""
+        return tuple(name for path in self.controllers_files for name in _controllers_in(path))
+
+    @property
+    def active_controllers(self) -> tuple[str, ...]:
+        """Those that start at once."""
+        return tuple(name for name in self.controllers if name in _ACTIVE)
+
+    @property
+    def inactive_controllers(self) -> tuple[str, ...]:
+        """Those that are loaded only."""
+        return tuple(name for name in self.controllers if name not in _ACTIVE)
+
+
+def plan_bringup(
+    share: Path,
+    *,
+    scene: str = AUTO,
+    arm: str = AUTO,
+    gripper: str = AUTO,
+    description_file: str = "",
+    controllers: str = "none",
+    controllers_file: str = "",
+) -> Bringup:
+    """Decide what belongs together.
+
+    Args:
+        share: Folder that holds config/ and urdf/.
+        scene: Scene or robot file, or the name of a shipped scene; ``auto``: that of arm and gripper, or the robot
+            of ``description_file`` alone.
+        arm: One of ``ARMS``; ``auto``: the first, or whatever a given scene holds.
+        gripper: One of ``GRIPPERS``; ``auto`` likewise.
+        description_file: URDF or xacro of the scene's robot, in place of the shipped description.
+        controllers: One of ``CONTROLLERS``.
+        controllers_file: Parameters of the controller manager, in place of the shipped ones.
+
+    Raises:
+        InputError: A value is unknown, two arguments contradict each other, a file is wrong, or the description does
+            not fit the scene.
+    """
+    for name, value, known in (
+        ("arm", arm, (AUTO, *ARMS)),
+        ("gripper", gripper, (AUTO, *GRIPPERS)),
+        ("controllers", controllers, CONTROLLERS),
+    ):
+        if value not in known:
+            raise InputError(_SOURCE, name, f"'{value}' is unknown", f"use one of {', '.join(known)}")
+    external = controllers == "ros2_control"
+    if controllers_file and not external:
+        raise InputError(_SOURCE, "controllers_file", "nothing reads it", "add controllers:=ros2_control")
+
+    if scene == AUTO and not description_file:
+        bringup = _shipped(share, arm, gripper, external)
+    else:
+        if (arm, gripper) != (AUTO, AUTO):
+            problem = "contradict scene and description_file, which bring their own robot"
+            raise InputError(_SOURCE, "arm, gripper", problem, "leave them out")
+        bringup = _own(share, scene, description_file)
+    if not external:
+        return bringup
+    return _with_controllers(bringup, controllers_file)
+
+
+def _shipped(share: Path, arm: str, gripper: str, external: bool) -> Bringup:
+    """A robot and a scene of ours."""
+    arm = ARMS[0] if arm == AUTO else arm
+    gripper = GRIPPERS[0] if gripper == AUTO else gripper
+    shipped = ROBOTS[arm, gripper]
+    urdf = share / "urdf" / f"{shipped.urdf}.urdf.xacro"
+    scene = share / "config" / "scenes" / f"{shipped.scene}.yaml"
+    arguments = {"ros2_control": external}
+    # Our files say more than URDF can, so they are written anew for other programs.
+    description = robot_urdf(load_robot(urdf, xacro_args=arguments), _control_blocks(urdf, arguments))
+    stems = shipped.controllers if external else ()
+    files = tuple(share / "config" / f"{stem}.yaml" for stem in stems)
+    return Bringup(str(scene), description, _covered_models(str(scene), urdf), files)
+
+
+def _own(share: Path, scene: str, description_file: str) -> Bringup:
+    """A scene or a description of the user's."""
+    path = _scene_path(share, description_file if scene == AUTO else scene)
+    if not description_file:
+        return Bringup(path)
+    description = absolute(Path(description_file))
+    models = _covered_models(path, description)
+    return Bringup(path, _as_written(description), models)
+
+
+def _scene_path(share: Path, scene: str) -> str:
+    """A file's path, or that of a shipped scene of this name; a name that is neither is left to the node."""
+    if Path(scene).is_file():
+        return str(absolute(Path(scene)))
+    shipped = share / "config" / "scenes" / f"{scene}.yaml"
+    return str(shipped) if shipped.is_file() else scene
+
+
+def _with_controllers(bringup: Bringup, controllers_file: str) -> Bringup:
+    """The same with ros2_control's files, if it has what ros2_control needs."""
+    if bringup.description is None:
+        mend = "name the robot's URDF in description_file, or leave scene out"
+        raise InputError(_SOURCE, "controllers", "ros2_control needs to know the robot", mend)
+    if ElementTree.fromstring(bringup.description).find("ros2_control") is None:
+        mend = "add one for joint_state_topic_hardware_interface"
+        raise InputError(_SOURCE, "description_file", "has no <ros2_control> block", mend)
+    if controllers_file:
+        files: tuple[Path, ...] = (absolute(Path(controllers_file)),)
+    elif bringup.controllers_files:
+        files = bringup.controllers_files
+    else:
+        mend = "name a file of controller parameters"
+        raise InputError(_SOURCE, "controllers_file", "is needed with description_file", mend)
+    for path in files:
+        _controllers_in(path)
+    return Bringup(bringup.scene, bringup.description, bringup.models, files)
+
+
+def _controllers_in(path: Path) -> tuple[str, ...]:
+    """Names of the controllers that a file gives the controller manager.
+
+    Raises:
+        InputError: The file cannot be read or names none.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        problem = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise InputError(path, "", f"cannot be read: {problem}", "name a YAML file of parameters") from None
+    names = []
+    for node, values in content.items() if isinstance(content, dict) else ():
+        if str(node).rpartition("/")[2] == "controller_manager" and isinstance(values, dict):
+            parameters = values.get("ros__parameters") or {}
+            names += [
+                name for name, value in parameters.items() if isinstance(value, dict) and "type" in value
+            ]
+    if not names:
+        mend = "give controller_manager.ros__parameters.<controller>.type"
+        raise InputError(path, "controller_manager", "names no controller", mend)
+    return tuple(names)
+
+
+def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
+    """The model of the scene that a description is about: one with the same root link.
+
+    Raises:
+        InputError: No model fits, or one of the two has links or moving joints that the other lacks.
+    """
+    described = load_robot(description)
+    for name, robot in _models_of(scene):
+        if robot.root == described.root:
+            _check_fit(name, robot, described, description)
+            return (name,)
+    roots = ", ".join(f"'{robot.root}'" for _, robot in _models_of(scene))
+    problem = f"no model of {scene} starts at the link '{described.root}'"
+    raise InputError(description, "root link", problem, f"describe the model that starts at {roots}")
+
+
+def _models_of(scene: str) -> Iterable[tuple[str, RobotSpec]]:
+    if Path(scene).suffix in _ROBOT_SUFFIXES:
+        robot = load_robot(scene)
+        return [(robot.name, robot)]
+    loaded = load_scene(scene)
+    return [(model.name, robot) for model, robot in zip(loaded.spec.models, loaded.robots, strict=True)]
+
+
+def _check_fit(name: str, robot: RobotSpec, described: RobotSpec, description: Path) -> None:
+    links = {link.name for link in described.links}
+    for link in robot.links:
+        if link.name not in links:
+            problem = f"is missing, and the model '{name}' has it: it would have no transform"
+            raise InputError(description, f"link '{link.name}'", problem, "add it")
+    simulated = {joint.name for joint in robot.joints}
+    for joint in described.joints:
+        if joint.type != "fixed" and joint.name not in simulated:
+            problem = f"is not a joint of the model '{name}', so nothing moves it"
+            raise InputError(
+                description, f"joint '{joint.name}'", problem, did_you_mean(joint.name, simulated)
+            )
+
+
+def _control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]:
+    document = expand_xacro(urdf, arguments, PackageResolver(urdf))
+    blocks = document.root.lxml.iterchildren("ros2_control")
+    return [ElementTree.fromstring(etree.tostring(block)) for block in blocks]
+
+
+def _as_written(description: Path) -> str:
+    """The text of a URDF file, or what a xacro file expands to."""
+    if description.suffix == ".xacro":
+        document = expand_xacro(description, {}, PackageResolver(description))
+        return etree.tostring(document.root.lxml, encoding="unicode")
+    return description.read_text()
