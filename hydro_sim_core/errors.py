@@ -34,6 +34,14 @@ class InputError(ValueError):
         return type(self), (self.source, self.element, self.problem, self.mend)
 
 
+class MissingFile(InputError):
+    """A file that the input names does not exist."""
+
+
+class UnknownFormat(InputError):
+    """A file that the input names is in a format that nobody here reads."""
+
+
 def excerpt(value: object) -> str:
     """``value`` as a message can quote it: on one line, long ones in part."""
     return " ".join(reprlib.repr(value).split())

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat
 
 #: Extensions of the mesh files that the geometry room reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
@@ -28,16 +28,23 @@ class PackageResolver:
         description: The URDF, xacro or scene file in which the URIs stand.
         package_dirs: Packages, or folders that hold packages; searched before the ROS environment.
         confined: Refuse paths outside the packages. A scene is its user's own file and may name any path.
+        placeless: The description is no file, so nothing is relative to it.
 
     Raises:
         InputError: A package folder does not exist.
     """
 
     def __init__(
-        self, description: Path, package_dirs: Sequence[str | os.PathLike[str]] = (), *, confined: bool = True
+        self,
+        description: Path,
+        package_dirs: Sequence[str | os.PathLike[str]] = (),
+        *,
+        confined: bool = True,
+        placeless: bool = False,
     ) -> None:
-        self.description = absolute(description)
+        self.description = description if placeless else absolute(description)
         self.confined = confined
+        self.placeless = placeless
         self.package_dirs = tuple(absolute(Path(folder)) for folder in package_dirs)
         for folder in self.package_dirs:
             if not folder.is_dir():
@@ -57,7 +64,9 @@ class PackageResolver:
         """
         path = self._locate(uri, element)
         if not path.is_file():
-            raise InputError(self.description, element, f"'{uri}' names no file ({path})", "correct the path")
+            raise MissingFile(
+                self.description, element, f"'{uri}' names no file ({path})", "correct the path"
+            )
         return path
 
     def resolve_mesh(self, uri: str, element: str) -> Path:
@@ -70,7 +79,7 @@ class PackageResolver:
                 else f"'{uri}' has no file extension"
             )
             known = ", ".join(MESH_EXTENSIONS)
-            raise InputError(self.description, element, problem, f"convert the mesh to one of {known}")
+            raise UnknownFormat(self.description, element, problem, f"convert the mesh to one of {known}")
         return self.resolve(uri, element)
 
     def find_package(self, name: str, element: str) -> Path:
@@ -97,6 +106,10 @@ class PackageResolver:
             return self._contained(package / unquote(inner), [package], uri, element)
         if scheme == "file":
             return self._absolute_file(unquote(rest.removeprefix("localhost")), uri, element)
+        if scheme == "" and self.placeless:
+            raise InputError(
+                self.description, element, f"'{uri}' is relative to no file", "use package:// or file://"
+            )
         if scheme == "":
             return self._contained(self.description.parent / rest, self._own_roots(), uri, element)
         raise InputError(
@@ -144,7 +157,7 @@ class PackageResolver:
             yield folder / name
         for prefix in _path_list("AMENT_PREFIX_PATH"):
             yield prefix / "share" / name
-        for folder in self.description.parents:
+        for folder in () if self.placeless else self.description.parents:
             if _is_package(folder, name):
                 yield folder
 

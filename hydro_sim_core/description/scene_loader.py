@@ -64,10 +64,10 @@ def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
     spec = load_scene_spec(source)
     robots = tuple(_load_model(model, f"models.{i}", source) for i, model in enumerate(spec.models))
     joints = {joint.name: joint for robot in robots for joint in robot.joints}
-    _check_unique_names(spec, robots, source)
+    check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
     start_positions = tuple(
-        _start_positions(model, robot, f"models.{i}.positions", source)
+        start_positions_of(model, robot, f"models.{i}.positions", source)
         for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
     )
     _check_drives(spec, joints, source)
@@ -108,7 +108,8 @@ def _shape_spec(choice: ShapeChoice, where: str, source: Path) -> ShapeSpec:
     return ShapeSpec("half_space")
 
 
-def _check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    """Refuse two things of one name."""
     _refuse_repeats("models", [model.name for model in spec.models], source, "give it another name")
     _refuse_repeats("grippers", [gripper.name for gripper in spec.grippers], source, "give it another name")
     links = [link.name for robot in robots for link in robot.links]
@@ -143,7 +144,7 @@ def _check_attachments(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
         earlier += [link.name for link in robot.links]
 
 
-def _start_positions(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
+def start_positions_of(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
     """Given positions, and for the other joints the place within their limits that is nearest to 0."""
     movable = {j.name: j for j in robot.joints if j.type in _ONE_DOF and j.mimic is None}
     for name, value in model.positions.items():

@@ -21,7 +21,7 @@ from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.description.topology import order_tree, resolve_mimics
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, UnknownFormat
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,8 +54,30 @@ def load_robot(
     """
     source = absolute(Path(path))
     resolver = PackageResolver(source, package_dirs)
-    document = _read_document(source, resolver, xacro_args or {})
-    robot = document.root
+    return _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, prefix)
+
+
+def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
+    """Read a robot description that comes as URDF text, from no file.
+
+    Args:
+        text: The URDF; its meshes are at ``package://`` or ``file://``, as there is no folder to begin from.
+        source: What to call the text in errors.
+        prefix: Put before every link and joint name.
+
+    Raises:
+        InputError: As :func:`load_robot`, or a mesh is at a relative path.
+    """
+    resolver = PackageResolver(Path(source), placeless=True)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise InputError(source, "", "is not Unicode text", "write UTF-8") from None
+    return _read_robot(XmlDocument(data, Path(source)), resolver, prefix)
+
+
+def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -> RobotSpec:
+    robot, source = document.root, document.source
     if robot.tag != "robot":
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
@@ -82,7 +104,7 @@ def load_robot(
 def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
     suffix = source.suffix.lower()
     if suffix not in (".urdf", ".xacro"):
-        raise InputError(source, "", f"unknown file type '{suffix}'", "name a .urdf or .xacro file")
+        raise UnknownFormat(source, "", f"unknown file type '{suffix}'", "name a .urdf or .xacro file")
     if suffix == ".xacro":
         return expand_xacro(source, xacro_args, resolver)
     if xacro_args:

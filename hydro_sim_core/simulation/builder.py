@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +39,7 @@ class Collider:
         group: What moves with it rigidly; links of one group never touch.
         robot: Index of its robot, -1 for static shapes.
         is_hull: The convex hull took the place of a mesh that cannot be used as it is.
+        collision: What it was made from.
     """
 
     link: str
@@ -50,6 +51,7 @@ class Collider:
     group: tuple[str, int]
     robot: int
     is_hull: bool
+    collision: CollisionSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,7 @@ def build_model(
     damping: Literal["hunt_crossley", "linear"],
     options: SolverOptions,
     compensated_joints: Iterable[str] = (),
+    made: Iterable[Collider] = (),
 ) -> BuiltModel:
     """Assemble a scene.
 
@@ -89,13 +92,15 @@ def build_model(
         damping: Law of dissipation.
         options: Solver options.
         compensated_joints: Joints whose drives also bear the weight that they carry.
+        made: Colliders of another scene; geometry that both share is not made again.
 
     Raises:
         InputError: Something in the descriptions cannot be simulated.
     """
     assembly = build_tree(placed, gravity)
-    colliders = _make_colliders(placed, environment, assembly, contact.defaults)
-    _warn_of_hulls(colliders, placed)
+    known = {collider.collision: collider for collider in made}
+    colliders = _make_colliders(placed, environment, assembly, contact.defaults, known)
+    _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
     adjacent = _adjacent_groups(placed, assembly)
     pairs, unsupported = _find_pairs(colliders, adjacent, {frozenset(pair) for pair in contact.exclude})
     model = Model(
@@ -145,6 +150,7 @@ def _make_colliders(
     environment: Sequence[CollisionSpec],
     assembly: Assembly,
     defaults: ContactDefaults,
+    known: Mapping[CollisionSpec, Collider],
 ) -> list[Collider]:
     groups = _link_groups(placed, assembly)
     index = {name: i for i, name in enumerate(assembly.link_names)}
@@ -157,11 +163,14 @@ def _make_colliders(
             X_BL = np.eye(4) if i is None else assembly.X_BL[i]
             group = groups.get(link.name, _WORLD_GROUP)
             for collision in link.collisions:
+                X_BG = X_BL @ collision.X_LG
                 colliders.append(
-                    _make_collider(link.name, collision, body, X_BL @ collision.X_LG, group, robot, defaults)
+                    _make_collider(link.name, collision, body, X_BG, group, robot, defaults, known)
                 )
     for static in environment:
-        colliders.append(_make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, -1, defaults))
+        colliders.append(
+            _make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, -1, defaults, known)
+        )
     return colliders
 
 
@@ -173,10 +182,15 @@ def _make_collider(
     group: tuple[str, int],
     robot: int,
     defaults: ContactDefaults,
+    known: Mapping[CollisionSpec, Collider],
 ) -> Collider:
     proximity = defaults.complete(collision.proximity)
-    geometry, is_hull = make_collision_geometry(collision, proximity)
-    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot, is_hull)
+    twin = known.get(collision)
+    if twin is not None and twin.proximity == proximity:
+        geometry, is_hull = twin.geometry, twin.is_hull
+    else:
+        geometry, is_hull = make_collision_geometry(collision, proximity)
+    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot, is_hull, collision)
 
 
 def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:

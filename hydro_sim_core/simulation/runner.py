@@ -166,6 +166,11 @@ class FixedRateRunner:
             self._break_off_single_steps()
             self._condition.notify_all()
 
+    def break_off_single_steps(self) -> None:
+        """Take no more of the steps that were asked for while paused."""
+        with self._condition:
+            self._break_off_single_steps()
+
     def _break_off_single_steps(self) -> None:
         for request in self._step_requests:
             request.wanted = 0
@@ -184,8 +189,8 @@ class FixedRateRunner:
         """Have ``n`` steps taken while paused, without waiting for them.
 
         Returns:
-            Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset`` or ``stop`` broke
-            them off; holds the ``FloatingPointError`` of a step without finite result.
+            Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset``, ``exchange`` or
+            ``stop`` broke them off; holds the ``FloatingPointError`` of a step without finite result.
 
         Raises:
             InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
@@ -204,37 +209,60 @@ class FixedRateRunner:
             self._condition.notify_all()
         return request.answer
 
-    def reset(self) -> None:
-        """Take the world back to its start before the next step."""
-        asked = self._epoch
+    def reset(self, *, time: bool = True, state: bool = True) -> None:
+        """Take the world back to its start before the next step; breaks off single steps.
+
+        Args:
+            time: As for ``World.reset``.
+            state: As for ``World.reset``.
+        """
 
         def reset_world(world: World) -> None:
-            world.reset()
-            self._failure = None
-            self._start_epoch()
+            world.reset(time=time, state=state)
+            self._permitted = 0
 
-        with self._condition:
-            self._break_off_single_steps()
-            self.submit(reset_world)
-            self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
+        self.break_off_single_steps()
+        self.change(reset_world)
 
-    def exchange(self, world: World) -> None:
-        """Go on with another world before the next step; snapshots of the old one stay valid."""
+    def exchange(self, world: World, settle: Callable[[World, World], None] | None = None) -> None:
+        """Go on with another world before the next step; breaks off single steps. Snapshots of the old one stay valid.
 
-        def take(_: World) -> None:
+        Args:
+            world: The other world; the runner owns it from now on.
+            settle: Called in the stepping thread with the old and the new world, to hand over what has to be handed
+                over, and to adapt those who talk to the world there; it must be quick and raise nothing.
+        """
+
+        def take(old: World) -> None:
+            if settle is not None:
+                settle(old, world)
             self.world = world
+
+        self.break_off_single_steps()
+        self.change(take)
+
+    def change(self, action: Callable[[World], None]) -> None:
+        """Have the world's state changed from outside, before the next step, and wait for it; an epoch begins.
+
+        Args:
+            action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
+                quick and raise nothing.
+        """
+        done = False
+
+        def act(world: World) -> None:
+            nonlocal done
+            action(world)
             self._failure = None
-            self._start_epoch()
+            self._epoch += 1
+            self._publish(take_snapshot(self.world, self._epoch))
+            done = True
 
-        asked = self._epoch
         with self._condition:
-            self.submit(take)
-            self._condition.wait_for(lambda: self._epoch > asked or not self.running, HANDSHAKE_TIMEOUT)
-
-    def _start_epoch(self) -> None:
-        self._epoch += 1
-        self._permitted = 0
-        self._publish(take_snapshot(self.world, self._epoch))
+            self.submit(act)
+            self._condition.wait_for(lambda: done or not self.running, HANDSHAKE_TIMEOUT)
+            if not self.running:
+                self._empty_inbox()
 
     def permit(self, steps: int = 1) -> None:
         """Allow the next ``steps`` steps in lock-step; what was allowed before and not taken is forgotten."""

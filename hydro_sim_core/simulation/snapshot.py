@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 from hydro_sim_core.simulation.contacts import ContactRecord
+from hydro_sim_core.simulation.entities import EntityStates
 from hydro_sim_core.simulation.world import World
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ class Snapshot:
     Attributes:
         time: Simulated time, s.
         step: Steps since the last reset.
-        epoch: Resets so far; (epoch, step) never repeats.
+        epoch: Resets and other changes from outside so far; (epoch, step) never repeats.
         q: (nq,) coordinates.
         v: (nv,) velocities.
         joint_positions: In the order of ``World.joint_names``, rad or m.
@@ -68,13 +69,18 @@ class Snapshot:
         poses = _read_only(self._world.frame_poses(self.q))
         return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
 
+    @cached_property
+    def entities(self) -> EntityStates:
+        """Where the models and static shapes are."""
+        return EntityStates(self._world.entities, self.q, self.v)
+
 
 def take_snapshot(world: World, epoch: int) -> Snapshot:
     """The present state; called where the world is stepped.
 
     Args:
         world: The world.
-        epoch: Resets so far.
+        epoch: As in the snapshot.
     """
     return Snapshot(
         time=world.time,

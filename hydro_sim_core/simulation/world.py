@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
@@ -20,6 +21,7 @@ from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
+from hydro_sim_core.simulation.carry_over import carry_over
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 from hydro_sim_core.simulation.contacts import (
     ContactRecord,
@@ -30,6 +32,7 @@ from hydro_sim_core.simulation.contacts import (
 )
 from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
 from hydro_sim_core.simulation.drives import DriveBank, Values
+from hydro_sim_core.simulation.entities import Entities
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import Drives, Scratch, State
 from hydro_sim_core.simulation.placement import place_robots, reported_pairs, start_coordinates
@@ -60,9 +63,13 @@ class World:
         link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
         contact_pairs: Pairs of links whose contact wrench is reported.
         visuals: (link, visual geometry) of every robot.
+
+    Args:
+        scene: What to make it from.
+        like: A world with much the same scene; geometry that both share is not made again.
     """
 
-    def __init__(self, scene: LoadedScene) -> None:
+    def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         spec = scene.spec
         placed = place_robots(scene)
         compensated = [
@@ -79,7 +86,14 @@ class World:
             relag=spec.solver.relag,
         )
         self._built: BuiltModel = build_model(
-            placed, scene.environment, spec.gravity, spec.contact, spec.damping, options, compensated
+            placed,
+            scene.environment,
+            spec.gravity,
+            spec.contact,
+            spec.damping,
+            options,
+            compensated,
+            like.built.colliders if like is not None else (),
         )
         if self._built.unsupported_pairs:
             pairs = self._built.unsupported_pairs
@@ -186,9 +200,49 @@ class World:
         ):
             history[:] = 0
 
-    def reset(self) -> None:
-        """Go back to the start: state, time, commands."""
+    def place(self, joint: str, X_WB: Array, V_WB: Array) -> None:
+        """Put a body that moves freely somewhere else; all others and the time stay as they are.
+
+        Args:
+            joint: The body's floating joint, named in ``velocity_names``.
+            X_WB: (4, 4) pose of the joint's child in the frame that it floats in, the world for models with a floating
+                base.
+            V_WB: (6,) its angular and linear velocity there, rad/s and m/s.
+        """
+        assembly, state = self._built.assembly, self._state
+        body = assembly.joint_names.index(joint)
+        q, v = int(assembly.tree.q_index[body]), int(assembly.tree.v_index[body])
+        x, y, z, w = Rotation.from_matrix(X_WB[:3, :3]).as_quat(canonical=True)
+        state.q[q : q + 7] = [w, x, y, z, *X_WB[:3, 3]]
+        state.v[v : v + 6] = state.v_previous[v : v + 6] = V_WB
+        tree_of_body = self._built.model.forest.tree_of_body
+        with_it = [
+            any(g >= 0 and tree_of_body[g] == tree_of_body[body] for g in bodies)
+            for bodies in self._built.model.geometry_body[self._built.model.pairs]
+        ]
+        state.push[with_it] = 0.0
+
+    def take_over(self, other: World) -> None:
+        """Go on where another world stands: at its time, and in the state of whatever both have, by name.
+
+        What only this world has starts at its place; contacts of the last step stay to be seen where both have them.
+        """
         self._start()
+        carry_over(other._built, other._machine, self._built, self._machine)
+        released = [name for name in other._script.released if name in self._script.targets]
+        self._script.resume(self.time, released)
+
+    def reset(self, *, time: bool = True, state: bool = True) -> None:
+        """Go back to the start.
+
+        Args:
+            time: Begin to count time anew; otherwise it goes on.
+            state: Take everything back to its start, at rest, and its commands; otherwise it goes on moving.
+        """
+        step = 0 if time else self.step_count
+        if state:
+            self._start()
+        self._state.step[0] = step
 
     def step(self, n: int = 1) -> None:
         """Advance by ``n`` time steps.
@@ -331,6 +385,11 @@ class World:
     @cached_property
     def _joint_is_master(self) -> NDArray[np.bool_]:
         return np.array([name in self.velocity_names for name in self.joint_names], dtype=bool)
+
+    @cached_property
+    def entities(self) -> Entities:
+        """The models and static shapes of the scene."""
+        return Entities(self.scene, self._built)
 
     # --- commands
 

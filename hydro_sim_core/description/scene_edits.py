@@ -1,0 +1,147 @@
+"""A scene with one thing more, one less, or one elsewhere; everything else in it stays the same object."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene import ModelSpec, PoseSpec, SceneSpec
+from hydro_sim_core.description.scene_loader import LoadedScene, check_unique_names, start_positions_of
+from hydro_sim_core.description.spec import Array, RobotSpec
+from hydro_sim_core.errors import InputError
+
+_SOURCE = "entities"
+T = TypeVar("T")
+
+
+def pose_spec(X: Array) -> PoseSpec:
+    """The pose (4, 4) as a scene file has it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # where roll and yaw turn about one axis, any split will do
+        rpy = Rotation.from_matrix(X[:3, :3]).as_euler("xyz")
+    return PoseSpec(xyz=tuple(X[:3, 3].tolist()), rpy=tuple(rpy.tolist()))
+
+
+def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> LoadedScene:
+    """The scene and one model more, the last.
+
+    Args:
+        scene: The scene.
+        model: As the scene file would have it.
+        robot: What ``model.urdf`` describes, prefix applied.
+
+    Raises:
+        InputError: It has a name that something in the scene has, or cannot start where it should.
+    """
+    spec = _changed(scene.spec, models=(*scene.spec.models, model))
+    robots = (*scene.robots, robot)
+    check_unique_names(spec, robots, scene.source)
+    start = start_positions_of(model, robot, f"models '{model.name}'", scene.source)
+    return replace(scene, spec=spec, robots=robots, start_positions=(*scene.start_positions, start))
+
+
+def without(scene: LoadedScene, name: str) -> LoadedScene:
+    """The scene without a model or a static shape, and without the drives and commands that only it needs.
+
+    Raises:
+        InputError: There is no such thing, or another model is attached to it.
+    """
+    index = _model_index(scene, name)
+    if index is None:
+        kept = [i for i, item in enumerate(scene.spec.environment) if item.name != name]
+        return replace(
+            scene,
+            spec=_changed(scene.spec, environment=_at(scene.spec.environment, kept)),
+            environment=_at(scene.environment, kept),
+        )
+    links = {link.name for link in scene.robots[index].links}
+    for model in scene.spec.models:
+        if model.attach_to in links:
+            raise InputError(_SOURCE, f"'{name}'", f"carries '{model.name}'", f"delete '{model.name}' first")
+    kept = [i for i in range(len(scene.robots)) if i != index]
+    lost = {joint.name for joint in scene.robots[index].joints}
+    return replace(
+        scene,
+        spec=_changed(_without_drives(scene.spec, lost), models=_at(scene.spec.models, kept)),
+        robots=_at(scene.robots, kept),
+        start_positions=_at(scene.start_positions, kept),
+    )
+
+
+def moved(scene: LoadedScene, name: str, X_WE: Array) -> LoadedScene:
+    """The scene with a model, from its start on, or a static shape somewhere else.
+
+    Args:
+        scene: The scene.
+        name: Model or static shape.
+        X_WE: (4, 4) new pose of its root link, or of the shape, in the world.
+
+    Raises:
+        InputError: There is no such thing, or another model carries it.
+    """
+    index = _model_index(scene, name)
+    if index is None:
+        place = [item.name for item in scene.spec.environment].index(name)
+        item = _changed(scene.spec.environment[place], pose=pose_spec(X_WE))
+        shape = replace(scene.environment[place], X_LG=item.pose.X)
+        return replace(
+            scene,
+            spec=_changed(scene.spec, environment=_with(scene.spec.environment, place, item)),
+            environment=_with(scene.environment, place, shape),
+        )
+    model = scene.spec.models[index]
+    if model.attach_to is not None:
+        problem = f"is attached to link '{model.attach_to}'"
+        raise InputError(_SOURCE, f"'{name}'", problem, "move what carries it")
+    model = _changed(model, pose=pose_spec(X_WE))
+    return replace(scene, spec=_changed(scene.spec, models=_with(scene.spec.models, index, model)))
+
+
+def _model_index(scene: LoadedScene, name: str) -> int | None:
+    """Row of a model, None for a static shape."""
+    models = [model.name for model in scene.spec.models]
+    if name in models:
+        return models.index(name)
+    static = [item.name for item in scene.spec.environment]
+    if name not in static:
+        raise InputError(_SOURCE, f"'{name}'", "is not in the scene", did_you_mean(name, [*models, *static]))
+    return None
+
+
+def _without_drives(spec: SceneSpec, lost: set[str]) -> SceneSpec:
+    """``spec`` without actuators, grippers and commands of the joints ``lost``."""
+    actuators = [
+        _changed(actuator, joints=tuple(name for name in actuator.joints if name not in lost))
+        for actuator in spec.actuators
+    ]
+    grippers = tuple(gripper for gripper in spec.grippers if not lost & set(gripper.joints))
+    names = {gripper.name for gripper in grippers}
+    return _changed(
+        spec,
+        actuators=tuple(actuator for actuator in actuators if actuator.joints),
+        grippers=grippers,
+        commands=tuple(
+            command
+            for command in spec.commands
+            if command.joint not in lost and (command.gripper is None or command.gripper in names)
+        ),
+    )
+
+
+def _changed(section: T, **values: object) -> T:
+    return section.model_copy(update=values)  # type: ignore[attr-defined, no-any-return]
+
+
+def _at(items: Sequence[T], indices: Iterable[int]) -> tuple[T, ...]:
+    return tuple(items[i] for i in indices)
+
+
+def _with(items: Sequence[T], index: int, item: T) -> tuple[T, ...]:
+    return (*items[:index], item, *items[index + 1 :])

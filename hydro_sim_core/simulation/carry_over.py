@@ -1,0 +1,109 @@
+"""What one world hands over to another that has more bodies, or fewer: the state of all that both have."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.dynamics.tree import FLOATING, PLANAR
+from hydro_sim_core.simulation.builder import BuiltModel
+from hydro_sim_core.simulation.machine import Machine
+
+Indices = NDArray[np.int64]
+_NUM_Q = {PLANAR: 3, FLOATING: 7}
+
+
+def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: Machine) -> None:
+    """Copy time, motion, drives and the last step's contacts of what two models share, matched by name.
+
+    What only the new one has is left as it is.
+
+    Args:
+        old: Model to copy from.
+        old_machine: Its machine.
+        new: Model to copy to.
+        machine: Its machine.
+    """
+    v_old, v_new = _matches(old.assembly.velocity_names, new.assembly.velocity_names)
+    q_old, q_new = _coordinates(old, new)
+    pairs_old, pairs_new = _matches(_pair_names(old), _pair_names(new))
+    source, target = old_machine.state, machine.state
+    target.q[q_new] = source.q[q_old]
+    for name in ("v", "v_previous"):
+        getattr(target, name)[v_new] = getattr(source, name)[v_old]
+    target.push[pairs_new] = source.push[pairs_old]
+    for name in (
+        "dt_previous",
+        "extrapolate",
+        "substep",
+        "step",
+        "unconverged",
+        "unsettled",
+        "deep",
+        "faceless",
+    ):
+        getattr(target, name)[:] = getattr(source, name)
+    for from_array, to_array in zip(old_machine.drives, machine.drives, strict=True):
+        to_array[v_new] = from_array[v_old]
+    new_pair = np.full(len(old.model.pairs), -1)
+    new_pair[pairs_old] = pairs_new
+    _carry_contacts(old_machine, machine, new_pair)
+    bodies_old, bodies_new = _matches(old.assembly.joint_names, new.assembly.joint_names)
+    machine.scratch.S[bodies_new] = old_machine.scratch.S[bodies_old]
+    machine.scratch.effort[v_new] = old_machine.scratch.effort[v_old]
+    machine.scratch.solver.report[:] = old_machine.scratch.solver.report
+
+
+def _matches(old: tuple[object, ...], new: tuple[object, ...]) -> tuple[Indices, Indices]:
+    """Rows of what two lists of names share, in each."""
+    row = {name: i for i, name in enumerate(old)}
+    both = [(row[name], i) for i, name in enumerate(new) if name in row]
+    rows = np.array(both, dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
+
+
+def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
+    """Coordinates of the joints that two models share, in each."""
+    found: list[tuple[int, int]] = []
+    tree_old, tree_new = old.assembly.tree, new.assembly.tree
+    for i, j in zip(*_matches(old.assembly.joint_names, new.assembly.joint_names), strict=True):
+        count = _NUM_Q.get(int(tree_new.joint_type[j]), 1)
+        found += [(int(tree_old.q_index[i]) + k, int(tree_new.q_index[j]) + k) for k in range(count)]
+    rows = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
+
+
+def _pair_names(built: BuiltModel) -> tuple[object, ...]:
+    names = [(collider.link, collider.name) for collider in built.colliders]
+    return tuple((names[a], names[b]) for a, b in built.model.pairs)
+
+
+def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:
+    """Copy the patches of the last step whose pairs are still there: wrenches must not drop to zero in between.
+
+    Args:
+        old: Machine to copy from.
+        new: Machine to copy to.
+        new_pair: Row in the new model of every pair of the old one, -1 where there is none.
+    """
+    patches = old.scratch.patches
+    num = int(patches.num[0])
+    kept = np.flatnonzero(new_pair[patches.pair[:num]] >= 0)
+    spans = [np.arange(patches.first_face[i], patches.first_face[i + 1]) for i in kept]
+    columns = np.concatenate([*spans, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    if len(columns) > new.scratch.faces.data.shape[1]:
+        new.make_room(len(columns))
+    faces, target = new.scratch.faces, new.scratch.patches
+    faces.data[:, : len(columns)] = old.scratch.faces.data[:, columns]
+    faces.polygons[: len(columns)] = old.scratch.faces.polygons[columns]
+    faces.num_vertices[: len(columns)] = old.scratch.faces.num_vertices[columns]
+    target.first_face[: len(kept) + 1] = np.cumsum([0, *map(len, spans)])
+    for name in ("p_GR", "R_WG", "p_WG", "wrench", "normal_force", "is_recovered", "dropped_force"):
+        getattr(target, name)[: len(kept)] = getattr(patches, name)[kept]
+    target.pair[: len(kept)] = new_pair[patches.pair[kept]]
+    target.num[0] = len(kept)
+    target.num_deep[0] = patches.num_deep[0]
+    faceless = new_pair[patches.faceless_pair[: patches.num_faceless[0]]]
+    faceless = faceless[faceless >= 0]
+    target.faceless_pair[: len(faceless)] = faceless
+    target.num_faceless[0] = len(faceless)

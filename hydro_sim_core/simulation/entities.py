@@ -1,0 +1,275 @@
+"""The models and static shapes of a scene by name: where they are, how they move, how far they reach.
+
+An entity's frame E is that of a model's root link, or of a static shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.builder import BuiltModel, Collider
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Entity:
+    """A model or a static shape.
+
+    Attributes:
+        name: Unique in the scene.
+        link: Index of its root link, -1 for what is no link of the tree.
+        X_WL: (4, 4) pose of what is no link.
+        joint: Its floating joint, None for what does not float.
+        attached_to: Link of another model that carries it, or None.
+        has_joints: Whether parts of it move against each other.
+        is_model: Whether it is a model, and no static shape.
+        source: File that describes it.
+        colliders: Its collision geometries.
+    """
+
+    name: str
+    link: int
+    X_WL: Array
+    joint: str | None
+    attached_to: str | None
+    has_joints: bool
+    is_model: bool
+    source: str
+    colliders: tuple[Collider, ...]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether nothing of it moves."""
+        return self.joint is None and self.attached_to is None and not self.has_joints
+
+
+class Entities:
+    """All entities of a scene, models first.
+
+    Attributes:
+        built: The scene's model.
+        names: Their names.
+    """
+
+    def __init__(self, scene: LoadedScene, built: BuiltModel) -> None:
+        self.built = built
+        self._by_name: dict[str, Entity] = {}
+        row = {name: i for i, name in enumerate(built.assembly.link_names)}
+        for k, (model, robot) in enumerate(zip(scene.spec.models, scene.robots, strict=True)):
+            self._by_name[model.name] = Entity(
+                name=model.name,
+                link=row.get(robot.root, -1),
+                X_WL=model.pose.X,
+                joint=f"{model.prefix}{model.name}_base" if model.base == "floating" else None,
+                attached_to=model.attach_to,
+                has_joints=any(joint.type != "fixed" for joint in robot.joints),
+                is_model=True,
+                source=robot.source,
+                colliders=tuple(c for c in built.colliders if c.robot == k),
+            )
+        for shape in scene.environment:
+            # A model may have the name of a static shape: their links have other names.
+            colliders = tuple(c for c in built.colliders if c.robot < 0 and c.link == shape.name)
+            self._by_name.setdefault(
+                shape.name,
+                Entity(shape.name, -1, shape.X_LG, None, None, False, False, shape.source, colliders),
+            )
+        self.names = tuple(self._by_name)
+
+    def __getitem__(self, name: str) -> Entity:
+        """An entity by name.
+
+        Raises:
+            InputError: There is none.
+        """
+        if name not in self._by_name:
+            raise InputError(
+                "entities", f"'{name[:100]}'", "is not in the scene", did_you_mean(name[:100], self.names)
+            )
+        return self._by_name[name]
+
+
+class EntityStates:
+    """Where the entities are, and how they move.
+
+    Args:
+        entities: The entities.
+        q: (nq,) coordinates.
+        v: (nv,) velocities.
+    """
+
+    def __init__(self, entities: Entities, q: Array, v: Array) -> None:
+        self._entities = entities
+        self._q, self._v = q, v
+
+    @cached_property
+    def _tree(self) -> TreeEvaluator:
+        return TreeEvaluator(self._entities.built.model.tree).update(self._q)
+
+    @cached_property
+    def _body_twists(self) -> Array:
+        return self._tree.body_velocities(self._v)
+
+    def pose(self, name: str) -> Array:
+        """Pose X_WE (4, 4) of an entity in the world.
+
+        Raises:
+            InputError: There is no such entity.
+        """
+        entity = self._entities[name]
+        return entity.X_WL if entity.link < 0 else self._link_pose(entity.link)
+
+    def twist(self, name: str) -> Array:
+        """(6,) angular and linear velocity of an entity's origin in the world, rad/s and m/s.
+
+        Raises:
+            InputError: There is no such entity.
+        """
+        entity = self._entities[name]
+        return np.zeros(6) if entity.link < 0 else self._link_twist(entity.link)
+
+    def frame(self, link: str) -> tuple[Array, Array]:
+        """Pose (4, 4) of any link in the world, and the twist (6,) of its origin.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        names = self._entities.built.assembly.link_names
+        if link not in names:
+            mend = did_you_mean(link[:100], names)
+            raise InputError("entities", f"frame '{link[:100]}'", "is not in the scene", mend)
+        row = names.index(link)
+        return self._link_pose(row), self._link_twist(row)
+
+    def _link_pose(self, row: int) -> Array:
+        assembly = self._entities.built.assembly
+        return self._tree.body_pose(int(assembly.link_body[row])) @ assembly.X_BL[row]
+
+    def _link_twist(self, row: int) -> Array:
+        body = int(self._entities.built.assembly.link_body[row])
+        if body < 0:
+            return np.zeros(6)
+        w, v_origin = self._body_twists[body, :3], self._body_twists[body, 3:]
+        return np.concatenate([w, v_origin + np.cross(w, self._link_pose(row)[:3, 3])])
+
+    # --- how far they reach
+
+    def bounds(self, name: str) -> tuple[Array, Array] | None:
+        """Lowest and highest corner (3,) of the box around an entity's collision geometry, in its frame E.
+
+        The skirt of a hydroelastic margin counts. Without collision geometry both are the origin; None where there is
+        no end to it.
+
+        Raises:
+            InputError: There is no such entity.
+        """
+        X_WE = self.pose(name)
+        X_EW = np.eye(4)
+        X_EW[:3, :3], X_EW[:3, 3] = X_WE[:3, :3].T, -X_WE[:3, :3].T @ X_WE[:3, 3]
+        colliders = self._entities[name].colliders
+        if any(c.geometry.is_half_space for c in colliders):
+            return None
+        boxes = [self._box(c, X_EW) for c in colliders] or [(np.zeros(3), np.zeros(3))]
+        return np.min([lower for lower, _ in boxes], axis=0), np.max([upper for _, upper in boxes], axis=0)
+
+    def overlaps(self, name: str, volume: Volume) -> bool:
+        """Whether a volume meets the box, along the world's axes, of one of an entity's collision geometries.
+
+        Raises:
+            InputError: There is no such entity.
+        """
+        for collider in self._entities[name].colliders:
+            if collider.geometry.is_half_space:
+                X_WG = self._collider_pose(collider)
+                met = volume.lowest(X_WG[:3, 2]) <= float(X_WG[:3, 2] @ X_WG[:3, 3])
+            else:
+                met = volume.meets_box(*self._box(collider, np.eye(4)))
+            if met:
+                return True
+        return False
+
+    def _collider_pose(self, collider: Collider) -> Array:
+        return self._tree.body_pose(collider.body) @ collider.X_BG
+
+    def _box(self, collider: Collider, X_FW: Array) -> tuple[Array, Array]:
+        """Corners of the box around a collision geometry along the axes of frame F."""
+        X_FG = X_FW @ self._collider_pose(collider)
+        points = collider.geometry.vertices @ X_FG[:3, :3].T + X_FG[:3, 3]
+        return points.min(axis=0), points.max(axis=0)
+
+
+class Volume(Protocol):
+    """Part of the world that entities may reach into."""
+
+    def meets_box(self, lower: Array, upper: Array) -> bool:
+        """Whether it shares a point with the box between two corners (3,)."""
+
+    def lowest(self, n: Array) -> float:
+        """Least ``n . x`` of its points x, m; ``n`` (3,) is a unit vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """All points within ``radius`` (m) of ``centre`` (3,)."""
+
+    centre: Array
+    radius: float
+
+    def meets_box(self, lower: Array, upper: Array) -> bool:
+        """See ``Volume``."""
+        nearest = np.clip(self.centre, lower, upper)
+        return bool(np.linalg.norm(nearest - self.centre) <= self.radius)
+
+    def lowest(self, n: Array) -> float:
+        """See ``Volume``."""
+        return float(n @ self.centre - self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """All points between two corners (3,), m."""
+
+    lower: Array
+    upper: Array
+
+    def meets_box(self, lower: Array, upper: Array) -> bool:
+        """See ``Volume``."""
+        return bool(np.all(self.lower <= upper) and np.all(lower <= self.upper))
+
+    def lowest(self, n: Array) -> float:
+        """See ``Volume``."""
+        return float(np.minimum(n * self.lower, n * self.upper).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexHull:
+    """All points between the given ones (N, 3), m."""
+
+    points: Array
+
+    def meets_box(self, lower: Array, upper: Array) -> bool:
+        """See ``Volume``."""
+        # A point of both is a mean of the corners, with weights that a linear programme finds if there are any.
+        found = linprog(
+            np.zeros(len(self.points)),
+            A_ub=np.vstack([self.points.T, -self.points.T]),
+            b_ub=np.concatenate([upper, -lower]),
+            A_eq=np.ones((1, len(self.points))),
+            b_eq=[1.0],
+        )
+        return bool(found.status == 0)
+
+    def lowest(self, n: Array) -> float:
+        """See ``Volume``."""
+        return float((self.points @ n).min())
