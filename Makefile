@@ -15,6 +15,7 @@ SCENE ?= config/scenes/spatula_slip.yaml
 DURATION ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
+PACKAGES := ros2_ws/src tests/workspace
 PACKAGING := pyproject.toml ros2_ws/src/hydro_sim/setup.py
 
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
@@ -39,9 +40,9 @@ workspace: export AMENT_PREFIX_PATH := $(abspath $(VENV))
 workspace: export CMAKE_PREFIX_PATH := $(abspath $(VENV))
 workspace: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 workspace: $(VENV)/.workspace-ready
-	colcon --log-base log build --base-paths ros2_ws/src tests/workspace \
+	colcon --log-base log build --base-paths $(PACKAGES) \
 		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
-	colcon --log-base log test --base-paths ros2_ws/src --packages-select hydro_sim_bringup \
+	colcon --log-base log test --base-paths $(PACKAGES) --packages-select hydro_sim_bringup \
 		--event-handlers console_direct+ --return-code-on-test-failure
 
 bench: export OMP_NUM_THREADS ?= 1
