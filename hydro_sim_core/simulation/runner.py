@@ -84,6 +84,7 @@ class FixedRateRunner:
         self._thread_setup = thread_setup
         self._inbox: queue.SimpleQueue[Callable[[World], None]] = queue.SimpleQueue()
         self._sources: list[Callable[[World], None]] = []
+        self._listeners: list[Callable[[Snapshot], None]] = []
         self._condition = threading.Condition()
         self._paused = start_paused
         self._step_requests: deque[_StepRequest] = deque()
@@ -290,6 +291,13 @@ class FixedRateRunner:
 
     # --- reading, from any thread
 
+    def add_listener(self, listener: Callable[[Snapshot], None]) -> None:
+        """Have ``listener`` called in the stepping thread with every snapshot, a reset's too; it must be quick.
+
+        Unlike ``wait_for_step``, which gives the newest, it misses none. It must raise nothing.
+        """
+        self._listeners.append(listener)
+
     def snapshot(self) -> Snapshot:
         """State after the last step."""
         return self._snapshot
@@ -444,3 +452,5 @@ class FixedRateRunner:
         with self._condition:
             self._snapshot = snapshot
             self._condition.notify_all()
+        for listener in self._listeners:
+            listener(snapshot)

@@ -74,6 +74,12 @@ class Snapshot:
         """Where the models and static shapes are."""
         return EntityStates(self._world.entities, self.q, self.v)
 
+    @cached_property
+    def twists(self) -> Mapping[str, Array]:
+        """Twist (6,) of every link about the world's origin, angular part first, rad/s and m/s."""
+        twists = _read_only(self._world.frame_twists(self.q, self.v))
+        return MappingProxyType(dict(zip(self._world.frame_names, twists, strict=True)))
+
 
 def take_snapshot(world: World, epoch: int) -> Snapshot:
     """The present state; called where the world is stepped.

@@ -350,6 +350,21 @@ class World:
         bodies[-1] = np.eye(4)  # index -1: the world
         return bodies[self._built.assembly.link_body] @ self._built.assembly.X_BL
 
+    def frame_twists(self, q: Array | None = None, v: Array | None = None) -> Array:
+        """Twists (links, 6) of all links about the world's origin, in the order of ``frame_names``.
+
+        The velocity of a link at a point p is then ``twist[3:] + twist[:3] x p``. Safe to call from several threads if
+        ``q`` (nq,) and ``v`` (nv,) are given; otherwise the current ones are meant.
+
+        Raises:
+            InputError: ``q`` or ``v`` is no array of as many finite numbers.
+        """
+        q = self.q if q is None else _checked("q", q, len(self._state.q))
+        v = self.v if v is None else _checked("v", v, len(self._state.v))
+        bodies = TreeEvaluator(self._built.model.tree).update(q).body_velocities(v)
+        bodies = np.vstack([bodies, np.zeros(6)])  # index -1: the world
+        return bodies[self._built.assembly.link_body]
+
     @cached_property
     def _frame_index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.frame_names)}

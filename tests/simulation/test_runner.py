@@ -319,6 +319,27 @@ def test_snapshot_cannot_be_written(started: Callable[..., FixedRateRunner]) -> 
 # --- commands from other threads
 
 
+def test_listener_hears_of_every_snapshot_once(started: Callable[..., FixedRateRunner]) -> None:
+    """Of steps as fast as they come, of single ones and of resets, in order; and not of the present one."""
+    runner = started(start_paused=True, real_time_factor=math.inf)
+    heard = []
+    runner.add_listener(lambda snapshot: heard.append((snapshot.epoch, snapshot.step)))
+    runner.step(3)
+    runner.reset()
+    runner.resume()
+    while len(heard) < 200:
+        time.sleep(0.001)
+    runner.reset()
+    runner.pause()
+    runner.stop()
+    by_epoch = [[step for epoch, step in heard if epoch == e] for e in range(3)]
+    assert heard == sorted(heard)
+    assert by_epoch[0] == [1, 2, 3]
+    for steps in by_epoch[1:]:
+        assert steps == list(range(len(steps)))
+    assert len(by_epoch[1]) >= 197
+
+
 def test_submitted_command_acts_on_the_next_step(tmp_path: Path) -> None:
     """Also while paused, in the stepping thread."""
     runner = FixedRateRunner(make_world(tmp_path, {"text": slider()}), start_paused=True)

@@ -63,6 +63,24 @@ def test_frame_poses_are_rigid_and_fixed_links_follow(arm_scene: hs.World) -> No
     np.testing.assert_allclose(X_GF[:3, :3], np.eye(3), atol=1e-14)
 
 
+def test_frame_twists_are_the_rates_of_frame_poses(arm_scene: hs.World) -> None:
+    """A point fixed to a link moves with ``v + w x p``: against the poses a little earlier and later."""
+    q, v, h = arm_scene.q, np.random.default_rng(1).normal(size=len(arm_scene.v)), 1e-6
+    # Nine joints with one coordinate, then the free spatula: w, x, y, z and its origin.
+    w, x, y, z = q[9:13]
+    spin = 0.5 * np.array([[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]]) @ v[9:12]
+    rates = np.concatenate([v[:9], spin, v[12:]])
+    before, after = arm_scene.frame_poses(q - h * rates), arm_scene.frame_poses(q + h * rates)
+    p_LP = np.array([0.1, -0.2, 0.3, 1.0])
+    for X, moved, twist in zip(
+        arm_scene.frame_poses(q), after - before, arm_scene.frame_twists(q, v), strict=True
+    ):
+        velocity = (moved @ p_LP)[:3] / (2.0 * h)
+        np.testing.assert_allclose(twist[3:] + np.cross(twist[:3], (X @ p_LP)[:3]), velocity, atol=1e-8)
+    arm_scene.set_state(q, v)
+    np.testing.assert_array_equal(arm_scene.frame_twists(), arm_scene.frame_twists(q, v))
+
+
 def test_dynamics_are_consistent(arm_scene: hs.World) -> None:
     """M a + b is the inverse dynamics, and M is symmetric and positive."""
     M, b = arm_scene.mass_matrix(), arm_scene.bias_forces()

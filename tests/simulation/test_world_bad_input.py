@@ -94,6 +94,7 @@ BAD_COMMANDS: dict[str, tuple[Call, str, str]] = {
     "unknown frame": (lambda w: w.frame_pose("griper"), "griper", "did you mean 'gripper'"),
     "frames at too few coordinates": (lambda w: w.frame_poses([0.0]), "q", "shape"),
     "frames at NaN": (lambda w: w.frame_poses(w.q * NAN), "q", "NaN"),
+    "twists at too few velocities": (lambda w: w.frame_twists(w.q, [0.0]), "v", "shape"),
     "frames in words": (lambda w: w.frame_poses(["a"] * 16), "q", "not an array of numbers"),
     "no frame": (lambda w: w.frame_pose(None), "None", "not in the scene"),
     "grip force of nobody": (lambda w: w.grip_force("hand"), "hand", "not in the scene"),
