@@ -58,7 +58,11 @@ class Client:
         }
         for topic in topics:
             message_type, qos = TOPICS[topic]
-            self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
+            self.listen(topic, message_type, qos)
+
+    def listen(self, topic: str, message_type: type, qos: QoSProfile) -> None:
+        """Keep what arrives on a topic from now on."""
+        self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
 
     def close(self) -> None:
         self._executor.shutdown()

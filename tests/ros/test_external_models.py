@@ -1,10 +1,12 @@
 """What the node leaves to robot_state_publisher and ros2_control when it is told that they are there."""
 
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import rclpy
+from rosbags.typesys import Stores, get_typestore
 
 from hydro_sim.publishing.transforms import TransformPublisher, inner_links
 from hydro_sim_core.errors import InputError
@@ -30,8 +32,9 @@ def transforms(world, left_out):
     snapshot = FixedRateRunner(world, 1.0, "skip", True).snapshot()
     publisher = TransformPublisher(node, SimpleNamespace, world, snapshot, "world", left_out)
     publisher.publish(snapshot)
+    decode = partial(get_typestore(Stores.ROS2_JAZZY).deserialize_cdr, typename="tf2_msgs/msg/TFMessage")
     return {
-        topic: {(t.header.frame_id, t.child_frame_id) for t in sent[-1].transforms}
+        topic: {(t.header.frame_id, t.child_frame_id) for t in decode(sent[-1]).transforms}
         for topic, sent in topics.items()
     }
 

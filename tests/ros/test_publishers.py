@@ -11,16 +11,15 @@ def test_work_does_not_lower_the_marker_rate():
     """Whatever a message takes below its period, the next one comes on time."""
     calls = []
 
-    class SlowPublisher:
-        def get_subscription_count(self):
+    class SlowView:
+        def publish(self, snapshot):
             calls.append(time.monotonic())
             time.sleep(0.012)
-            return 0
 
-    node = SimpleNamespace(create_publisher=lambda *_: SlowPublisher())
-    runner = SimpleNamespace(snapshot=lambda: None)
+    node = SimpleNamespace(create_publisher=lambda *_: None)
+    runner = SimpleNamespace(snapshot=lambda: SimpleNamespace(twists={}))
     publisher = ContactPublisher(node, runner, Parameters(marker_rate=50.0))
-    publisher._patches = None
+    publisher._views = [SlowView()]
     publisher.start()
     time.sleep(2.0)
     publisher.stop()

@@ -11,12 +11,23 @@ import pytest
 import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from catkin_pkg.package import parse_package
-from hydro_sim_msgs.msg import ContactPatchArray
+from hydro_sim_msgs.msg import ContactPatch, ContactPatchArray
 from hydro_sim_msgs.srv import StepMany
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message, serialize_message
 from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
+
+from hydro_sim.publishing.contact_patches import (
+    DEEP,
+    INSIGNIFICANT,
+    UNDER_RESOLVED,
+    encode_contact_patches,
+)
+from hydro_sim_core import geometry
+from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 DOMAIN = 1 + os.getpid() % 90
 SHARE = Path(get_package_share_directory("hydro_sim_bringup"))
@@ -91,16 +102,48 @@ def test_contact_patches_carry_the_weight(client):
     client.wait_until(lambda: received and received[-1].header.stamp.sec >= 1)
     patches = received[-1].patches
     assert {patch.body_a for patch in patches} == {"left_finger", "right_finger"}
+    assert all(patch.body_b == "spatula" for patch in patches)
     lift = 0.0
     for patch in patches:
-        assert patch.body_b == "spatula"
-        assert len(patch.pressures) == len(patch.areas) == len(patch.normals) == len(patch.vertex_counts) > 0
-        assert sum(patch.vertex_counts) == len(patch.vertices)
         pressures, areas = np.array(patch.pressures), np.array(patch.areas)
-        assert patch.area == pytest.approx(areas[pressures >= 0.0].sum())
+        normals = np.array(patch.normals).reshape(-1, 3)
+        slips = np.array(patch.slip_velocities).reshape(-1, 3)
+        assert len(pressures) == len(areas) == len(normals) == len(patch.vertex_counts) > 0
+        assert 3 * sum(patch.vertex_counts) == len(patch.vertices)
+        assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0, abs=1e-6)
+        assert np.einsum("fi,fi->f", normals, slips) == pytest.approx(0.0, abs=1e-6)
+        pressed = pressures >= 0.0
+        assert patch.area == pytest.approx(areas[pressed].sum(), rel=1e-6)
         assert pressures.max() <= patch.peak_pressure < 2.0 * pressures.max()
-        lift += patch.wrench_on_b.force.z
+        assert 0.0 < patch.energy < patch.peak_pressure * patch.area * 0.01
+        # The fingers press along y, against each other, with the force that the scene commands.
+        force = patch.wrench_on_b.force
+        push = (pressures * areas)[pressed] @ normals[pressed]
+        assert force.y == pytest.approx(np.sign(push[1]) * 6.5, rel=0.02)
+        lift += force.z
     assert lift == pytest.approx(0.068 * 9.81, rel=0.05)
+
+
+def test_hand_written_patches_are_those_of_the_type_support():
+    """Bytes written here decode to a message that, written by ROS, decodes to itself; also without faces."""
+    ball = geometry.sphere(0.05, resolution=0.01, modulus=1e5)
+    poses = [np.eye(4) for _ in range(3)]
+    for pose, z in zip(poses, (0.046, 0.06, 0.048), strict=True):
+        pose[2, 3] = z
+    patches = tuple(compute_patch(ball, pose, geometry.half_space(), np.eye(4)) for pose in poses)
+    message = deserialize_message(
+        encode_contact_patches(ContactSummary(patches), {}, "world", (1, 2)), ContactPatchArray
+    )
+    assert deserialize_message(serialize_message(message), ContactPatchArray) == message
+    for patch, got in zip(patches, message.patches, strict=True):
+        assert got.vertices.tolist() == np.concatenate([*patch.polygons, np.zeros((0, 3))]).ravel().tolist()
+        assert got.pressures.tolist() == patch.pressures.astype(np.float32).tolist()
+        assert got.area == patch.area
+    assert (UNDER_RESOLVED, DEEP, INSIGNIFICANT) == (
+        ContactPatch.UNDER_RESOLVED,
+        ContactPatch.DEEP,
+        ContactPatch.INSIGNIFICANT,
+    )
 
 
 def test_step_many_takes_as_many_steps_as_asked_for(client):

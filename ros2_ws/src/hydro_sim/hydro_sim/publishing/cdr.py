@@ -1,7 +1,7 @@
-"""Writes the byte stream that DDS carries (little-endian XCDR1), for messages too large to build as objects.
+"""Writes the byte stream that DDS carries (little-endian XCDR1), for messages too large or too frequent for objects.
 
 ``Publisher.publish`` takes these bytes as they are and does not look inside, so whatever is written here is
-tested by decoding it with ``rclpy.serialization``.
+tested by decoding it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 _ENCAPSULATION = b"\x00\x01\x00\x00"
 
@@ -50,8 +50,18 @@ class CdrWriter:
         self.uint32(len(encoded))
         self._buffer += encoded
 
-    def rows(self, values: NDArray[np.floating]) -> None:
-        """A sequence of structs of equal floats (``Point[]``, ``ColorRGBA[]``), one a row of ``values``."""
+    def time(self, stamp: tuple[int, int]) -> None:
+        """A ``Time``: (seconds, nanoseconds)."""
+        self._align(4)
+        self._buffer += struct.pack("<iI", *stamp)
+
+    def header(self, frame_id: str, stamp: tuple[int, int]) -> None:
+        """A ``std_msgs/Header``."""
+        self.time(stamp)
+        self.string(frame_id)
+
+    def rows(self, values: NDArray[np.number]) -> None:
+        """A sequence, one element a row of ``values``: of numbers, or of structs of equal ones (``Point[]``)."""
         self.uint32(len(values))
         if len(values):
             self._align(values.itemsize)
@@ -63,3 +73,60 @@ class CdrWriter:
 
     def _align(self, size: int) -> None:
         self._buffer += bytes(-(len(self._buffer) - len(_ENCAPSULATION)) % size)
+
+
+class TemplateWriter(CdrWriter):
+    """Writes a message once and remembers where its times and its doubles stand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._times: list[int] = []
+        self._doubles: list[int] = []
+
+    def time(self, stamp: tuple[int, int]) -> None:
+        """A ``Time`` that the template will set."""
+        super().time(stamp)
+        self._times.append(len(self._buffer) - 8)
+
+    def float64(self, *values: float) -> None:
+        """Consecutive ``float64`` fields that the template will set."""
+        super().float64(*values)
+        end = len(self._buffer)
+        self._doubles += range(end - 8 * len(values), end, 8)
+
+    def doubles(self, count: int) -> None:
+        """A ``float64[]`` of fixed length that the template will set."""
+        self.uint32(count)
+        if count:
+            self.float64(*[0.0] * count)
+
+    def template(self) -> MessageTemplate:
+        """The message so far, to be filled in again and again."""
+        return MessageTemplate(self._buffer, self._times, self._doubles)
+
+
+class MessageTemplate:
+    """A serialised message of which only times and doubles change: they are written in place.
+
+    Args:
+        message: The message.
+        times: Where every ``Time`` begins; all of them get the same.
+        doubles: Where every ``float64`` begins.
+    """
+
+    def __init__(self, message: bytes | bytearray, times: list[int], doubles: list[int]) -> None:
+        self._buffer = np.frombuffer(bytearray(message), dtype=np.uint8)
+        self._times = _eight_bytes_at(times)
+        self._doubles = _eight_bytes_at(doubles).ravel()
+
+    def fill(self, stamp: tuple[int, int], values: ArrayLike = ()) -> bytes:
+        """The message at ``stamp`` (seconds, nanoseconds) with ``values`` in the order of the doubles."""
+        self._buffer[self._times] = np.frombuffer(struct.pack("<iI", *stamp), dtype=np.uint8)
+        if len(self._doubles):
+            self._buffer[self._doubles] = np.ascontiguousarray(values, dtype="<f8").ravel().view(np.uint8)
+        return self._buffer.tobytes()
+
+
+def _eight_bytes_at(offsets: list[int]) -> NDArray[np.int64]:
+    """Indices (n, 8) of the bytes of fields that begin at ``offsets``."""
+    return np.array(offsets, dtype=np.int64)[:, None] + np.arange(8)

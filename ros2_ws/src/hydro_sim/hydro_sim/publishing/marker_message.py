@@ -67,7 +67,7 @@ def encode_marker_array(markers: Sequence[Marker], frame_id: str, stamp: tuple[i
 
 
 def _write_marker(writer: CdrWriter, marker: Marker, frame_id: str, stamp: tuple[int, int]) -> None:
-    _write_header(writer, frame_id, stamp)
+    writer.header(frame_id, stamp)
     writer.string(marker.ns)
     writer.int32(marker.id, marker.type, marker.action)
     writer.float64(*marker.position, 0.0, 0.0, 0.0, 1.0)
@@ -79,7 +79,7 @@ def _write_marker(writer: CdrWriter, marker: Marker, frame_id: str, stamp: tuple
     writer.rows(marker.points)
     writer.rows(marker.colours)
     writer.string("")  # texture_resource
-    _write_header(writer, "", (0, 0))  # texture
+    writer.header("", (0, 0))  # texture
     writer.string("")
     writer.uint32(0)
     writer.uint32(0)  # uv_coordinates
@@ -88,10 +88,3 @@ def _write_marker(writer: CdrWriter, marker: Marker, frame_id: str, stamp: tuple
     writer.string("")  # mesh_file
     writer.uint32(0)
     writer.boolean(False)  # mesh_use_embedded_materials
-
-
-def _write_header(writer: CdrWriter, frame_id: str, stamp: tuple[int, int]) -> None:
-    seconds, nanoseconds = stamp
-    writer.int32(seconds)
-    writer.uint32(nanoseconds)
-    writer.string(frame_id)

@@ -1,18 +1,19 @@
-"""Snapshots of the simulation as ROS messages."""
+"""The small messages that go out with the steps, as templates whose times and numbers are filled in.
+
+Building a JointState or a TFMessage from objects costs several times what publishing it does, and the interpreter
+lock is held meanwhile, which the stepping thread needs after every step.
+"""
 
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped, Vector3, WrenchStamped
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import JointState
 
+from hydro_sim.publishing.cdr import MessageTemplate, TemplateWriter
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.simulation import Snapshot
 
@@ -26,31 +27,45 @@ def split_time(time: float) -> tuple[int, int]:
     return nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
 
 
-def stamp(time: float) -> Time:
-    """Simulated time in s as a message."""
-    seconds, nanoseconds = split_time(time)
-    return Time(sec=seconds, nanosec=nanoseconds)
-
-
 def topic_token(name: str) -> str:
     """``name`` with everything replaced that a topic name may not hold."""
     token = re.sub(r"\W+", "_", name, flags=re.ASCII)
     return f"_{token}" if token[:1].isdigit() else token
 
 
-def fill_joint_state(message: JointState, snapshot: Snapshot) -> None:
-    """Write time, positions, velocities and efforts; the names are set once by the owner of ``message``."""
-    message.header.stamp = stamp(snapshot.time)
-    message.position = _doubles(snapshot.joint_positions)
-    message.velocity = _doubles(snapshot.joint_velocities)
-    message.effort = _doubles(snapshot.joint_efforts)
+def clock_template() -> MessageTemplate:
+    """``rosgraph_msgs/Clock``."""
+    writer = TemplateWriter()
+    writer.time((0, 0))
+    return writer.template()
 
 
-def _doubles(values: Array) -> array[float]:
-    return array("d", np.ascontiguousarray(values, dtype=np.float64).tobytes())
+def joint_state_template(joints: Sequence[str]) -> MessageTemplate:
+    """``sensor_msgs/JointState``; its numbers are ``joint_state_values``."""
+    writer = TemplateWriter()
+    writer.header("", (0, 0))
+    writer.uint32(len(joints))
+    for joint in joints:
+        writer.string(joint)
+    for _ in ("position", "velocity", "effort"):
+        writer.doubles(len(joints))
+    return writer.template()
 
 
-def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: Array) -> tuple[Array, Array]:
+def joint_state_values(snapshot: Snapshot) -> Array:
+    """Positions, velocities and efforts, one after the other."""
+    return np.concatenate([snapshot.joint_positions, snapshot.joint_velocities, snapshot.joint_efforts])
+
+
+def wrench_template(frame_id: str) -> MessageTemplate:
+    """``geometry_msgs/WrenchStamped``; its numbers are force and moment."""
+    writer = TemplateWriter()
+    writer.header(frame_id, (0, 0))
+    writer.float64(*[0.0] * 6)
+    return writer.template()
+
+
+def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: Array) -> Array:
     """Force and moment that the first body of ``pair`` applies to the second, B, about and along B's frame.
 
     Args:
@@ -59,7 +74,7 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
         X_WB: (4, 4) pose of B.
 
     Returns:
-        Force (3,) N and moment (3,) N m; zero without contact.
+        Force, N, then moment, N m: (6,), zero without contact.
     """
     R_WB, p_WB = X_WB[:3, :3], X_WB[:3, 3]
     force, moment = np.zeros(3), np.zeros(3)
@@ -67,44 +82,36 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
         if (patch.name_a, patch.name_b) == pair:
             force += patch.force_on_b
             moment += patch.moment_on_b(p_WB)
-    return R_WB.T @ force, R_WB.T @ moment
+    return np.concatenate([R_WB.T @ force, R_WB.T @ moment])
 
 
-def fill_wrench(message: WrenchStamped, time: float, force: Array, moment: Array) -> None:
-    """Write time, force and moment; the frame is set once by the owner of ``message``."""
-    message.header.stamp = stamp(time)
-    _fill_vector(message.wrench.force, force)
-    _fill_vector(message.wrench.torque, moment)
-
-
-def fill_transforms(
-    messages: Sequence[TransformStamped],
-    links: Sequence[tuple[str, str]],
-    poses: Mapping[str, Array],
-    time: float,
-) -> None:
-    """Write the pose of every child in its parent.
+def transforms_template(links: Sequence[tuple[str, str]], world_frame: str) -> MessageTemplate:
+    """``tf2_msgs/TFMessage`` of the pose of every child in its parent; its numbers are ``transform_values``.
 
     Args:
-        messages: One a link, with their frame names set.
+        links: (parent, child) of each transform; the world is called ``world``.
+        world_frame: Frame id of the world.
+    """
+    writer = TemplateWriter()
+    writer.uint32(len(links))
+    for parent, child in links:
+        writer.header(world_frame if parent == "world" else parent, (0, 0))
+        writer.string(child)
+        writer.float64(*[0.0] * 7)
+    return writer.template()
+
+
+def transform_values(links: Sequence[tuple[str, str]], poses: Mapping[str, Array]) -> Array:
+    """Position, m, and quaternion (x, y, z, w) of every child in its parent: (links, 7).
+
+    Args:
         links: (parent, child) of each.
         poses: Pose (4, 4) of each link in the world; a parent that is not among them is the world.
-        time: Simulated time, s.
     """
     if not links:
-        return
+        return np.zeros((0, 7))
     X_WP = np.array([poses.get(parent, _WORLD_POSE) for parent, _ in links])
     X_WC = np.array([poses[child] for _, child in links])
     R_PW = np.swapaxes(X_WP[:, :3, :3], 1, 2)
     p_PC = np.einsum("nij,nj->ni", R_PW, X_WC[:, :3, 3] - X_WP[:, :3, 3])
-    quaternions = Rotation.from_matrix(R_PW @ X_WC[:, :3, :3]).as_quat()
-    now = stamp(time)
-    for message, position, quaternion in zip(messages, p_PC.tolist(), quaternions.tolist(), strict=True):
-        message.header.stamp = now
-        _fill_vector(message.transform.translation, position)
-        rotation = message.transform.rotation
-        rotation.x, rotation.y, rotation.z, rotation.w = quaternion
-
-
-def _fill_vector(message: Vector3, values: Sequence[float] | Array) -> None:
-    message.x, message.y, message.z = float(values[0]), float(values[1]), float(values[2])
+    return np.hstack([p_PC, Rotation.from_matrix(R_PW @ X_WC[:, :3, :3]).as_quat()])

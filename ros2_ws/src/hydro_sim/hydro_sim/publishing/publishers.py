@@ -3,64 +3,45 @@
 from __future__ import annotations
 
 import time
+from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from typing import Protocol
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, QoSReliabilityPolicy
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
 from hydro_sim.parameters import Parameters
+from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.contact_markers import ContactMarkers
-from hydro_sim.publishing.contact_patches import contact_patch_array
+from hydro_sim.publishing.contact_patches import encode_contact_patches
 from hydro_sim.publishing.messages import (
-    fill_joint_state,
-    fill_wrench,
+    joint_state_template,
+    joint_state_values,
     pair_wrench,
     split_time,
-    stamp,
     topic_token,
+    wrench_template,
 )
 from hydro_sim.publishing.pressure_scale import PressureScale
+from hydro_sim.publishing.schedule import Schedule
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
-_CLOCK = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
 _AT_WORLD = np.eye(4)
-
-
-class Schedule:
-    """Says when a topic with a rate in simulated time is due."""
-
-    def __init__(self) -> None:
-        self._last = float("-inf")
-
-    def due(self, time: float, rate: float) -> bool:
-        """Whether to publish the state at simulated ``time`` (s); ``rate`` in Hz, 0 for every state."""
-        period = 1.0 / rate if rate > 0.0 else 0.0
-        if time < self._last:  # the simulation was reset
-            self._last = float("-inf")
-        # A millionth of a period absorbs rounding where the period is a multiple of the step.
-        if time - self._last < period * (1.0 - 1e-6):
-            return False
-        # Counting on from the due time, not from now, keeps the rate where steps do not divide the period.
-        late = time - self._last - period
-        self._last = time if late > period else self._last + period
-        return True
 
 
 class StatePublisher:
     """Publishes the scene once, and clock, joint states, wrenches and transforms as the simulation advances.
 
-    When publishing is slower than stepping, states in between are left out. While paused, the clock and the joint
-    states of that instant are repeated slowly, for those who join late.
+    When publishing is slower than stepping, states in between are left out; the clock leaves out none. While paused,
+    the joint states of that instant are repeated slowly, for those who join late.
 
     Args:
         node: Owner of the publishers.
@@ -89,17 +70,17 @@ class StatePublisher:
             self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
         for publisher in self._descriptions:
             publisher.publish(description)
-        self._clock = node.create_publisher(Clock, "/clock", _CLOCK)
+        self._clock = ClockPublisher(node, parameters)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
-        self._joint_state = JointState(name=list(world.joint_names))
-
-        frames = set(world.frame_names)
-        self._wrenches = []
-        for a, b in world.contact_pairs:
-            message = WrenchStamped()
-            message.header.frame_id = b if b in frames else parameters.world_frame
-            topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
-            self._wrenches.append(((a, b), message, node.create_publisher(WrenchStamped, topic, 10)))
+        self._joint_state = joint_state_template(world.joint_names)
+        self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
+        self._last_step = (-1, -1)
+        # The listener first: a step taken in between comes twice, and is told by its number.
+        runner.add_listener(self._note)
+        self._note(runner.snapshot())
+        self._wrenches = [
+            _WrenchPublisher(node, pair, world, parameters.world_frame) for pair in world.contact_pairs
+        ]
 
     def start(self) -> None:
         """Publish the present state and start the thread."""
@@ -114,41 +95,113 @@ class StatePublisher:
             self._thread.join()
 
     def _run(self) -> None:
-        clock, joints, wrenches, transforms = (Schedule() for _ in range(4))
+        joints, wrenches, transforms = (Schedule() for _ in range(3))
         seen: Snapshot | None = None
         while not self._stop.is_set():
-            snapshot = self._runner.wait_for_step(seen, _PAUSED_PERIOD)
-            if snapshot is None:
-                if seen is not None and self._runner.paused:
-                    self._publish_clock(seen)
-                    self._publish_joint_states(seen)
+            if not self._publish_clock(_PAUSED_PERIOD):
+                if self._runner.paused:
+                    self._clock.repeat_for_newcomers()
+                    self._publish_joint_states(self._runner.snapshot())
+                continue
+            snapshot = self._runner.snapshot()
+            if snapshot is seen:  # it was ahead of the clock
                 continue
             seen, now = snapshot, snapshot.time
-            if clock.due(now, self._parameters.clock_rate):
-                self._publish_clock(snapshot)
             if joints.due(now, self._parameters.joint_state_rate):
                 self._publish_joint_states(snapshot)
             if wrenches.due(now, self._parameters.wrench_rate):
-                self._publish_wrenches(snapshot)
+                for wrench in self._wrenches:
+                    wrench.publish(snapshot)
             if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
                 self._transforms.publish(snapshot)
+        self._publish_clock(0.0)
 
-    def _publish_clock(self, snapshot: Snapshot) -> None:
-        self._clock.publish(Clock(clock=stamp(snapshot.time)))
+    def _note(self, snapshot: Snapshot) -> None:
+        """Called by the stepping thread; a queue written in C wakes a thread faster than a condition."""
+        self._steps.put(((snapshot.epoch, snapshot.step), snapshot.time))
+
+    def _publish_clock(self, timeout: float) -> bool:
+        """Publish every step taken since the last call; False if there is none within ``timeout`` (s)."""
+        try:
+            taken = [self._steps.get(timeout=timeout)]
+        except Empty:
+            return False
+        taken += (self._steps.get_nowait() for _ in range(self._steps.qsize()))
+        for number, simulated_time in taken:
+            if number > self._last_step:
+                self._last_step = number
+                self._clock.publish(simulated_time)
+        self._clock.count_listeners()
+        return True
 
     def _publish_joint_states(self, snapshot: Snapshot) -> None:
-        fill_joint_state(self._joint_state, snapshot)
-        self._joint_states.publish(self._joint_state)
+        values = joint_state_values(snapshot)
+        self._joint_states.publish(self._joint_state.fill(split_time(snapshot.time), values))
 
-    def _publish_wrenches(self, snapshot: Snapshot) -> None:
-        for pair, message, publisher in self._wrenches:
-            X_WB = snapshot.frames.get(pair[1], _AT_WORLD)
-            fill_wrench(message, snapshot.time, *pair_wrench(snapshot.contacts, pair, X_WB))
-            publisher.publish(message)
+
+class _WrenchPublisher:
+    """``~/wrench/A_on_B`` of one pair of bodies; only while someone listens."""
+
+    def __init__(self, node: Node, pair: tuple[str, str], world: World, world_frame: str) -> None:
+        a, b = self._pair = pair
+        self._template = wrench_template(b if b in world.frame_names else world_frame)
+        topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
+        self._publisher = node.create_publisher(WrenchStamped, topic, 10)
+
+    def publish(self, snapshot: Snapshot) -> None:
+        if self._publisher.get_subscription_count():
+            X_WB = snapshot.frames.get(self._pair[1], _AT_WORLD)
+            wrench = pair_wrench(snapshot.contacts, self._pair, X_WB)
+            self._publisher.publish(self._template.fill(split_time(snapshot.time), wrench))
+
+
+class ContactView(Protocol):
+    """One or more topics that show the contacts of an instant."""
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Publish the contacts of ``snapshot``, if someone listens."""
+
+
+class MarkerView:
+    """``~/contact_markers``."""
+
+    def __init__(self, node: Node, parameters: Parameters) -> None:
+        scale = PressureScale(1e3 * parameters.pressure_full_scale)
+        x, y, z = parameters.legend_position
+        self._encoder = ContactMarkers(scale, parameters.world_frame, (x, y, z))
+        self._publisher = node.create_publisher(MarkerArray, "~/contact_markers", 5)
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Publish the markers, if someone listens."""
+        if self._publisher.get_subscription_count():
+            self._publisher.publish(self._encoder.encode(snapshot.contacts, split_time(snapshot.time)))
+
+
+class PatchView:
+    """``~/contact_patches``.
+
+    Args:
+        node: Owner of the publisher.
+        message_type: ``hydro_sim_msgs.msg.ContactPatchArray``.
+        world_frame: Frame id of the world.
+    """
+
+    def __init__(self, node: Node, message_type: type, world_frame: str) -> None:
+        self._world_frame = world_frame
+        self._publisher = node.create_publisher(message_type, "~/contact_patches", 5)
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Publish the patches, if someone listens."""
+        if self._publisher.get_subscription_count():
+            stamp = split_time(snapshot.time)
+            patches = encode_contact_patches(
+                snapshot.contact_summary, snapshot.twists, self._world_frame, stamp
+            )
+            self._publisher.publish(patches)
 
 
 class ContactPublisher:
-    """Publishes contact patches, as markers and as data, at a rate in wall time; only while someone listens.
+    """Publishes what contact looks like, at a rate in wall time.
 
     Args:
         node: Owner of the publishers.
@@ -157,18 +210,11 @@ class ContactPublisher:
     """
 
     def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
+        self._views = _contact_views(node, runner, parameters)
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
         self._thread: Thread | None = None
-        scale = PressureScale(1e3 * parameters.pressure_full_scale)
-        x, y, z = parameters.legend_position
-        self._encoder = ContactMarkers(scale, parameters.world_frame, (x, y, z))
-        self._markers = node.create_publisher(MarkerArray, "~/contact_markers", 5)
-        self._patches = None
-        if optional.hydro_sim_msgs is not None:
-            message_type = optional.hydro_sim_msgs.ContactPatchArray
-            self._patches = node.create_publisher(message_type, "~/contact_patches", 5)
 
     def start(self) -> None:
         """Start the thread."""
@@ -188,12 +234,15 @@ class ContactPublisher:
             # Deadlines that follow each other keep the rate; one that was missed is dropped.
             due = max(due + 1.0 / self._parameters.marker_rate, time.monotonic())
             snapshot = self._runner.snapshot()
-            if self._markers.get_subscription_count():
-                encoded = self._encoder.encode(snapshot.contacts, split_time(snapshot.time))
-                self._markers.publish(encoded)
-            if self._patches is not None and self._patches.get_subscription_count():
-                frame = self._parameters.world_frame
-                message = contact_patch_array(
-                    optional.hydro_sim_msgs, snapshot.contacts, snapshot.time, frame
-                )
-                self._patches.publish(message)
+            for view in self._views:
+                view.publish(snapshot)
+
+
+def _contact_views(node: Node, runner: FixedRateRunner, parameters: Parameters) -> list[ContactView]:
+    """Every view of contact that the parameters and the installed packages allow."""
+    views: list[ContactView] = [MarkerView(node, parameters)]
+    if optional.hydro_sim_msgs is not None:
+        message_type = optional.hydro_sim_msgs.ContactPatchArray
+        views.append(PatchView(node, message_type, parameters.world_frame))
+        _ = runner.snapshot().twists  # what it compiles must not be compiled beside the stepping thread
+    return views

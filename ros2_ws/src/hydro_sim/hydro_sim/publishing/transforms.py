@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim import optional
-from hydro_sim.publishing.messages import fill_transforms
+from hydro_sim.publishing.messages import split_time, transform_values, transforms_template
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links
@@ -44,19 +43,18 @@ class TransformPublisher:
         tree = [link for link in world.link_tree if link[1] not in left_out]
         fixed = [link for link in tree if link[1] in stays]
         self._links = [link for link in tree if link[1] not in stays]
-        self._transforms = _named_transforms(self._links, world_frame)
-        self._message = message_type(transforms=self._transforms)
+        self._template = transforms_template(self._links, world_frame)
         self._publisher = node.create_publisher(message_type, "/tf", 100)
 
-        static = _named_transforms(fixed, world_frame)
-        fill_transforms(static, fixed, snapshot.frames, snapshot.time)
+        static = transforms_template(fixed, world_frame)
         self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
-        self._static_publisher.publish(message_type(transforms=static))
+        values = transform_values(fixed, snapshot.frames)
+        self._static_publisher.publish(static.fill(split_time(snapshot.time), values))
 
     def publish(self, snapshot: Snapshot) -> None:
         """Publish the moving links at the snapshot's time."""
-        fill_transforms(self._transforms, self._links, snapshot.frames, snapshot.time)
-        self._publisher.publish(self._message)
+        values = transform_values(self._links, snapshot.frames)
+        self._publisher.publish(self._template.fill(split_time(snapshot.time), values))
 
 
 def make_transform_publisher(
@@ -80,12 +78,3 @@ def inner_links(scene: LoadedScene, models: Sequence[str]) -> frozenset[str]:
             problem = f"the scene has no model '{name}'"
             raise InputError("parameters", "external_models", problem, did_you_mean(name, robots))
     return frozenset(joint.child for name in models for joint in robots[name].joints)
-
-
-def _named_transforms(links: Sequence[tuple[str, str]], world_frame: str) -> list[TransformStamped]:
-    transforms = []
-    for parent, child in links:
-        transform = TransformStamped(child_frame_id=child)
-        transform.header.frame_id = world_frame if parent == "world" else parent
-        transforms.append(transform)
-    return transforms

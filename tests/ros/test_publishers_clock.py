@@ -1,0 +1,181 @@
+"""``/clock`` tells every step once and in order, however late the publishing thread is and whatever happens to time."""
+
+import time
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rclpy.serialization import deserialize_message
+from ros_client import RELIABLE, Client
+from rosgraph_msgs.msg import Clock
+
+import hydro_sim_core as hs
+from hydro_sim.parameters import Parameters
+from hydro_sim.publishing import clock as clock_module
+from hydro_sim.publishing.clock import ClockPublisher
+from hydro_sim.publishing.publishers import StatePublisher
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.snapshot import take_snapshot
+
+ROOT = Path(__file__).parents[2]
+
+
+class _Recorder:
+    """Stands in for a publisher of rclpy."""
+
+    def __init__(self, delay=0.0):
+        self.delay = delay
+        self.data = []
+        self.subscriptions = 0
+
+    def publish(self, data):
+        self.data.append(data)
+        if self.delay and len(self.data) % 50 == 0:
+            time.sleep(self.delay)
+
+    def get_subscription_count(self):
+        return self.subscriptions
+
+    @property
+    def stamps(self):
+        clocks = [deserialize_message(data, Clock).clock for data in self.data]
+        return [(clock.sec, clock.nanosec) for clock in clocks]
+
+
+@pytest.fixture(scope="module")
+def world():
+    return hs.load_scene(ROOT / "config" / "scenes" / "drop_box.yaml")
+
+
+def test_a_slow_publisher_leaves_out_no_step(world):
+    """A thread that is held up again and again, resets in a running simulation and single steps: all there, once."""
+    world.reset()
+    runner = FixedRateRunner(world, real_time_factor=float("inf"), start_paused=True)
+    expected = [(0, 0)]
+    runner.add_listener(lambda snapshot: expected.append(divmod(round(snapshot.time * 1e9), 1_000_000_000)))
+    recorders = {}
+
+    def create_publisher(_, topic, *__):
+        recorder = _Recorder(delay=0.03 if topic == "/clock" else 0.0)
+        return recorders.setdefault(topic, recorder)
+
+    publisher = StatePublisher(
+        SimpleNamespace(create_publisher=create_publisher), world, runner, Parameters()
+    )
+    for part in (runner, publisher):
+        part.start()
+    runner.step(3)
+    runner.reset()
+    for steps in (700, 800, 500):
+        seen = len(expected)
+        runner.resume()
+        while len(expected) < seen + steps:
+            time.sleep(0.001)
+        runner.reset()
+    runner.pause()
+    runner.step(2)
+    runner.stop()
+    publisher.stop()
+    assert len(expected) > 2000
+    assert expected.count((0, 0)) == 5  # the start and four resets
+    assert recorders["/clock"].stamps == expected
+
+
+def test_a_state_ahead_of_the_clock_goes_out_once(world):
+    """The newest state may be some steps further than the one that woke the thread; it is not sent for each."""
+    world.reset()
+    states = [take_snapshot(world, epoch=0)]
+    world.step(8)
+    listeners = []
+    runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append, paused=False)
+    recorders = defaultdict(_Recorder)
+    node = SimpleNamespace(create_publisher=lambda _, topic, *__: recorders[topic])
+    publisher = StatePublisher(node, world, runner, Parameters(joint_state_rate=250.0))
+    publisher.start()
+
+    def wait_for(topic, messages):
+        while len(recorders[topic].data) < messages:
+            time.sleep(0.001)
+
+    wait_for("joint_states", 1)
+    states.append(take_snapshot(world, epoch=0))
+    for step in range(1, 9):
+        listeners[0](SimpleNamespace(epoch=0, step=step, time=step * world.time_step))
+        wait_for("/clock", 1 + step)
+    publisher.stop()
+    assert len(recorders["joint_states"].data) == 2
+
+
+def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
+    """Then the present time is repeated for a while, as often as asked, and silence comes back."""
+    now = [100.0]
+    monkeypatch.setattr(clock_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    recorder = _Recorder()
+    recorder.subscriptions = 1
+    clock = ClockPublisher(SimpleNamespace(create_publisher=lambda *_: recorder), Parameters())
+    clock.publish(1.5)
+    clock.count_listeners()
+
+    def repeats():
+        before = len(recorder.data)
+        clock.repeat_for_newcomers()
+        return len(recorder.data) - before
+
+    assert repeats() == 0
+    recorder.subscriptions = 2
+    assert repeats() == 1
+    now[0] += 1.0
+    assert repeats() == 1
+    now[0] += 60.0
+    assert repeats() == 0
+    recorder.subscriptions = 1
+    assert repeats() == 0
+    assert set(recorder.stamps) == {(1, 500_000_000)}
+
+
+def test_a_lower_rate_keeps_its_share_of_steps():
+    recorder = _Recorder()
+    clock = ClockPublisher(
+        SimpleNamespace(create_publisher=lambda *_: recorder), Parameters(clock_rate=100.0)
+    )
+    for step in range(1000):
+        clock.publish(step * 1e-3)
+    assert len(recorder.stamps) == 100
+    assert len(set(recorder.stamps)) == 100
+
+
+def test_a_reliable_recorder_gets_every_step(node):
+    """Over DDS, through pauses, single steps and resets."""
+    client = Client(node.domain, topics=["/joint_states"])
+    try:
+        client.listen("/clock", Clock, RELIABLE)
+        received = client.received["/clock"]
+        client.wait_for_node()
+
+        def run(steps):
+            wanted = len(received) + steps
+            client.wait_until(lambda: len(received) >= wanted, f"{steps} steps")
+
+        client.pause(False)
+        run(1000)
+        client.call_reset()
+        run(500)
+        client.pause(True)
+        for _ in range(3):
+            assert client.step().success
+        client.call_reset()
+        client.pause(False)
+        run(700)
+        client.pause(True)
+        client.next(
+            "/joint_states"
+        )  # the states of a pause come slowly: whatever the clock had to tell is there
+    finally:
+        client.close()
+    steps = [round((m.clock.sec + 1e-9 * m.clock.nanosec) / 1e-3) for m in received]
+    beginnings = [i for i, step in enumerate(steps) if step == 0]
+    assert len(steps) >= 2200
+    assert len(beginnings) == 2
+    for first, last in zip([0, *beginnings], [*beginnings, len(steps)], strict=True):
+        assert steps[first:last] == list(range(steps[first], steps[first] + last - first))
