@@ -15,7 +15,8 @@ from hydro_sim_core.simulation import Snapshot, World
 class EpisodeFiles:
     """Writes snapshots and commands into ``NAME.mcap``; after the first reset into ``NAME_1.mcap``, and so on.
 
-    Simulated time begins again with a reset, and in one file an instant must be there once.
+    A reset takes simulated time back, and readers sort a file by time. Where models come or go while time goes on, the
+    file goes on too, with another description.
 
     Args:
         path: The first file.
@@ -33,15 +34,16 @@ class EpisodeFiles:
         self._make_streams = make_streams
         self._overwrite = overwrite
         self._files: list[RecordingFile] = []
-        self._open(epoch=0)
+        self._epoch = 0
+        self._open()
 
-    def _open(self, epoch: int) -> None:
+    def _open(self) -> None:
         number = len(self._files)
         path = self._first.with_stem(f"{self._first.stem}_{number}") if number else self._first
         self._file = RecordingFile(path, self._overwrite)
         self._files.append(self._file)
-        self._epoch = epoch
-        self._streams: list[tuple[Stream, Schedule]] = []
+        self._described: World | None = None
+        self._latest = 0.0
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -70,25 +72,32 @@ class EpisodeFiles:
             InputError: The next file cannot be made.
             OSError: The file cannot be written.
         """
-        self._turn_to(snapshot.epoch)
-        is_first = not self._streams
-        if is_first:
-            self._file.describe(_about(world))
-            self._streams = [(stream, Schedule()) for stream in self._make_streams(world)]
+        self._turn_to(snapshot.epoch, snapshot.time)
+        begins = world is not self._described
+        if begins:
+            self._describe(world)
         for stream, schedule in self._streams:
-            if is_first if stream.rate is None else schedule.due(snapshot.time, stream.rate):
+            if begins if stream.rate is None else schedule.due(snapshot.time, stream.rate):
                 data = stream.encode(snapshot)
                 self._file.write(stream.topic, stream.type_name, snapshot.time, data, stream.latched)
 
+    def _describe(self, world: World) -> None:
+        if self._described is None:
+            self._file.describe(_about(world))
+        self._described = world
+        self._streams = [(stream, Schedule()) for stream in self._make_streams(world)]
+
     def write_command(self, topic: str, type_name: str, data: bytes, time: float, epoch: int) -> None:
-        """Write a command of simulated ``time`` (s) after ``epoch`` resets; errors as above."""
-        self._turn_to(epoch)
+        """Write a command of simulated ``time`` (s) in an ``epoch``; errors as above."""
+        self._turn_to(epoch, time)
         self._file.write(topic, type_name, time, data)
 
-    def _turn_to(self, epoch: int) -> None:
-        if epoch != self._epoch:
+    def _turn_to(self, epoch: int, time: float) -> None:
+        """Begin a new file where a new epoch has taken time back."""
+        if epoch != self._epoch and time < self._latest:
             self.close()
-            self._open(epoch)
+            self._open()
+        self._epoch, self._latest = epoch, time
 
     def flush(self) -> None:
         """Make what was written outlive this process.

@@ -186,7 +186,7 @@ class Recorder:
             type_name: Such as ``std_msgs/msg/Float64``.
             serialize: Gives its bytes; called by the recorder's thread.
             time: Simulated time, s.
-            epoch: Resets so far, as in ``Snapshot``.
+            epoch: As in ``Snapshot``.
         """
         if self._error is not None:
             return

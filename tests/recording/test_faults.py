@@ -15,7 +15,9 @@ import pytest
 from foreign_reader import decoded
 from mcap.reader import make_reader
 
+from hydro_sim_core import load_scene
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.simulation.snapshot import take_snapshot
@@ -166,16 +168,34 @@ def test_every_reset_begins_a_file(world, tmp_path):
         assert len(found["/robot_description"]) == len(found["/tf_static"]) == 1
 
 
+def test_models_that_come_while_time_goes_on_are_described_in_the_same_file(world, tmp_path):
+    """Another world takes over: a description and fixed frames of it, and every instant once more."""
+    other = load_scene(shipped_scenes()["drop_box"])
+    run = Run(world, tmp_path / "run.mcap")
+    run.step(10)
+    other.step(10)
+    run.world = other
+    run.recorder.record(take_snapshot(other, epoch=1), other)
+    run.step(5, epoch=1)
+    assert len(run.recorder.stop().paths) == 1
+    found = decoded(tmp_path / "run.mcap")
+    assert [t for t, _ in found["/clock"]] == [10**6 * i for i in (*range(11), *range(10, 16))]
+    assert [t for t, _ in found["/robot_description"]] == [0, 10**7]
+    names = [message.data.split('"')[1] for _, message in found["/robot_description"]]
+    assert names == ["spatula_slip_welded", "drop_box"]
+
+
 def test_a_reset_replaces_no_file(world, tmp_path):
     (tmp_path / "run_1.mcap").write_text("precious")
     run = Run(world, tmp_path / "run.mcap")
+    run.step(3)
     world.reset()
     run.step(10, epoch=1)
     report = run.recorder.stop()
     assert len(run.lines) == 1
     assert "run_1.mcap: exists already" in report.error
     assert (tmp_path / "run_1.mcap").read_text() == "precious"
-    assert joint_times(tmp_path / "run.mcap") == [0]
+    assert joint_times(tmp_path / "run.mcap") == [0, 10**6, 2 * 10**6, 3 * 10**6]
 
 
 def test_a_mistake_in_a_message_ends_the_recording_and_is_raised(world, tmp_path):

@@ -127,12 +127,16 @@ class Client:
 
     # --- sending
 
-    def send(self, topic: str, message: Any) -> None:
+    def connect(self, topic: str, message_type: type) -> Any:
+        """Find the subscriber of a topic, which takes a moment the first time; the publisher."""
         if topic not in self._publishers:
-            self._publishers[topic] = self._node.create_publisher(type(message), topic, 10)
+            self._publishers[topic] = self._node.create_publisher(message_type, topic, 10)
         publisher = self._publishers[topic]
         self.wait_until(publisher.get_subscription_count, f"a subscriber of {topic}")
-        publisher.publish(message)
+        return publisher
+
+    def send(self, topic: str, message: Any) -> None:
+        self.connect(topic, type(message)).publish(message)
 
     def send_array(self, topic: str, values: list[float]) -> None:
         self.send(topic, Float64MultiArray(data=values))

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 
 import rclpy
@@ -22,9 +23,11 @@ from hydro_sim import optional
 from hydro_sim.hil.report import make_report, write_report
 from hydro_sim.loading import Interrupted, load_world
 from hydro_sim.parameters import declare_parameters
+from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
 from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording import check_new_file
 
 _NODE_NAME = "hydro_sim"
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
@@ -129,6 +132,9 @@ class SimulationNode(LifecycleNode):
     def _configure(self) -> None:
         self.get_logger().info(optional.summary())
         self.parameters.require_scene()
+        check_replay(self.parameters)
+        if self.parameters.record:
+            check_new_file(Path(self.parameters.record), overwrite=False)
         world = load_world(self.parameters.scene, self._console, self._stop)
         self.simulation = Simulation(self, self.parameters, world)
 

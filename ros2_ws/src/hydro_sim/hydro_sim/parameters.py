@@ -139,6 +139,14 @@ class Parameters:
         (-1,), "Processors that the stepping thread may run on; [-1] for any."
     )
     lock_memory: bool = _parameter(False, "Keep all of the process in memory (mlockall).")
+    record: str = _parameter(
+        "",
+        "MCAP file to record to what is published and commanded; a new one after every reset. '' for none.",
+    )
+    replay: str = _parameter("", "MCAP file whose commands are obeyed in simulated time; '' for none.")
+    replay_joint_states: bool = _parameter(
+        False, "Replay the joint_states of the recording as position commands of command_joints."
+    )
     report_file: str = _parameter(
         "", "JSON file to write the report on timing and commands to at the end; '' for none."
     )

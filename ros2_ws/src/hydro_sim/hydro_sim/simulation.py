@@ -14,6 +14,8 @@ from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
+from hydro_sim.recording.node_recorder import NodeRecorder
+from hydro_sim.recording.replay import Replay
 from hydro_sim.rejections import Rejections
 from hydro_sim.simulation_control.services import SimulationServices
 from hydro_sim_core.errors import InputError
@@ -70,6 +72,8 @@ class Simulation:
 
     def _connect(self, world: World) -> None:
         node, parameters, runner = self._node, self.parameters, self.runner
+        # Sources are called in the order of their making: what is replayed comes before what acts on commands.
+        replay = Replay(node, runner, self.rejections)
         self.link = CommandLink(node, runner, parameters, self.rejections)
         joints = _command_joints(world, parameters)
         commands = JointCommands(
@@ -82,12 +86,15 @@ class Simulation:
             problem = f"'{parameters.lock_step_interface}' is no interface of this scene"
             mend = f"use one of {', '.join(self.link.reports())}"
             raise InputError("parameters", "lock_step_interface", problem, mend)
+        if parameters.replay:
+            replay.load(parameters, self.link, joints)
         self._services = SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._publishers = (
             StatePublisher(node, world, runner, parameters),
             ContactPublisher(node, runner, parameters),
         )
+        self._recorder = NodeRecorder(node, runner, self.link, parameters) if parameters.record else None
 
     def _make_realtime(self) -> None:
         p = self.parameters
@@ -112,6 +119,8 @@ class Simulation:
     def close(self) -> None:
         """Take everything off the node again."""
         self.stop()
+        if self._recorder is not None:
+            self._recorder.stop()
         self._entities.close()
 
     def parameters_changed(self, names: set[str]) -> None:

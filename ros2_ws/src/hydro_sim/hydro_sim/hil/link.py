@@ -113,6 +113,7 @@ class CommandLink:
         self._faults = LinkFaults(parameters)
         self._interfaces: dict[str, _Interface] = {}
         self._checks: dict[str, tuple[str, Check]] = {}
+        self._types: dict[str, type] = {}
         self._newest: dict[str, tuple[float, Any, float]] = {}  # stamp, message, arrival of each topic
         self._epoch = 0
         #: Called in the stepping thread with topic, message and simulated time of every command that is applied.
@@ -135,6 +136,7 @@ class CommandLink:
         """
         resolved = self._node.resolve_topic_name(topic)
         self._checks[resolved] = (interface, check)
+        self._types[resolved] = message_type
         self._interfaces.setdefault(interface, _Interface())
 
         def receive(message: Any, info: Any) -> None:
@@ -152,19 +154,21 @@ class CommandLink:
         packet = _Packet(interface, "", None, action, None, time.time_ns())
         self._runner.submit(lambda world: self._depart(packet, world))
 
-    def handle(self, topic: str, message: Any) -> Action:
-        """What a message on a command topic asks for, without any link; for replays.
+    def obey(self, topic: str, message: Any, world: World) -> None:
+        """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
 
         Raises:
             InputError: The message cannot be carried out.
-            KeyError: No command comes on this topic.
         """
-        return self._checks[topic][1](message)
+        interface, check = self._checks[topic]
+        action = check(message)
+        self._interfaces[interface].received += 1
+        self._arrive(_Packet(interface, topic, message, action, None, None), world)
 
     @property
-    def topics(self) -> tuple[str, ...]:
-        """Resolved names of all command topics."""
-        return tuple(self._checks)
+    def topics(self) -> dict[str, type]:
+        """Type of the messages on every command topic, by its resolved name."""
+        return dict(self._types)
 
     def last_command(self, interface: str) -> float | None:
         """Simulated time of the last command applied on an interface since the start or a reset, s."""

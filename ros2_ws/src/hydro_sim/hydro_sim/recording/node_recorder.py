@@ -1,0 +1,74 @@
+"""Records what the node publishes, and the commands that it obeys."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.serialization import serialize_message
+
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.parameters import Parameters
+from hydro_sim.recording.type_names import type_name
+from hydro_sim_core.recording import RecordedRates, Recorder
+from hydro_sim_core.recording.message_types import message_types
+from hydro_sim_core.simulation import FixedRateRunner, World
+
+
+class NodeRecorder:
+    """Records every state that is due, and every command at the simulated time of the step that it precedes.
+
+    Args:
+        node: Names topics, and tells what went wrong.
+        runner: Steps the World; not started yet.
+        link: Brings the commands.
+        parameters: ``record``, ``world_frame``, and the rates at which the node publishes.
+
+    Raises:
+        InputError: The file cannot be made.
+    """
+
+    def __init__(
+        self, node: Node, runner: FixedRateRunner, link: CommandLink, parameters: Parameters
+    ) -> None:
+        self._runner = runner
+        self._logger = node.get_logger()
+        self._unknown: set[str] = set()
+        rates = RecordedRates(
+            clock=parameters.clock_rate,
+            joint_states=parameters.joint_state_rate,
+            wrenches=parameters.wrench_rate,
+            transforms=parameters.tf_rate,
+            patches=parameters.marker_rate,
+        )
+        self._recorder = Recorder(
+            Path(parameters.record),
+            rates,
+            parameters.world_frame,
+            node.resolve_topic_name,
+            complete=math.isinf(parameters.pace),
+            warn=self._logger.error,
+        )
+        self._recorder.start(runner.snapshot(), runner.world)
+        runner.add_command_source(self._before_step)
+        link.observers.append(self._on_command)
+
+    def stop(self) -> None:
+        """Complete the file; called when the runner has stopped."""
+        self._recorder.record(self._runner.snapshot(), self._runner.world)
+        self._logger.info(f"recorded {self._recorder.stop()}")
+
+    def _before_step(self, world: World) -> None:
+        self._recorder.record(self._runner.snapshot(), world)
+
+    def _on_command(self, topic: str, message: Any, time: float) -> None:
+        name = type_name(type(message))
+        if name in message_types():
+            epoch = self._runner.snapshot().epoch
+            self._recorder.record_command(topic, name, partial(serialize_message, message), time, epoch)
+        elif topic not in self._unknown:
+            self._unknown.add(topic)
+            self._logger.warning(f"{topic}: not recorded: the definition of {name} is not known")
