@@ -27,7 +27,7 @@ class Bench:
         self.recorded = []
         self.permits = []
         self.warnings = []
-        self._callbacks = {}
+        self._receivers = {}
         self._sources = []
         self.world = SimpleNamespace(time=0.0, time_step=DT)
         self.runner = SimpleNamespace(
@@ -39,14 +39,12 @@ class Bench:
             world=self.world,
         )
         self.epoch = 0
-        node = SimpleNamespace(
-            resolve_topic_name=lambda topic: f"/{topic}",
-            create_subscription=lambda _, topic, callback, qos, event_callbacks: self._callbacks.update(
-                {topic: callback}
-            ),
+        node = SimpleNamespace(resolve_topic_name=lambda topic: f"/{topic}")
+        receiver = SimpleNamespace(
+            subscribe=lambda _, topic, callback, qos, events: self._receivers.update({topic: callback})
         )
         rejections = Rejections(SimpleNamespace(warning=self.warnings.append))
-        self.link = CommandLink(node, self.runner, self.parameters, rejections)
+        self.link = CommandLink(node, receiver, self.runner, self.parameters, rejections)
         self.link.observers.append(lambda topic, message, at: self.recorded.append((topic, message, at)))
         self.link.subscribe(JointState, "joint_commands", "joint", self._check)
 
@@ -59,7 +57,7 @@ class Bench:
     def send(self, value, stamp=0.0):
         message = JointState(position=[float(value)])
         message.header.stamp = Time(sec=int(stamp), nanosec=round(stamp % 1.0 * 1e9))
-        self._callbacks["joint_commands"](message, {"source_timestamp": time.time_ns()})
+        self._receivers["/joint_commands"](message)
 
     def step(self, n=1):
         for _ in range(n):

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from hydro_sim.control.commands import GripperCommands, JointCommands
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
+from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim.recording.node_recorder import NodeRecorder
@@ -74,7 +75,9 @@ class Simulation:
         node, parameters, runner = self._node, self.parameters, self.runner
         # Sources are called in the order of their making: what is replayed comes before what acts on commands.
         replay = Replay(node, runner, self.rejections)
-        self.link = CommandLink(node, runner, parameters, self.rejections)
+        self._receiver = Receiver(node)
+        self._entities.callback(self._receiver.close)
+        self.link = CommandLink(node, self._receiver, runner, parameters, self.rejections)
         joints = _command_joints(world, parameters)
         commands = JointCommands(
             world, runner, self.link, joints, self.rejections, parameters.builtin_controllers
@@ -108,7 +111,7 @@ class Simulation:
 
     def start(self) -> None:
         """Step and publish, from the start or from where ``stop`` left off."""
-        for part in (self.runner, *self._publishers):
+        for part in (self.runner, self._receiver, *self._publishers):
             part.start()
             self._running.callback(part.stop)
 

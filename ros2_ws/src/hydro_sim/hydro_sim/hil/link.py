@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSPolicyKind, QoSProfile, qos_check_compatible
 
 from hydro_sim.hil.faults import LinkFaults
+from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import Distribution, FixedRateRunner, World
@@ -49,7 +50,7 @@ class LinkReport:
         duplicate: Dropped because they came twice.
         timeouts: How often the interface fell silent while it was in command.
         age: From the stamp of a command to the step that obeys it, s of the stamp's clock.
-        latency: From sending a command to the step that obeys it, s of wall time.
+        latency: From receiving a command to the step that obeys it, s of wall time.
     """
 
     received: int
@@ -83,30 +84,37 @@ class _Interface:
 
 @dataclass(frozen=True, eq=False)
 class _Packet:
-    """A checked message under way; ``stamp`` s or None, ``sent_at`` ns of the system clock or None."""
+    """A checked message under way; ``stamp`` s or None, ``received_at`` s of the monotonic clock."""
 
     interface: str
     topic: str
     message: Any
     action: Action
     stamp: float | None
-    sent_at: int | None
+    received_at: float
 
 
 class CommandLink:
     """Every command of the node comes through here.
 
     Args:
-        node: Owner of the subscriptions.
+        node: Resolves topics and knows their publishers.
+        receiver: Receives the messages.
         runner: Steps the World.
         parameters: ``link_*``, ``max_command_age``, ``mode`` and ``lock_step_*``.
         rejections: Where messages are counted that cannot be carried out.
     """
 
     def __init__(
-        self, node: Node, runner: FixedRateRunner, parameters: Parameters, rejections: Rejections
+        self,
+        node: Node,
+        receiver: Receiver,
+        runner: FixedRateRunner,
+        parameters: Parameters,
+        rejections: Rejections,
     ) -> None:
         self._node = node
+        self._receiver = receiver
         self._runner = runner
         self._parameters = parameters
         self._rejections = rejections
@@ -139,20 +147,21 @@ class CommandLink:
         self._types[resolved] = message_type
         self._interfaces.setdefault(interface, _Interface())
 
-        def receive(message: Any, info: Any) -> None:
-            stamp = _stamp_of(message) if stamped else None
-            self._receive(interface, resolved, message, check, stamp, info["source_timestamp"])
+        def receive(message: Any) -> None:
+            received_at = time.monotonic()
+            with self._rejections.guard(resolved):
+                action = check(message)
+                stamp = _stamp_of(message) if stamped else None
+                self._send(_Packet(interface, resolved, message, action, stamp, received_at))
 
         qos = QoSProfile(depth=_DEPTH)
         warn = SubscriptionEventCallbacks(incompatible_qos=partial(self._warn_of_qos, resolved, qos))
-        create: Any = self._node.create_subscription  # whose annotation knows no callback with message info
-        create(message_type, topic, receive, qos, event_callbacks=warn)
+        self._receiver.subscribe(message_type, resolved, receive, qos, warn)
 
     def send(self, interface: str, action: Action) -> None:
         """Take a command that no topic brings, such as an action's goal; it travels the same link."""
-        self._interfaces.setdefault(interface, _Interface()).received += 1
-        packet = _Packet(interface, "", None, action, None, time.time_ns())
-        self._runner.submit(lambda world: self._depart(packet, world))
+        self._interfaces.setdefault(interface, _Interface())
+        self._send(_Packet(interface, "", None, action, None, time.monotonic()))
 
     def obey(self, topic: str, message: Any, world: World) -> None:
         """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
@@ -184,14 +193,9 @@ class CommandLink:
 
     # --- the way of a command
 
-    def _receive(
-        self, interface: str, topic: str, message: Any, check: Check, stamp: float | None, sent_at: int
-    ) -> None:
-        with self._rejections.guard(topic):
-            action = check(message)
-            self._interfaces[interface].received += 1
-            packet = _Packet(interface, topic, message, action, stamp, sent_at or None)
-            self._runner.submit(lambda world: self._depart(packet, world))
+    def _send(self, packet: _Packet) -> None:
+        self._interfaces[packet.interface].received += 1
+        self._runner.submit(lambda world: self._depart(packet, world))
 
     def _depart(self, packet: _Packet, world: World) -> None:
         """In the stepping thread, as soon as it looks."""
@@ -223,8 +227,7 @@ class CommandLink:
         packet.action(world)
         interface.applied += 1
         interface.last_time = world.time
-        if packet.sent_at is not None:
-            interface.latency.add(1e-9 * (time.time_ns() - packet.sent_at))
+        interface.latency.add(time.monotonic() - packet.received_at)
         if packet.message is not None:
             for observe in self.observers:
                 observe(packet.topic, packet.message, world.time)

@@ -15,7 +15,8 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
-from hydro_sim.parameters import Parameters
+from hydro_sim.parameters import LOCK_STEP, Parameters
+from hydro_sim.publishing.cdr import MessageTemplate
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.contact_markers import ContactMarkers
 from hydro_sim.publishing.contact_patches import encode_contact_patches
@@ -73,6 +74,11 @@ class StatePublisher:
         self._clock = ClockPublisher(node, parameters)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
         self._joint_state = joint_state_template(world.joint_names)
+        if parameters.mode == LOCK_STEP:
+            # The controller waits for it, so it goes out by the shortest way, and with every step. The publishing
+            # thread repeats states meanwhile, and a template is one thread's.
+            question = joint_state_template(world.joint_names)
+            runner.add_listener(lambda snapshot: self._joint_states.publish(_filled(question, snapshot)))
         self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
         self._last_step = (-1, -1)
         # The listener first: a step taken in between comes twice, and is told by its number.
@@ -99,7 +105,7 @@ class StatePublisher:
         seen: Snapshot | None = None
         while not self._stop.is_set():
             if not self._publish_clock(_PAUSED_PERIOD):
-                if self._runner.paused:
+                if self._runner.paused or self._runner.waiting_for_permit:
                     self._clock.repeat_for_newcomers()
                     self._publish_joint_states(self._runner.snapshot())
                 continue
@@ -107,7 +113,7 @@ class StatePublisher:
             if snapshot is seen:  # it was ahead of the clock
                 continue
             seen, now = snapshot, snapshot.time
-            if joints.due(now, self._parameters.joint_state_rate):
+            if self._parameters.mode != LOCK_STEP and joints.due(now, self._parameters.joint_state_rate):
                 self._publish_joint_states(snapshot)
             if wrenches.due(now, self._parameters.wrench_rate):
                 for wrench in self._wrenches:
@@ -135,8 +141,11 @@ class StatePublisher:
         return True
 
     def _publish_joint_states(self, snapshot: Snapshot) -> None:
-        values = joint_state_values(snapshot)
-        self._joint_states.publish(self._joint_state.fill(split_time(snapshot.time), values))
+        self._joint_states.publish(_filled(self._joint_state, snapshot))
+
+
+def _filled(template: MessageTemplate, snapshot: Snapshot) -> bytes:
+    return template.fill(split_time(snapshot.time), joint_state_values(snapshot))
 
 
 class _WrenchPublisher:

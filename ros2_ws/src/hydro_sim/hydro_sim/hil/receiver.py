@@ -1,0 +1,83 @@
+"""Receives commands in a thread of its own, by the shortest way from the middleware to their callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any
+
+import rclpy
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.experimental import EventsExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+_SPIN_PERIOD = 0.1  # s, how late ``stop`` is noticed at most
+
+
+class Receiver:
+    """Subscriptions that no service, parameter or timer of the node holds up.
+
+    The events executor runs a callback as soon as its message is there, where the others first build a list of
+    everything that might happen; but it knows no guard conditions. So what it serves is on a hidden node of its own.
+
+    Args:
+        node: The node that commands are sent to; topics are resolved by it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = rclpy.create_node(
+            f"_{node.get_name()}_commands",
+            namespace=node.get_namespace(),
+            context=node.context,
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = EventsExecutor(context=node.context)
+        self._executor.add_node(self._node)
+        self._stop = Event()
+        self._thread: Thread | None = None
+
+    def subscribe(
+        self,
+        message_type: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile,
+        event_callbacks: SubscriptionEventCallbacks,
+    ) -> None:
+        """Have ``callback`` called with every message on a topic.
+
+        Args:
+            message_type: Type of the topic.
+            topic: Resolved name.
+            callback: Runs in the receiver's thread.
+            qos: Of the subscription.
+            event_callbacks: Run there too.
+        """
+        self._node.create_subscription(message_type, topic, callback, qos, event_callbacks=event_callbacks)
+
+    def start(self) -> None:
+        """Receive in a thread."""
+        self._stop.clear()
+        self._thread = Thread(target=self._run, name="command-receiver", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread; it may be started again."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self.stop()
+        self._executor.shutdown()
+        self._node.destroy_node()
+
+    def _run(self) -> None:
+        # Its ``spin`` ends only with the context.
+        while not self._stop.is_set():
+            self._executor.spin_once(timeout_sec=_SPIN_PERIOD)
