@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.bench import bench_geometry
 from hydro_sim_core.cli.check import print_world
+from hydro_sim_core.cli.hil_report import plot_report, print_report, read_report
 from hydro_sim_core.cli.mesh import MeshRequest, mesh_file
 from hydro_sim_core.cli.run import run_world
 from hydro_sim_core.cli.validate import list_experiments, validate_all, validate_one
@@ -264,6 +265,25 @@ def validate(
     )
     if not agrees:
         raise typer.Exit(1)
+
+
+@app.command("hil-report")
+def hil_report(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="JSON file that the node wrote to its parameter report_file."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it as PNG.", dir_okay=False, show_default=False)
+    ] = None,
+) -> None:
+    """Show how well a node kept its rate and what became of the commands."""
+    report = read_report(file)
+    console = output.make_console()
+    print_report(report, console)
+    if out is not None:
+        plot_report(report, out)
+        console.print(f"drawn to {out}", markup=False, highlight=False)
 
 
 @app.command()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,12 @@ TOPICS = {
     "/clock": (Clock, BEST_EFFORT),
     "/robot_description": (String, LATCHED),
     "/diagnostics": (DiagnosticArray, RELIABLE),
-    "/hydro_sim/contact_markers": (MarkerArray, RELIABLE),
     "/hydro_sim/wrench/left_finger_on_spatula": (WrenchStamped, RELIABLE),
     "/hydro_sim/wrench/right_finger_on_spatula": (WrenchStamped, RELIABLE),
 }
+
+#: Thousands of points a message: who hears them all the time has time for nothing else.
+MARKERS = "/hydro_sim/contact_markers"
 
 
 class Client:
@@ -63,6 +66,17 @@ class Client:
     def listen(self, topic: str, message_type: type, qos: QoSProfile) -> None:
         """Keep what arrives on a topic from now on."""
         self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
+
+    @contextmanager
+    def markers(self) -> Iterator[list[MarkerArray]]:
+        """What arrives on the markers' topic meanwhile."""
+        received = self.received[MARKERS]
+        subscription = self._node.create_subscription(MarkerArray, MARKERS, received.append, RELIABLE)
+        try:
+            yield received
+        finally:
+            self._node.destroy_subscription(subscription)
+            received.clear()
 
     def close(self) -> None:
         self._executor.shutdown()

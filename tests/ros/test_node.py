@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from ros_client import Client, stamp_of
+from ros_client import MARKERS, Client, stamp_of
 from visualization_msgs.msg import Marker
 
 from hydro_sim_core.description import load_robot
@@ -63,8 +63,9 @@ def test_markers_obey_the_rules_of_rviz(client):
     """Two filled and edged patches and a legend, with constant point counts and nothing that RViz refuses."""
     client.wait_for_time(1.0)
     counts = {}
-    for _ in range(5):
-        array = client.next("/hydro_sim/contact_markers")
+    with client.markers():
+        arrays = [client.next(MARKERS) for _ in range(5)]
+    for array in arrays:
         names = [(marker.ns, marker.id) for marker in array.markers]
         assert len(set(names)) == len(names)
         for marker in array.markers:
@@ -188,14 +189,15 @@ def test_gripper_force_command_sets_the_grip(client):
 def test_opening_the_gripper_ends_the_contact(client):
     """Wrenches go to zero and RViz is told to delete the patches."""
     client.wait_for_time(0.3)
-    client.received["/hydro_sim/contact_markers"].clear()
-    client.send_number("/gripper/position_command", 0.08)
-    client.wait_until(lambda: not client.force("left_finger").any(), "the left finger off")
-    client.wait_until(lambda: not client.force("right_finger").any(), "the right finger off")
-    client.next("/hydro_sim/contact_markers")
-    client.next("/hydro_sim/contact_markers")
-    arrays = client.received["/hydro_sim/contact_markers"]
-    deleted = {marker.ns for array in arrays for marker in array.markers if marker.action == Marker.DELETE}
+    with client.markers() as arrays:
+        client.next(MARKERS)
+        client.send_number("/gripper/position_command", 0.08)
+        for finger in FINGERS:
+            client.wait_until(lambda finger=finger: not client.force(finger).any(), f"the {finger} off")
+        client.next(MARKERS)
+        client.next(MARKERS)
+        markers = [marker for array in arrays for marker in array.markers]
+    deleted = {marker.ns for marker in markers if marker.action == Marker.DELETE}
     assert {f"faces/{finger} on spatula" for finger in FINGERS} <= deleted
 
 

@@ -191,6 +191,11 @@ class CommandLink:
         """What became of the commands on every interface."""
         return {name: interface.report() for name, interface in self._interfaces.items()}
 
+    def latency_histograms(self) -> dict[str, list[tuple[float, int]]]:
+        """(Latency in s, count) on every interface that was used."""
+        used = {name: i for name, i in self._interfaces.items() if i.received}
+        return {name: interface.latency.histogram() for name, interface in used.items()}
+
     # --- the way of a command
 
     def _send(self, packet: _Packet) -> None:

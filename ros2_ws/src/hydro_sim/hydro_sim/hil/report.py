@@ -34,6 +34,7 @@ def make_report(simulation: Simulation | None) -> dict[str, Any]:
         "pace": asdict(runner.report()),
         "histograms": {name: values.histogram() for name, values in durations.items()},
         "commands": {name: asdict(report) for name, report in simulation.link.reports().items()},
+        "latency_histograms": simulation.link.latency_histograms(),
         "refused": simulation.rejections.counts,
     }
 

@@ -1,0 +1,204 @@
+"""The report that a node writes at its end (``report_file``), as a table and as a picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.plotting import figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: (Duration in s, how often) in increasing order.
+Histogram = list[tuple[float, int]]
+
+_LOST = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
+_SHORTEST_SHOWN = 1e-6  # s
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Distribution(_Part):
+    count: int
+    mean: float
+    std: float
+    p50: float
+    p99: float
+    p999: float
+    max: float
+
+
+class _Pace(_Part):
+    simulated_time: float
+    wall_time: float
+    real_time_factor: float
+    steps: int
+    overruns: int
+    longest_overrun: int
+    skipped_steps: int
+    late_max: float
+    step_time: _Distribution
+    period: _Distribution
+    jitter: _Distribution
+
+
+class _Commands(_Part):
+    received: int
+    applied: int
+    lost: int
+    stale: int
+    out_of_order: int
+    duplicate: int
+    timeouts: int
+    age: _Distribution
+    latency: _Distribution
+
+
+class HilReport(_Part):
+    """Contents of a report file, in SI units; the node's ``hil/report.py`` writes them."""
+
+    scene: str
+    time_step: float
+    mode: str
+    real_time_factor: float
+    pace: _Pace
+    histograms: dict[str, Histogram]
+    commands: dict[str, _Commands]
+    latency_histograms: dict[str, Histogram]
+    refused: dict[str, int]
+
+    @property
+    def used(self) -> dict[str, _Commands]:
+        """The interfaces that a command came on."""
+        return {name: commands for name, commands in self.commands.items() if commands.received}
+
+
+def read_report(path: Path) -> HilReport:
+    """Read a report file.
+
+    Raises:
+        InputError: It cannot be read, or is no report of a run.
+    """
+    mend = "give the file that the node wrote to its parameter 'report_file'"
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise InputError(path, "", error.strerror or "cannot be read", mend) from None
+    except ValueError:
+        raise InputError(path, "", "is not JSON", mend) from None
+    if isinstance(data, dict) and data.get("scene", "") is None:
+        raise InputError(path, "scene", "is none: the node was stopped before it ran", "let it run longer")
+    try:
+        return HilReport.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        element = ".".join(str(part) for part in first["loc"]) or "report"
+        raise InputError(path, element, first["msg"], mend) from None
+
+
+def print_report(report: HilReport, console: Console) -> None:
+    """Print the figures of a report."""
+    pace = report.pace
+    wanted = f"of {report.real_time_factor:g}" if report.real_time_factor else "as fast as possible"
+    table = Table(title=f"{report.scene}, {report.mode.replace('_', ' ')}", box=box.SIMPLE, show_header=False)
+    rows = [
+        ("simulated / wall time", f"{pace.simulated_time:.3f} / {pace.wall_time:.3f} s"),
+        ("real-time factor", f"{pace.real_time_factor:.4f} {wanted}"),
+        ("achieved rate", f"{pace.steps / pace.wall_time if pace.wall_time else 0.0:.1f} Hz"),
+        (
+            "deadline misses",
+            f"{pace.overruns} of {pace.steps} steps, at most {pace.longest_overrun} in a row",
+        ),
+        ("skipped steps", f"{pace.skipped_steps}"),
+        ("latest step", f"{1e3 * pace.late_max:.3f} ms"),
+        ("step time", _milliseconds(pace.step_time)),
+        ("period", _milliseconds(pace.period)),
+        ("jitter of the period", _milliseconds(pace.jitter)),
+    ]
+    for name, commands in report.used.items():
+        lost = [
+            f"{getattr(commands, what)} {what.replace('_', ' ')}" for what in _LOST if getattr(commands, what)
+        ]
+        rows.append(
+            (f"{name} commands", ", ".join([f"{commands.applied} of {commands.received} applied", *lost]))
+        )
+        rows.append((f"{name} age", _milliseconds(commands.age)))
+        rows.append((f"{name} latency", _milliseconds(commands.latency)))
+    rows.append(("commands refused", f"{sum(report.refused.values())}"))
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _milliseconds(d: _Distribution) -> str:
+    if not d.count:
+        return "none"
+    values = {"mean": d.mean, "std": d.std, "p50": d.p50, "p99": d.p99, "p99.9": d.p999, "max": d.max}
+    return ", ".join(f"{name} {1e3 * value:.3f}" for name, value in values.items()) + " ms"
+
+
+def plot_report(report: HilReport, path: Path) -> None:
+    """Draw the distributions of a report as PNG.
+
+    Raises:
+        InputError: matplotlib is not installed or the file cannot be written.
+    """
+    with figure(path, 11.0, 4.6) as canvas:
+        canvas.suptitle(
+            f"{report.scene}, {report.mode.replace('_', ' ')}: {report.pace.steps} steps of "
+            f"{1e3 * report.time_step:g} ms, {report.pace.overruns} deadline misses"
+        )
+        left, right = canvas.subplots(1, 2)
+        _draw_periods(left, report)
+        _draw_exceedance(right, report)
+
+
+def _draw_periods(axes: Axes, report: HilReport) -> None:
+    durations, counts = _columns(report.histograms.get("period", []))
+    axes.step(1e3 * durations, counts, where="mid", color="#3b5b92", linewidth=1.2)
+    axes.fill_between(1e3 * durations, counts, step="mid", color="#3b5b92", alpha=0.25)
+    if report.real_time_factor and report.mode == "free_running":
+        nominal = 1e3 * report.time_step / report.real_time_factor
+        axes.axvline(nominal, color="#b5452c", linestyle="--", linewidth=1.0, label=f"nominal {nominal:g} ms")
+        axes.legend()
+    if len(durations):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.set(xlabel="period [ms]", ylabel="steps a bin of one per cent", title="From step to step")
+    axes.grid(alpha=0.3, which="both")
+
+
+def _draw_exceedance(axes: Axes, report: HilReport) -> None:
+    curves = {
+        "step time": report.histograms.get("step_time", []),
+        "jitter": report.histograms.get("jitter", []),
+    }
+    curves |= {f"{name} latency": values for name, values in report.latency_histograms.items()}
+    for name, histogram in curves.items():
+        durations, counts = _columns(histogram)
+        if not len(durations):
+            continue
+        longer = counts[::-1].cumsum()[::-1] / counts.sum()
+        axes.step(1e3 * np.maximum(durations, _SHORTEST_SHOWN), longer, where="post", label=name)
+    if axes.lines:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.legend()
+    axes.set(xlabel="duration [ms]", ylabel="share that takes at least as long", title="How often how late")
+    axes.grid(alpha=0.3, which="both")
+
+
+def _columns(histogram: Histogram) -> tuple[np.ndarray, np.ndarray]:
+    table = np.array(histogram, dtype=float).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
