@@ -27,8 +27,8 @@ _domains = itertools.count(1 + os.getpid() % 90)
 class NodeProcess:
     """The node, running."""
 
-    def __init__(self, log: Path, *arguments: str) -> None:
-        self.domain = next(_domains)
+    def __init__(self, log: Path, *arguments: str, domain: int | None = None) -> None:
+        self.domain = domain or next(_domains)
         self._log = log
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "PYTHONUNBUFFERED": "1"}
         command = [sys.executable, "-m", "hydro_sim.node", "--ros-args", *arguments]
@@ -55,6 +55,15 @@ class NodeProcess:
             assert self.alive, self.output
             assert time.monotonic() < deadline, self.output
             time.sleep(0.05)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """End it without a chance to clean up."""
+        self._process.kill()
+        self._process.wait(20)
 
     def wait(self, timeout: float) -> int:
         return self._process.wait(timeout)
@@ -101,8 +110,9 @@ def start_node(tmp_path):
     """Start the node with other arguments; it is stopped at the end."""
     started = []
 
-    def start(*arguments: str) -> NodeProcess:
-        started.append(NodeProcess(tmp_path / f"log{len(started)}.txt", *arguments))
+    def start(*arguments: str, domain: int | None = None) -> NodeProcess:
+        log = tmp_path / f"log{len(started)}.txt"
+        started.append(NodeProcess(log, *arguments, domain=domain))
         return started[-1]
 
     yield start

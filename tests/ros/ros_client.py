@@ -60,7 +60,8 @@ class Client:
             "set_parameters": self._node.create_client(SetParameters, "/hydro_sim/set_parameters"),
         }
         for topic in topics:
-            message_type, qos = TOPICS[topic]
+            # The same topic in a namespace is of the same type.
+            message_type, qos = TOPICS[topic] if topic in TOPICS else TOPICS["/" + topic.rpartition("/")[2]]
             self.listen(topic, message_type, qos)
 
     def listen(self, topic: str, message_type: type, qos: QoSProfile) -> None:

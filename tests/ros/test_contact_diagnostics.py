@@ -26,6 +26,9 @@ def status():
             create_publisher=lambda *_: SimpleNamespace(publish=sent.append),
             create_timer=lambda period, callback, clock: timers.append(callback),
             get_name=lambda: "node",
+            get_namespace=lambda: "/",
+            get_fully_qualified_name=lambda: "/node",
+            get_node_names_and_namespaces=lambda: [("node", "/")],
         )
         runner = SimpleNamespace(
             report=lambda: PaceRecorder().report(time_step=1e-3, now=0.0),

@@ -47,14 +47,22 @@ class Diagnostics:
         self._rejections = rejections
         self._link = link
         self._lost: Counter[str] = Counter()
+        self._told_of_namesakes = False
         self._simulated = self._wall = 0.0
         self._overruns = self._refused = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
-        parts = [self._timing(), self._solver(), self._contact(), self._commands(), self._commands_lost()]
-        message = DiagnosticArray(status=parts)
+        parts = (
+            self._timing,
+            self._solver,
+            self._contact,
+            self._commands,
+            self._commands_lost,
+            self._namesakes,
+        )
+        message = DiagnosticArray(status=[part() for part in parts])
         # Monitors compare this stamp with their own wall clock.
         message.header.stamp = Clock(clock_type=ClockType.SYSTEM_TIME).now().to_msg()
         self._publisher.publish(message)
@@ -143,6 +151,19 @@ class Diagnostics:
             return self._status("link", DiagnosticStatus.OK, "every command arrived", values)
         text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if news[what])
         return self._status("link", DiagnosticStatus.WARN, f"in the last second: {text}", values)
+
+    def _namesakes(self) -> DiagnosticStatus:
+        """Whether somebody else publishes what this node does; ROS allows it, and nothing works then."""
+        own = (self._node.get_name(), self._node.get_namespace())
+        others = self._node.get_node_names_and_namespaces().count(own) - 1
+        name = self._node.get_fully_qualified_name()
+        text = f"another node is called {name}: give one of them another name or namespace"
+        if others > 0 and not self._told_of_namesakes:
+            self._node.get_logger().warning(text)
+        self._told_of_namesakes = others > 0
+        if others > 0:
+            return self._status("name", DiagnosticStatus.WARN, text, {"others": others})
+        return self._status("name", DiagnosticStatus.OK, "no other node has this name", {"others": 0})
 
     def _status(self, part: str, level: bytes, text: str, values: Mapping[str, Any]) -> DiagnosticStatus:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]

@@ -1,0 +1,223 @@
+"""Hardware in the loop: lock-step, the report, faults of the process and of the graph around it."""
+
+import hashlib
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from ros_client import Client
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+SCENE = ["-p", "scene:=spatula_slip", "-p", "status_line:=false"]
+LOCK_STEP = ["-p", "mode:=lock_step", "-p", "lock_step_interface:=effort", "-p", "real_time_factor:=0.0"]
+EFFORTS = "forward_effort_controller/commands"
+STARTED = "scene 'spatula_slip'"
+#: The first start on a machine compiles, and this one may be the first.
+COMPILED = 400.0
+
+
+@pytest.fixture
+def make_client():
+    """Clients of a node, by its domain, that hear joint states and the clock."""
+    clients = []
+
+    def make(node, topics=("/joint_states", "/clock")):
+        clients.append(Client(node.domain, topics))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+class Controller:
+    """Answers every new joint state with one effort command."""
+
+    def __init__(self, domain):
+        self._context = rclpy.Context()
+        self._context.init(domain_id=domain)
+        self._node = rclpy.create_node("controller", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._publisher = self._node.create_publisher(Float64MultiArray, EFFORTS, 10)
+        self._node.create_subscription(JointState, "joint_states", self._answer, 10)
+        self.stamps = []
+        self.states = hashlib.sha256()
+        self.silent = False
+
+    def _answer(self, state):
+        stamp = round(state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec, 9)
+        if self.silent or (self.stamps and stamp <= self.stamps[-1]):
+            return
+        self.stamps.append(stamp)
+        self.states.update(np.array([*state.position, *state.velocity, *state.effort]).tobytes())
+        self._publisher.publish(Float64MultiArray(data=[float(np.sin(10.0 * stamp)), *[0.0] * 6]))
+
+    def run(self, until, timeout=60.0):
+        deadline = time.monotonic() + timeout
+        while not until():
+            assert time.monotonic() < deadline
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def close(self):
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.shutdown()
+
+
+def _lock_step_run(node, steps):
+    controller = Controller(node.domain)
+    try:
+        controller.run(lambda: len(controller.stamps) >= steps, timeout=COMPILED)
+        return controller.stamps, controller.states.hexdigest()
+    finally:
+        controller.close()
+
+
+def test_lock_step_gives_the_same_bits_twice(start_node):
+    """Every step answers one state, none is left out, and two runs cannot be told apart."""
+    runs = [_lock_step_run(start_node(*SCENE, *LOCK_STEP), 400) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0][0] == pytest.approx(1e-3 * np.arange(400), abs=1e-9)
+
+
+def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
+    """Time stands, the node says that it waits, and the next answer makes it go on."""
+    node = start_node(*SCENE, *LOCK_STEP)
+    controller = Controller(node.domain)
+    try:
+        controller.run(lambda: len(controller.stamps) >= 50, timeout=COMPILED)
+        controller.silent = True
+        client = make_client(node, ("/joint_states", "/clock", "/diagnostics"))
+        client.wait_until(
+            lambda: client.status("timing").message == "waiting for a command", "the node to wait"
+        )
+        stood_at = client.time
+        client.next("/joint_states")
+        client.next("/joint_states")
+        assert client.time == stood_at
+        controller.silent = False
+        controller.run(lambda: len(controller.stamps) >= 100)
+        assert controller.stamps[-1] > stood_at
+    finally:
+        controller.close()
+
+
+def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
+    """At the end, in a file: periods, deadline misses, and what became of the commands."""
+    report = tmp_path / "report.json"
+    node = start_node(*SCENE, "-p", f"report_file:={report}", "-p", "link_loss:=0.5")
+    node.wait_for_output(STARTED, COMPILED)
+    client = make_client(node)
+    client.next("/joint_states")
+    for _ in range(40):
+        client.send_array("/forward_effort_controller/commands", [0.0] * 7)
+    client.wait_for_time(client.time + 0.5)
+    assert node.stop() == 0
+    found = json.loads(report.read_text())
+    pace, effort = found["pace"], found["commands"]["effort"]
+    assert pace["period"]["count"] == sum(count for _, count in found["histograms"]["period"])
+    assert pace["steps"] - 1 <= pace["period"]["count"] + 1
+    assert pace["period"]["mean"] == pytest.approx(1e-3, rel=0.1)
+    assert effort["received"] > 10
+    assert effort["received"] == effort["applied"] + effort["lost"]
+    assert 0 < effort["lost"] < effort["received"]
+
+
+def test_report_that_cannot_be_written_is_one_error(start_node):
+    node = start_node(*SCENE, "-p", "duration:=0.05", "-p", "report_file:=/proc/nowhere/report.json")
+    assert node.wait(COMPILED) == 0
+    assert "report_file: /proc/nowhere/report.json: No such file or directory" in node.output
+    assert "Traceback" not in node.output
+
+
+def test_interrupt_while_compiling_ends_it_at_once(start_node, tmp_path, monkeypatch):
+    """Status 0, a report of nothing, no traceback; the compiler need not finish."""
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path / "cache"))
+    report = tmp_path / "report.json"
+    node = start_node(*SCENE, "-p", f"report_file:={report}")
+    node.wait_for_output("compiling kernels", 120.0)
+    began = time.monotonic()
+    assert node.stop() == 0
+    assert time.monotonic() - began < 15.0
+    assert "interrupted while compiling" in node.output
+    assert "Traceback" not in node.output
+    assert json.loads(report.read_text()) == {"scene": None}
+
+
+def test_clients_find_a_node_again_that_was_killed(start_node, make_client):
+    """SIGKILL leaves nobody time to say goodbye; the same client hears and moves the next node."""
+    first = start_node(*SCENE)
+    first.wait_for_output(STARTED, COMPILED)
+    client = make_client(first)
+    client.wait_for_time(0.3)
+    first.kill()
+    client.received["/joint_states"].clear()
+    second = start_node(*SCENE, domain=first.domain)
+    second.wait_for_output(STARTED, COMPILED)
+    client.wait_for_time(0.2)
+    home = client.joint("joint_1")
+    client.send_array("/forward_velocity_controller/commands", [0.3, *[0.0] * 6])
+    client.wait_until(lambda: abs(client.joint("joint_1") - home) > 0.02, "the second node to obey")
+
+
+def test_publisher_that_cannot_be_heard_is_named(start_node):
+    """A best-effort publisher does not reach a reliable subscription; the warning says whose it is."""
+    node = start_node(*SCENE)
+    node.wait_for_output(STARTED, COMPILED)
+    context = rclpy.Context()
+    context.init(domain_id=node.domain)
+    stranger = rclpy.create_node("quiet_controller", namespace="/lab", context=context)
+    try:
+        qos = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+        stranger.create_publisher(Float64MultiArray, f"/{EFFORTS}", qos)
+        node.wait_for_output("/forward_effort_controller/commands: nothing of publisher", 30.0)
+        line = next(line for line in node.output.splitlines() if "nothing of publisher" in line)
+        assert "/lab/quiet_controller" in line
+        assert "reliability" in line
+    finally:
+        stranger.destroy_node()
+        context.shutdown()
+
+
+def test_second_node_of_the_same_name_is_warned_of(start_node):
+    """By both: two nodes that publish the same topics make nonsense of each other."""
+    first = start_node(*SCENE)
+    first.wait_for_output(STARTED, COMPILED)
+    second = start_node(*SCENE, domain=first.domain)
+    for node in (first, second):
+        node.wait_for_output("another node is called /hydro_sim", 60.0)
+
+
+def test_two_nodes_in_their_namespaces_do_not_meet(start_node, make_client):
+    """Side by side in one domain, each with its own topics and commands."""
+    left = start_node(*SCENE, "-r", "__ns:=/left")
+    right = start_node(*SCENE, "-r", "__ns:=/right", domain=left.domain)
+    for node in (left, right):
+        node.wait_for_output(STARTED, COMPILED)
+    client = make_client(left, ("/left/joint_states", "/right/joint_states"))
+    client.send_array("/left/forward_velocity_controller/commands", [0.4, *[0.0] * 6])
+
+    def speed(side):
+        return abs(client.next(f"/{side}/joint_states").velocity[0])
+
+    client.wait_until(lambda: speed("left") > 0.3, "the left one to turn")
+    assert speed("right") < 0.05
+    assert "another node is called" not in left.output + right.output
+
+
+def test_signal_during_a_step_ends_between_two_steps(start_node):
+    """Status 0 with the report, whenever it comes; SIGTERM is as good as SIGINT."""
+    node = start_node("-p", "scene:=spatula_slip", "-p", "real_time_factor:=0.0")
+    node.wait_for_output("contact faces", COMPILED)
+    os.kill(node.pid, signal.SIGTERM)
+    assert node.wait(20) == 0
+    assert "simulated time [s]" in node.output
+    assert "Traceback" not in node.output
