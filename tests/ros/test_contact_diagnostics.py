@@ -36,7 +36,7 @@ def status():
             failure=None,
             paused=True,
         )
-        link = SimpleNamespace(reports=dict)
+        link = SimpleNamespace(reports=dict, unheard_publishers=list)
         Diagnostics(node, runner, Parameters(), SimpleNamespace(total=0, counts={}), link)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()

@@ -147,6 +147,9 @@ class Diagnostics:
                 values |= {f"{name}: received": report.received, f"{name}: applied": report.applied}
                 values |= _milliseconds(f"{name}: age", report.age)
                 values |= _milliseconds(f"{name}: latency", report.latency)
+        unheard = self._link.unheard_publishers()
+        if unheard:
+            return self._status("link", DiagnosticStatus.WARN, unheard[0], values)
         if not news:
             return self._status("link", DiagnosticStatus.OK, "every command arrived", values)
         text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if news[what])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -29,7 +28,9 @@ Action = Callable[[World], None]
 #: Turns a message into an action, or raises ``InputError``; changes nothing.
 Check = Callable[[Any], Action]
 
-_DEPTH = 10
+_QOS = QoSProfile(depth=10)
+#: What the middleware calls a node whose name has not been discovered yet.
+_NAMELESS = "_UNKNOWN_"
 #: Order is judged beside a message that arrived at most this long ago, s of wall time: a controller that starts anew,
 #: with another clock perhaps, takes longer.
 _ORDER_MEMORY = 1.0
@@ -124,6 +125,8 @@ class CommandLink:
         self._types: dict[str, type] = {}
         self._newest: dict[str, tuple[float, Any, float]] = {}  # stamp, message, arrival of each topic
         self._epoch = 0
+        self._unheard: dict[str, str] = {}  # topic, and what keeps a publisher on it from being heard
+        self._told: set[str] = set()
         #: Called in the stepping thread with topic, message and simulated time of every command that is applied.
         self.observers: list[Callable[[str, Any, float], None]] = []
         runner.add_command_source(self._before_step)
@@ -154,9 +157,11 @@ class CommandLink:
                 stamp = _stamp_of(message) if stamped else None
                 self._send(_Packet(interface, resolved, message, action, stamp, received_at))
 
-        qos = QoSProfile(depth=_DEPTH)
-        warn = SubscriptionEventCallbacks(incompatible_qos=partial(self._warn_of_qos, resolved, qos))
-        self._receiver.subscribe(message_type, resolved, receive, qos, warn)
+        def refuse(event: Any) -> None:
+            self._unheard[resolved] = QoSPolicyKind(event.last_policy_kind).name.lower()
+
+        events = SubscriptionEventCallbacks(incompatible_qos=refuse)
+        self._receiver.subscribe(message_type, resolved, receive, _QOS, events)
 
     def send(self, interface: str, action: Action) -> None:
         """Take a command that no topic brings, such as an action's goal; it travels the same link."""
@@ -271,19 +276,26 @@ class CommandLink:
 
     # --- publishers that cannot be heard
 
-    def _warn_of_qos(self, topic: str, qos: QoSProfile, event: Any) -> None:
-        """Name the publishers whose messages the middleware withholds, and why."""
-        strangers = [
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in self._node.get_publishers_info_by_topic(topic)
-            if qos_check_compatible(info.qos_profile, qos)[0] == QoSCompatibility.ERROR
-        ]
-        who = f"publisher {', '.join(strangers)}" if strangers else "a publisher"
-        policy = QoSPolicyKind(event.last_policy_kind).name.lower()
-        self._node.get_logger().warning(
-            f"{topic}: nothing of {who} is received: its {policy} is incompatible; publish reliable and volatile, as "
-            "ros2_control does"
-        )
+    def unheard_publishers(self) -> list[str]:
+        """Publishers on command topics whose messages the middleware withholds, one sentence each; logged once."""
+        sentences = []
+        for topic, policy in self._unheard.items():
+            strangers = [
+                f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+                for info in self._node.get_publishers_info_by_topic(topic)
+                if qos_check_compatible(info.qos_profile, _QOS)[0] == QoSCompatibility.ERROR
+            ]
+            sentences += [
+                f"{topic}: nothing of publisher {name} is received: its {policy} is incompatible; publish reliable "
+                "and volatile, as ros2_control does"
+                for name in strangers
+                if _NAMELESS not in name  # its name is discovered after its publisher
+            ]
+        for sentence in sentences:
+            if sentence not in self._told:
+                self._told.add(sentence)
+                self._node.get_logger().warning(sentence)
+        return sentences
 
 
 def _stamp_of(message: Any) -> float | None:
