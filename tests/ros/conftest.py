@@ -42,10 +42,6 @@ class NodeProcess:
         return self._process.poll() is None
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
     def output(self) -> str:
         return self._log.read_text()
 

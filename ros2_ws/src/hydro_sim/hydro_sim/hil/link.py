@@ -177,7 +177,7 @@ class CommandLink:
         interface, check = self._checks[topic]
         action = check(message)
         self._interfaces[interface].received += 1
-        self._arrive(_Packet(interface, topic, message, action, None, None), world)
+        self._arrive(_Packet(interface, topic, message, action, None, time.monotonic()), world)
 
     @property
     def topics(self) -> dict[str, type]:
