@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,22 @@ CommandMode = Literal["position", "velocity", "effort"]
 Values = Sequence[float] | Array | Mapping[str, float]
 
 _SOURCE = "command"
+
+
+class JointCommand(NamedTuple):
+    """What the drive of a joint is told: effort = kp (position - q) + kd (velocity - v) + effort.
+
+    Without a position the drive has no stiffness, with neither position nor velocity no damping either.
+
+    Attributes:
+        position: rad or m.
+        velocity: rad/s or m/s; with a position, the speed at which that moves.
+        effort: Feed-forward, N m or N; with neither position nor velocity, all there is.
+    """
+
+    position: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
 
 
 class DriveBank:
@@ -43,7 +60,7 @@ class DriveBank:
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
         self._velocity_of = own
         self._velocities = np.array(list(own.values()), dtype=np.int64)
-        self._speed = tree.velocity_limit
+        self._speed = {name: float(tree.velocity_limit[i]) for name, i in own.items()}
         self._coordinate_of = {name: int(tree.q_of_v[i]) for name, i in own.items()}
         self._lower = {name: float(tree.q_lower[i]) for name, i in own.items()}
         self._upper = {name: float(tree.q_upper[i]) for name, i in own.items()}
@@ -62,6 +79,7 @@ class DriveBank:
             for group in self._fingers[gripper.name]:
                 kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
                 self._set_gains(group.master, kp, kd, gripper.max_force * abs(group.closing))
+        self._limit = {name: float(self.arrays.limit[i]) for name, i in own.items()}
 
     def _set_gains(self, joint: str, kp: float, kd: float, limit: float | None) -> None:
         self._kp[joint], self._kd[joint] = kp, kd
@@ -86,7 +104,12 @@ class DriveBank:
         """Start modes: position drives hold ``q`` (nq,), velocity drives stand still, the others give no effort."""
         for name in self.joint_names:
             mode = self._mode[name]
-            self._write(name, mode, float(q[self._coordinate_of[name]]) if mode == "position" else 0.0)
+            value = float(q[self._coordinate_of[name]]) if mode == "position" else 0.0
+            self._write(name, JointCommand(**{mode: value}))
+
+    def can(self, joint: str, mode: CommandMode) -> bool:
+        """Whether the drive of a joint has the gain that commands of a mode need."""
+        return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[mode] != 0.0
 
     def check_command(
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
@@ -107,10 +130,9 @@ class DriveBank:
             InputError: Unknown mode or joint, wrong length, NaN or infinity, a position outside the joint's limits, or
                 a mode for which the joint has no gain.
         """
-        if mode not in ("position", "velocity", "effort"):
-            raise InputError(_SOURCE, f"mode '{mode}'", "is unknown", "use position, velocity or effort")
+        known = _mode(mode)
         named = self._by_name(values, mode, joints)
-        return {name: self._check_value(name, value, mode) for name, value in named.items()}
+        return {name: self._check_value(name, value, known) for name, value in named.items()}
 
     def _by_name(self, values: Values, mode: str, joints: Sequence[str] | None) -> dict[str, Any]:
         if isinstance(values, Mapping):
@@ -129,7 +151,7 @@ class DriveBank:
             raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
         return named
 
-    def _check_value(self, name: str, value: float, mode: str) -> float:
+    def _check_value(self, name: str, value: float, mode: CommandMode) -> float:
         element = f"joint '{name}'"
         if name not in self._velocity_of:
             raise InputError(_SOURCE, element, "cannot be driven", did_you_mean(name, self.joint_names))
@@ -137,8 +159,7 @@ class DriveBank:
         if mode == "position" and not self._lower[name] <= value <= self._upper[name]:
             bounds = f"{self._lower[name]:g} to {self._upper[name]:g}"
             raise InputError(_SOURCE, element, f"{value:g} is outside its limits", f"stay within {bounds}")
-        gain = {"position": self._kp, "velocity": self._kd}.get(mode)
-        if gain is not None and gain[name] == 0.0:
+        if not self.can(name, mode):
             mend = "list the joint under 'actuators' in the scene with gains"
             raise InputError(_SOURCE, element, f"has no gain for {mode} commands", mend)
         return value
@@ -152,32 +173,59 @@ class DriveBank:
             What it takes control of: the joints, and the grippers whose fingers they move.
         """
         named = self.check_command(values, mode, joints)
-        for name, value in named.items():
-            self._write(name, mode, value)
-        held = [
-            name for name, groups in self._fingers.items() if any(group.master in named for group in groups)
-        ]
-        return (*named, *held)
+        return self._apply({name: JointCommand(**{mode: value}) for name, value in named.items()})
 
-    def _write(self, name: str, mode: str, value: float) -> None:
-        i, drives = self._velocity_of[name], self.arrays
-        drives.kp[i] = self._kp[name] if mode == "position" else 0.0
-        drives.kd[i] = 0.0 if mode == "effort" else self._kd[name]
-        drives.q_target[i] = value if mode == "position" else 0.0
+    def check_joints(self, commands: Mapping[str, JointCommand]) -> None:
+        """Check commands that mix modes without applying them.
+
+        Raises:
+            InputError: As ``check_command``; or a joint is given no command at all.
+        """
+        for name, command in commands.items():
+            given = {mode: value for mode, value in command._asdict().items() if value is not None}
+            if not given:
+                mend = "give a position, a velocity or an effort"
+                raise InputError(_SOURCE, f"joint '{name}'", "is named without a command", mend)
+            for mode, value in given.items():
+                self._check_value(name, value, _mode(mode))
+
+    def set_joints(self, commands: Mapping[str, JointCommand]) -> tuple[str, ...]:
+        """Apply commands that mix modes; errors as ``check_joints``, result as ``set_command``."""
+        self.check_joints(commands)
+        return self._apply(commands)
+
+    def _apply(self, commands: Mapping[str, JointCommand]) -> tuple[str, ...]:
+        for name, command in commands.items():
+            self._write(name, command)
+        held = [
+            name
+            for name, groups in self._fingers.items()
+            if any(group.master in commands for group in groups)
+        ]
+        return (*commands, *held)
+
+    def _write(self, name: str, command: JointCommand, limit: float | None = None) -> None:
+        """Tell a drive; ``limit`` bounds its effort more tightly than it is built for."""
+        i, drives, (position, velocity, effort) = self._velocity_of[name], self.arrays, command
+        drives.kp[i] = 0.0 if position is None else self._kp[name]
+        drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name]
+        drives.q_target[i] = position or 0.0
         # A drive that was told to outrun its limit would not brake a load that drives it beyond.
-        drives.v_target[i] = np.clip(value, -self._speed[i], self._speed[i]) if mode == "velocity" else 0.0
-        drives.effort[i] = value if mode == "effort" else 0.0
+        drives.v_target[i] = max(-self._speed[name], min(velocity or 0.0, self._speed[name]))
+        drives.effort[i] = effort or 0.0
+        drives.limit[i] = self._limit[name] if limit is None else limit
 
     def targets(self) -> Array:
         """(3, n) position, velocity and effort that every joint's drive is told; NaN where it follows none."""
         drives, joints = self.arrays, self._velocities
         follows_position = drives.kp[joints] > 0.0
         follows_velocity = (drives.kd[joints] > 0.0) & ~follows_position
+        speed, effort = drives.v_target[joints], drives.effort[joints]
         return np.array(
             [
                 np.where(follows_position, drives.q_target[joints], np.nan),
-                np.where(follows_velocity, drives.v_target[joints], np.nan),
-                np.where(follows_position | follows_velocity, np.nan, drives.effort[joints]),
+                np.where(follows_velocity | (speed != 0.0), speed, np.nan),
+                np.where(~(follows_position | follows_velocity) | (effort != 0.0), effort, np.nan),
             ]
         )
 
@@ -196,17 +244,26 @@ class DriveBank:
             raise InputError(_SOURCE, element, "is not in the scene" if name else "is not named", mend)
         return self._grippers[name]
 
+    def gripper_joints(self, name: str) -> tuple[str, ...]:
+        """Drivable joints that move the fingers of one gripper."""
+        return tuple(group.master for group in self._fingers[self.gripper(name).name])
+
     def check_gripper(
-        self, name: str | None = None, force: float | None = None, position: float | None = None
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
     ) -> GripperSpec:
         """Check a gripper command without applying it; arguments and errors as ``set_gripper``."""
         gripper = self.gripper(name)
         element = f"gripper '{gripper.name}'"
         if (force is None) == (position is None):
             raise InputError(_SOURCE, element, "needs one of force and position", "give exactly one")
-        if force is not None:
-            newtons = _finite(force, element)
-            if not 0.0 <= newtons <= gripper.max_force:
+        if force is not None and max_force is not None:
+            raise InputError(_SOURCE, element, "limits a force that is given", "give max_force with position")
+        for given in (force, max_force):
+            if given is not None and not 0.0 <= (newtons := _finite(given, element)) <= gripper.max_force:
                 mend = f"stay within 0 to {gripper.max_force:g} N"
                 raise InputError(_SOURCE, element, f"force {newtons:g} N is out of range", mend)
         if position is not None:
@@ -220,7 +277,11 @@ class DriveBank:
         return {group.master: group.coordinate(positions) for group in self._fingers[gripper.name]}
 
     def set_gripper(
-        self, name: str | None = None, force: float | None = None, position: float | None = None
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
     ) -> None:
         """Command a gripper: either a closing force or an opening.
 
@@ -228,21 +289,31 @@ class DriveBank:
             name: Gripper; the only one by default.
             force: Closing force a finger, N, not negative.
             position: Gap between the fingers, m.
+            max_force: Largest force a finger on the way to ``position``, N; the gripper's own by default.
 
         Raises:
             InputError: Unknown gripper, neither or both of force and position, NaN, or out of range.
         """
-        gripper = self.check_gripper(name, force, position)
-        if force is not None:
-            for group in self._fingers[gripper.name]:
-                # The power of all fingers is that of their one drive.
-                self._write(group.master, "effort", group.closing * float(force))
-        else:
-            for joint, value in self._coordinates(gripper, float(position or 0.0)).items():
-                self._write(joint, "position", value)
+        gripper = self.check_gripper(name, force, position, max_force)
+        gap = self._coordinates(gripper, float(position or 0.0))
+        for group in self._fingers[gripper.name]:
+            # The power of all fingers is that of their one drive.
+            if force is not None:
+                self._write(group.master, JointCommand(effort=group.closing * float(force)))
+            else:
+                limit = None if max_force is None else float(max_force) * abs(group.closing)
+                self._write(group.master, JointCommand(position=gap[group.master]), limit)
+
+
+def _mode(mode: str) -> CommandMode:
+    if mode not in ("position", "velocity", "effort"):
+        raise InputError(_SOURCE, f"mode '{mode}'", "is unknown", "use position, velocity or effort")
+    return cast(CommandMode, mode)
 
 
 def _finite(value: float, element: str) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value  # at 1 kHz the checks below are felt
     # Text that reads as a number is a mistake of the caller's, not a command.
     if not isinstance(value, Real):
         raise InputError(_SOURCE, element, f"{value!r} is not a number", "give a finite number")

@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
-from hydro_sim_core.description import load_scene as read_scene
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
@@ -31,7 +29,7 @@ from hydro_sim_core.simulation.contacts import (
     record_contacts,
 )
 from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
-from hydro_sim_core.simulation.drives import DriveBank, Values
+from hydro_sim_core.simulation.drives import CommandMode, DriveBank, JointCommand, Values
 from hydro_sim_core.simulation.entities import Entities
 from hydro_sim_core.simulation.machine import Machine
 from hydro_sim_core.simulation.model import Drives, Scratch, State
@@ -321,17 +319,36 @@ class World:
             self._state.v, _checked("a", a, len(self._state.v))
         )
 
+    def gravity_forces(self) -> Array:
+        """Generalised forces (nv,) that hold the joints at rest against gravity, N m or N."""
+        return self._evaluator.update(self._state.q).gravity_forces()
+
     def frame_pose(self, name: str) -> Array:
         """Pose (4, 4) of a link in the world.
 
         Raises:
             InputError: There is no such link.
         """
+        return self.frame_poses()[self._frame("frame_pose", name)]
+
+    def frame_jacobian(self, name: str) -> Array:
+        """Jacobian J (6, nv) of the origin of a link's frame, world axes: ``J v = [w_WF; v_WF]``.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        index = self._frame("frame_jacobian", name)
+        body = int(self._built.assembly.link_body[index])
+        evaluator = self._evaluator.update(self._state.q)
+        X_WF = evaluator.body_pose(body) @ self._built.assembly.X_BL[index]
+        return evaluator.point_jacobian(body, X_WF[:3, 3].copy())
+
+    def _frame(self, asker: str, name: str) -> int:
         index = self._frame_index.get(str(name))
         if index is None:
             mend = did_you_mean(str(name), self.frame_names)
-            raise InputError("frame_pose", f"link '{name}'", "is not in the scene", mend)
-        return self.frame_poses()[index]
+            raise InputError(asker, f"link '{name}'", "is not in the scene", mend)
+        return index
 
     def frame_poses(self, q: Array | None = None) -> Array:
         """Poses (links, 4, 4) of all links at ``q`` (nq,) or the current coordinates, in the order of ``frame_names``.
@@ -429,6 +446,29 @@ class World:
         """
         return self._drives.targets()
 
+    def command_joints(self, commands: Mapping[str, JointCommand]) -> None:
+        """Command joints in modes that may differ and mix; ends scripted commands to them.
+
+        Raises:
+            InputError: As ``DriveBank.check_joints``.
+        """
+        for name in self._drives.set_joints(commands):
+            self._script.release(name)
+
+    def check_joint_commands(self, commands: Mapping[str, JointCommand]) -> None:
+        """Raise what ``command_joints`` would raise, without commanding anything."""
+        self._drives.check_joints(commands)
+
+    def takes(self, joint: str, mode: CommandMode) -> bool:
+        """Whether a joint that takes commands has the gain for those of a mode."""
+        return self._drives.can(joint, mode)
+
+    @cached_property
+    def weightless_joint_names(self) -> frozenset[str]:
+        """Joints that take commands and whose drive bears their model's weight by itself."""
+        borne = self._built.model.compensated
+        return frozenset(name for name in self.actuated_joint_names if borne[self.velocity_names.index(name)])
+
     @property
     def gripper_names(self) -> tuple[str, ...]:
         """Grippers of the scene."""
@@ -439,19 +479,31 @@ class World:
         """Drivable joints that move fingers: the fingers' own, or those that they mimic."""
         return self._drives.gripper_joint_names
 
+    def gripper_joints(self, name: str) -> tuple[str, ...]:
+        """Those of ``gripper_joint_names`` that move the fingers of one gripper."""
+        return self._drives.gripper_joints(name)
+
     def set_gripper(
-        self, name: str | None = None, force: float | None = None, position: float | None = None
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
     ) -> None:
-        """Command a gripper by closing force (N a finger) or gap (m); ends a scripted command to it."""
-        gripper = self._drives.check_gripper(name, force, position)
+        """Command a gripper; ends a scripted command to it. See ``DriveBank.set_gripper``."""
+        gripper = self._drives.check_gripper(name, force, position, max_force)
         self._script.release(gripper.name)
-        self._drives.set_gripper(gripper.name, force, position)
+        self._drives.set_gripper(gripper.name, force, position, max_force)
 
     def check_gripper(
-        self, name: str | None = None, force: float | None = None, position: float | None = None
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
     ) -> None:
         """Raise what ``set_gripper`` would raise, without commanding anything."""
-        self._drives.check_gripper(name, force, position)
+        self._drives.check_gripper(name, force, position, max_force)
 
     def grip_force(self, name: str | None = None) -> float:
         """Mean contact force a finger along its closing direction over the last step, N."""
@@ -527,38 +579,6 @@ class World:
     def step_statistics(self) -> dict[str, float | int]:
         """What was done beyond plain steps since the start; what that is depends on ``solver`` in the scene."""
         return self._stepper.statistics()
-
-
-def load_scene(path: str | os.PathLike[str]) -> World:
-    """Load a scene file.
-
-    Raises:
-        InputError: The scene or something it names is wrong.
-    """
-    return World(read_scene(path))
-
-
-def load_urdf(
-    path: str | os.PathLike[str],
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
-    fixed_base: bool = True,
-    xacro_args: Mapping[str, object] | None = None,
-) -> World:
-    """Load one robot into an otherwise empty world, at the origin.
-
-    Args:
-        path: URDF or xacro file.
-        package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
-        fixed_base: Weld the root link to the world; otherwise it floats.
-        xacro_args: Values for the file's ``<xacro:arg>`` declarations.
-
-    Raises:
-        InputError: The file is wrong.
-    """
-    robot = load_robot(path, package_dirs, xacro_args)
-    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
-    spec = SceneSpec(name=robot.name, models=(model,))
-    return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
 
 
 def _checked(name: str, values: ArrayLike, length: int) -> Array:

@@ -3,6 +3,7 @@
 import json
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from scipy.interpolate import BPoly
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
-from hydro_sim.control.motion import Motion, TrajectoryFollower, check_between_knots, position_limits
+from hydro_sim.control.arbiter import Arbiter
+from hydro_sim.control.joint_trajectory import JointTrajectoryController
+from hydro_sim.control.motion import Motion, check_between_knots, position_limits
 from hydro_sim.control.trajectory import Knot, Trajectory, parse_trajectory
 from hydro_sim_core.errors import InputError
 
@@ -26,15 +29,21 @@ class ArmStub:
     """Stands in for a World: perfect drives, so that what is commanded is where the joints are."""
 
     time_step = 0.01
-    joint_names = ("a", "b", "c")
+    joint_names = actuated_joint_names = ("a", "b", "c")
 
-    def __init__(self):
+    def __init__(self, limits=FREE):
         self.step_count = 0
         self.positions = np.array([0.1, 0.2, 0.3])
+        lower, upper = np.array([limits[name] for name in self.joint_names]).T
+        tree = SimpleNamespace(q_lower=lower, q_upper=upper)
+        self.built = SimpleNamespace(assembly=SimpleNamespace(tree=tree, velocity_names=self.joint_names))
 
     @property
     def time(self):
         return self.step_count * self.time_step
+
+    def takes(self, joint, mode):
+        return True
 
     def joint_positions(self):
         return self.positions.copy()
@@ -42,20 +51,21 @@ class ArmStub:
     def joint_velocities(self):
         return np.zeros(3)
 
-    def set_command(self, values, mode, joints):
-        assert mode == "position"
-        for name, value in zip(joints, values, strict=True):
-            self.positions[self.joint_names.index(name)] = value
+    def command_joints(self, commands):
+        for name, command in commands.items():
+            self.positions[self.joint_names.index(name)] = command.position
 
-    def run(self, follower, steps):
+    def run(self, controller, steps):
         for _ in range(steps):
-            follower(self)
+            controller.advance(self)
             self.step_count += 1
 
 
-def make_follower(limits=FREE, refused=None):
-    """A follower of the stub; the errors of what it refuses go to the list ``refused``."""
-    return TrajectoryFollower(ArmStub.joint_names, limits, [].append if refused is None else refused.append)
+def make_arm(limits=FREE):
+    """A stub, a controller of it, and the errors of what that refuses."""
+    arm, refused = ArmStub(limits), []
+    controller = JointTrajectoryController(arm, Arbiter(), lambda: arm.time, refused.append)
+    return arm, controller, refused
 
 
 @given(gaps, st.integers(0, 2), st.data())
@@ -86,7 +96,7 @@ def test_motion_is_the_hermite_interpolant(gaps, derivatives, data):
 
 def test_only_named_joints_move_and_the_last_point_is_held():
     """The follower starts from where the joints are and leaves the others alone."""
-    arm, follower = ArmStub(), make_follower()
+    arm, follower, _ = make_arm()
     follower.follow(Trajectory(("c",), (Knot(1.0, np.array([1.3])),), None))
     arm.run(follower, 50)
     assert arm.positions == pytest.approx([0.1, 0.2, 0.8])
@@ -96,7 +106,7 @@ def test_only_named_joints_move_and_the_last_point_is_held():
 
 def test_new_trajectory_takes_over_without_a_jump():
     """It goes on from what the old one asked for at that moment."""
-    arm, follower = ArmStub(), make_follower()
+    arm, follower, _ = make_arm()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([0.1])),), None))
@@ -110,7 +120,7 @@ def test_new_trajectory_takes_over_without_a_jump():
 
 def test_starts_at_its_stamp_and_skips_what_has_passed():
     """A later stamp waits; an earlier one joins the trajectory where it would be by now."""
-    arm, follower = ArmStub(), make_follower()
+    arm, follower, _ = make_arm()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), 0.5))
     arm.run(follower, 50)
     assert arm.positions[0] == 0.1
@@ -122,12 +132,12 @@ def test_starts_at_its_stamp_and_skips_what_has_passed():
     assert arm.positions[0] == pytest.approx(0.0)
 
 
-def test_stop_holds_the_last_command():
-    """After stop nothing is commanded any more."""
-    arm, follower = ArmStub(), make_follower()
+def test_reset_ends_every_motion():
+    """Nothing is commanded any more."""
+    arm, follower, _ = make_arm()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
-    follower.stop()
+    follower.forget()
     arm.run(follower, 100)
     assert arm.positions[0] == pytest.approx(0.6)
 
@@ -207,8 +217,7 @@ def test_segment_that_ends_on_its_limits_is_followed():
     """Rounding is no reason to refuse, and what is commanded is inside to the last bit."""
     lower, upper = 0.1, 0.7
     limits = {**FREE, "a": (lower, upper)}
-    arm, refused = ArmStub(), []
-    follower = make_follower(limits, refused)
+    arm, follower, refused = make_arm(limits)
     knots = [Knot(0.3 * (i + 1), np.array([x]), np.zeros(1)) for i, x in enumerate((upper, lower, upper))]
     trajectory = Trajectory(("a",), tuple(knots), None)
     check_between_knots(trajectory, limits)
@@ -222,8 +231,7 @@ def test_segment_that_ends_on_its_limits_is_followed():
 
 def test_way_to_the_first_point_is_checked_when_it_is_known():
     """A trajectory that cannot be joined from here is refused; the one under way goes on."""
-    refused = []
-    arm, follower = ArmStub(), make_follower({**FREE, "a": (-2.0, 2.0)}, refused)
+    arm, follower, refused = make_arm({**FREE, "a": (-2.0, 2.0)})
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
     fast = Knot(1.0, np.array([1.9]), np.array([100.0]))
@@ -236,8 +244,7 @@ def test_way_to_the_first_point_is_checked_when_it_is_known():
 
 def test_joint_pressed_beyond_its_limit_can_still_move():
     """The motion begins at the limit."""
-    refused = []
-    arm, follower = ArmStub(), make_follower({**FREE, "a": (0.15, 2.0)}, refused)
+    arm, follower, refused = make_arm({**FREE, "a": (0.15, 2.0)})
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.15])),), None))
     arm.run(follower, 50)
     assert not refused
@@ -246,8 +253,7 @@ def test_joint_pressed_beyond_its_limit_can_still_move():
 
 def test_follower_never_raises_in_the_stepping_thread(monkeypatch):
     """A command that the World refuses after all ends the motion, is told once, and the joints hold."""
-    refused = []
-    arm, follower = ArmStub(), make_follower(refused=refused)
+    arm, follower, refused = make_arm()
     follower.follow(Trajectory(("a",), (Knot(1.0, np.array([1.1])),), None))
     arm.run(follower, 50)
 
@@ -255,7 +261,7 @@ def test_follower_never_raises_in_the_stepping_thread(monkeypatch):
         raise InputError("command", "joint 'a'", "is refused", "ask for less")
 
     with monkeypatch.context() as patch:
-        patch.setattr(arm, "set_command", refuse)
+        patch.setattr(arm, "command_joints", refuse)
         arm.run(follower, 10)
     arm.run(follower, 100)
     assert len(refused) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 
 def _import(name: str) -> ModuleType | None:
@@ -17,6 +18,8 @@ def _import(name: str) -> ModuleType | None:
 
 tf2_msgs = _import("tf2_msgs.msg")
 hydro_sim_msgs = _import("hydro_sim_msgs.msg")
+control_msgs: Any = _import("control_msgs.msg")
+control_actions: Any = _import("control_msgs.action") if control_msgs else None
 hydro_sim_srvs = _import("hydro_sim_msgs.srv") if hydro_sim_msgs else None
 
 
@@ -24,6 +27,7 @@ def summary() -> str:
     """One line that says which optional interfaces are on."""
     found = {
         "tf2_msgs (/tf, /tf_static)": tf2_msgs,
+        "control_msgs (follow_joint_trajectory, controller_state, gripper_cmd)": control_msgs,
         "hydro_sim_msgs (~/contact_patches, ~/step_many)": hydro_sim_msgs,
     }
     return "optional interfaces: " + "; ".join(f"{n} {'on' if m else 'off'}" for n, m in found.items())

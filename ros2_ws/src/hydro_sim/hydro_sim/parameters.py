@@ -46,6 +46,13 @@ def _parameter(
     return field(default=default, metadata=metadata)
 
 
+def _timeout(interface: str, default: float = 0.0) -> Any:
+    description = (
+        f"Silence on interface {interface} that timeout_policy ends, s of simulated time; 0 for any."
+    )
+    return _parameter(default, description, low=0.0, high=1e3, live=True)
+
+
 @dataclass
 class Parameters:
     """Current values; they change under ``ros2 param set``, those not marked live only while nothing is configured."""
@@ -109,8 +116,58 @@ class Parameters:
     )
     builtin_controllers: bool = _parameter(
         True,
-        "Serve the topics of joint_trajectory_controller and forward_*_controller; false leaves them to ros2_control.",
+        "Serve the topics and actions of ros2_control's usual controllers; false leaves their names to ros2_control.",
     )
+    trajectory_path_tolerances: tuple[float, ...] = _parameter(
+        (0.0,),
+        "A goal fails when a joint is off its trajectory by more, rad or m; one for all or one a joint, 0 for any.",
+    )
+    trajectory_goal_tolerances: tuple[float, ...] = _parameter(
+        (0.0,),
+        "A goal is reached when joints are off by no more, rad or m; one for all or one a joint, 0 for any.",
+    )
+    trajectory_goal_time: float = _parameter(
+        0.0, "Time after its end to reach a trajectory's goal, s; 0 for ever.", low=0.0, high=1e6, live=True
+    )
+    trajectory_stopped_velocity_tolerance: float = _parameter(
+        0.01,
+        "Speed of joints at which a goal counts as reached, rad/s or m/s; 0 for any.",
+        low=0.0,
+        high=1e6,
+        live=True,
+    )
+    gripper_goal_tolerance: float = _parameter(
+        0.002, "Goals of grippers are reached this close to the opening, m.", low=0.0, high=1.0, live=True
+    )
+    gripper_stall_velocity: float = _parameter(
+        0.001, "A gripper that opens or closes more slowly stands, m/s.", low=0.0, high=1.0, live=True
+    )
+    gripper_stall_timeout: float = _parameter(
+        1.0,
+        "A gripper that stands for longer short of its goal has stalled, s.",
+        low=0.0,
+        high=100.0,
+        live=True,
+    )
+    gripper_allow_stalling: bool = _parameter(
+        True, "Whether a goal of a gripper that stalls, as on what it holds, succeeds.", live=True
+    )
+    twist_link: str = _parameter(
+        "",
+        "Link that twists move; '' for tool_frame, end_effector_link, tool0 or what the last joint carries.",
+    )
+    timeout_policy: Literal["hold", "float", "zero_effort"] = _parameter(
+        "hold",
+        "What joints do whose interface falls silent: keep their place, float under borne weight, or give no effort.",
+        choices=("hold", "float", "zero_effort"),
+        live=True,
+    )
+    command_timeout_position: float = _timeout("position")
+    command_timeout_velocity: float = _timeout("velocity")
+    command_timeout_effort: float = _timeout("effort")
+    command_timeout_joint: float = _timeout("joint")
+    command_timeout_twist: float = _timeout("twist", 0.1)
+    command_timeout_trajectory: float = _timeout("trajectory, after the end of one,")
     max_command_age: float = _parameter(
         0.0,
         "Stamped commands older than this are dropped, s; 0 takes them all.",
@@ -279,6 +336,11 @@ def _check_contents(values: Parameters) -> None:
     if 0.0 < values.real_time_factor < SLOWEST:
         problem = f"{values.real_time_factor} is out of range"
         raise InputError(_SOURCE, "real_time_factor", problem, f"give 0 or {SLOWEST:g} to 1000")
+    for name in ("trajectory_path_tolerances", "trajectory_goal_tolerances"):
+        if not all(math.isfinite(value) and value >= 0.0 for value in getattr(values, name)):
+            raise InputError(
+                _SOURCE, name, "holds a negative or infinite tolerance", "give 0 for any deviation"
+            )
     if not values.world_frame.strip():
         raise InputError(_SOURCE, "world_frame", "is empty", "give the frame a name, such as world")
     if values.link_outage_length > values.link_outage_period:

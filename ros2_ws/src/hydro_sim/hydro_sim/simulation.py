@@ -9,7 +9,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from hydro_sim.control.commands import GripperCommands, JointCommands
+from hydro_sim.control.control import Control
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.hil.receiver import Receiver
@@ -35,6 +35,7 @@ class Simulation:
         runner: Steps the World.
         rejections: Commands that could not be carried out.
         link: The way of commands.
+        control: Carries them out.
         end: When the run is over.
 
     Args:
@@ -79,19 +80,15 @@ class Simulation:
         self._entities.callback(self._receiver.close)
         self.link = CommandLink(node, self._receiver, runner, parameters, self.rejections)
         joints = _command_joints(world, parameters)
-        commands = JointCommands(
-            world, runner, self.link, joints, self.rejections, parameters.builtin_controllers
-        )
-        for name in world.gripper_names:
-            prefix = "gripper" if len(world.gripper_names) == 1 else name
-            GripperCommands(world, self.link, name, prefix)
+        self.control = Control(node, world, runner, self.link, parameters, self.rejections, joints)
+        self._entities.callback(self.control.close)
         if parameters.mode == LOCK_STEP and parameters.lock_step_interface not in self.link.reports():
             problem = f"'{parameters.lock_step_interface}' is no interface of this scene"
             mend = f"use one of {', '.join(self.link.reports())}"
             raise InputError("parameters", "lock_step_interface", problem, mend)
         if parameters.replay:
             replay.load(parameters, self.link, joints)
-        self._services = SimulationServices(node, runner, parameters, before_reset=commands.stop_trajectory)
+        self._services = SimulationServices(node, runner, parameters)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._publishers = (
             StatePublisher(node, world, runner, parameters),

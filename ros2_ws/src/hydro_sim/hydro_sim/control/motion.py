@@ -8,7 +8,7 @@ polynomial may swing out beyond its ends, so every segment is held against the l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -157,6 +157,11 @@ class Motion:
         self._goal = knots[-1].positions
         self._piece = 0
 
+    @property
+    def end_time(self) -> float:
+        """Simulated time at which the last knot is reached, s."""
+        return self._zero + self._times[-1]
+
     def sample(self, time: float) -> tuple[Knot, bool]:
         """Desired state at simulated ``time`` (s), which must not go back, and whether the end is reached."""
         since = time - self._zero
@@ -173,70 +178,3 @@ class Motion:
         # Within rounding they are inside already; the World's check knows no rounding.
         positions = np.clip(positions, self._lower, self._upper)
         return Knot(since, positions, velocities, accelerations), False
-
-
-class TrajectoryFollower:
-    """Command source that the runner calls before every step; everything here runs in the stepping thread.
-
-    Args:
-        joint_names: The World's joints, in the order of its ``joint_positions``.
-        limits: Of the joints that take position commands.
-        refuse: Called with the error when a trajectory cannot be taken up, or no longer followed.
-    """
-
-    def __init__(
-        self, joint_names: Sequence[str], limits: PositionLimits, refuse: Callable[[InputError], None]
-    ) -> None:
-        self._index = {name: i for i, name in enumerate(joint_names)}
-        self._limits = limits
-        self._refuse = refuse
-        self._waiting: Trajectory | None = None
-        self._motion: Motion | None = None
-        self._desired: Knot | None = None
-
-    def follow(self, trajectory: Trajectory) -> None:
-        """Take up a trajectory at its start time; the present one goes on until then."""
-        self._waiting = trajectory
-
-    def stop(self) -> None:
-        """Forget every trajectory; the joints hold the last command."""
-        self._waiting = self._motion = self._desired = None
-
-    def __call__(self, world: World) -> None:
-        """Command the positions wanted at the end of the coming step.
-
-        Never raises: a trajectory that cannot be joined leaves the present one alone, and a motion that cannot go on
-        ends with the joints holding the last command.
-        """
-        waiting = self._waiting
-        if waiting is not None and (waiting.start_time is None or world.time >= waiting.start_time):
-            self._waiting = None
-            try:
-                self._take_up(waiting, world)
-            except InputError as error:
-                self._refuse(error)
-        if self._motion is not None:
-            try:
-                self._advance(self._motion, world)
-            except InputError as error:
-                self._motion = self._desired = None
-                self._refuse(error)
-
-    def _take_up(self, trajectory: Trajectory, world: World) -> None:
-        start_time = world.time if trajectory.start_time is None else trajectory.start_time
-        state = self._state(trajectory.joints, world)
-        self._motion = Motion(trajectory, start_time, world.time, state, self._limits)
-
-    def _advance(self, motion: Motion, world: World) -> None:
-        self._desired, finished = motion.sample(world.time + world.time_step)
-        world.set_command(self._desired.positions, mode="position", joints=motion.joints)
-        if finished:
-            self._motion = self._desired = None
-
-    def _state(self, joints: tuple[str, ...], world: World) -> Knot:
-        """Where the motion begins: what the present one asks for if the joints are the same, else what is."""
-        if self._motion is not None and self._motion.joints == joints and self._desired is not None:
-            return self._desired
-        index = [self._index[name] for name in joints]
-        zero = np.zeros(len(joints))
-        return Knot(math.nan, world.joint_positions()[index], world.joint_velocities()[index], zero)

@@ -72,9 +72,14 @@ def parse_trajectory(message: JointTrajectory, now: float) -> Trajectory:
     stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
     start_time = stamp if stamp > 0.0 else None
     if start_time is not None and start_time + knots[-1].time < now:
-        problem = "the trajectory ended before it arrived"
-        raise InputError(_SOURCE, "header.stamp", problem, "use simulated time, or 0 to start at once")
+        raise trajectory_is_over()
     return Trajectory(joints, knots, start_time)
+
+
+def trajectory_is_over() -> InputError:
+    """What is wrong with a trajectory that comes too late."""
+    problem = "the trajectory ended before it arrived"
+    return InputError(_SOURCE, "header.stamp", problem, "use simulated time, or 0 to start at once")
 
 
 def _parse_point(point: Any, index: int, num_joints: int) -> Knot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -25,16 +24,12 @@ class SimulationServices:
         node: Owner of the services.
         runner: The ``FixedRateRunner`` they act on.
         parameters: ``step_count`` says how far one ``~/step`` goes.
-        before_reset: Called before the World returns to its start.
     """
 
-    def __init__(
-        self, node: Node, runner: FixedRateRunner, parameters: Parameters, before_reset: Callable[[], None]
-    ) -> None:
+    def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
         self._runner = runner
         self._open_steps = 0
         self._parameters = parameters
-        self._before_reset = before_reset
         node.create_service(SetBool, "~/pause", self._pause)
         # A call for steps stays open while they are taken; in a group of its own it keeps no other callback waiting.
         group = ReentrantCallbackGroup()
@@ -95,7 +90,6 @@ class SimulationServices:
         return taken.result()
 
     def _reset(self, request: Any, response: Any) -> Any:
-        self._before_reset()
         self._runner.reset()
         return self._answer(response, True, "at the start")
 

@@ -1,0 +1,44 @@
+"""From files to worlds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
+from hydro_sim_core.description import load_scene as read_scene
+from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.simulation.world import World
+
+
+def load_scene(path: str | os.PathLike[str]) -> World:
+    """Load a scene file.
+
+    Raises:
+        InputError: The scene or something it names is wrong.
+    """
+    return World(read_scene(path))
+
+
+def load_urdf(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    fixed_base: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+) -> World:
+    """Load one robot into an otherwise empty world, at the origin.
+
+    Args:
+        path: URDF or xacro file.
+        package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
+        fixed_base: Weld the root link to the world; otherwise it floats.
+        xacro_args: Values for the file's ``<xacro:arg>`` declarations.
+
+    Raises:
+        InputError: The file is wrong.
+    """
+    robot = load_robot(path, package_dirs, xacro_args)
+    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
+    spec = SceneSpec(name=robot.name, models=(model,))
+    return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))

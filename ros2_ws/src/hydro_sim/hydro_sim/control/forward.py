@@ -1,0 +1,45 @@
+"""Arrays of positions, velocities or efforts, as forward_command_controller takes them."""
+
+from __future__ import annotations
+
+from std_msgs.msg import Float64MultiArray
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.hil.link import Action
+from hydro_sim_core.simulation import World
+
+
+class ForwardController(Controller):
+    """Passes one value a joint on to the drives.
+
+    Args:
+        mode: ``position``, ``velocity`` or ``effort``.
+        joints: Joints that arrays address, in their order.
+        world: Asked to check commands.
+        arbiter: Told who commands the joints.
+    """
+
+    def __init__(self, mode: str, joints: tuple[str, ...], world: World, arbiter: Arbiter) -> None:
+        self.interface = mode
+        self._joints = joints
+        self._world = world
+        self._arbiter = arbiter
+
+    def check(self, message: Float64MultiArray) -> Action:
+        """The action that a message asks for.
+
+        Raises:
+            InputError: Wrong length, not finite, or beyond what the joints can do.
+        """
+        values = message.data.tolist()
+        self._world.check_command(values, mode=self.interface, joints=self._joints)
+
+        def apply(world: World) -> None:
+            self._arbiter.take(self, self._joints, world.time)
+            world.set_command(values, mode=self.interface, joints=self._joints)
+
+        return apply
+
+    def world_changed(self, world: World) -> None:
+        """See ``Controller``."""
+        self._world = world

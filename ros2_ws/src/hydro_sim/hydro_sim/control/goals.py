@@ -1,0 +1,174 @@
+"""Goals of actions: accepted in the executor's thread, carried out in the stepping thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.rejections import Rejections
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import FixedRateRunner, World
+
+Outcome = Literal["succeeded", "aborted", "canceled"]
+
+
+class ActionGoal:
+    """One accepted goal, between the stepping thread and the client.
+
+    Args:
+        handle: The server's handle of the goal.
+        wake: Makes the executor look at what awaits.
+    """
+
+    def __init__(self, handle: Any, wake: Callable[[], None]) -> None:
+        self._handle = handle
+        self._wake = wake
+        self._news = Future()
+        self._feedback: Callable[[], Any] | None = None
+        self._end: tuple[Outcome, Any] | None = None
+
+    # --- called in the stepping thread
+
+    @property
+    def finished(self) -> bool:
+        """Whether the outcome is known."""
+        return self._end is not None
+
+    def tell(self, make_feedback: Callable[[], Any]) -> None:
+        """Have the client sent what ``make_feedback`` returns; it is called in the executor's thread."""
+        self._feedback = make_feedback
+        self._nudge()
+
+    def finish(self, outcome: Outcome, result: Any) -> None:
+        """End the goal; only the first time counts."""
+        if self._end is None:
+            self._end = (outcome, result)
+            self._nudge()
+
+    def _nudge(self) -> None:
+        news = self._news
+        if not news.done():
+            news.set_result(None)
+        self._wake()
+
+    # --- awaited in the executor's thread
+
+    async def follow(self) -> Any:
+        """Send feedback until the end is known; the result."""
+        while True:
+            await self._news
+            # What is noted from here on makes new news; what was noted before is read below.
+            self._news = Future()
+            end, feedback, self._feedback = self._end, self._feedback, None
+            if feedback is not None:
+                self._handle.publish_feedback(feedback())
+            if end is not None:
+                outcome, result = end
+                conclude = {
+                    "succeeded": self._handle.succeed,
+                    "aborted": self._handle.abort,
+                    "canceled": self._handle.canceled,
+                }
+                conclude[outcome]()
+                return result
+
+
+#: Begins to carry out a goal, in the stepping thread.
+Start = Callable[[World, ActionGoal], None]
+
+
+class ActionDoor:
+    """An action server whose goals the stepping thread carries out; goals come over the link.
+
+    Args:
+        node: Owner of the server.
+        action_type: The action.
+        name: Its name.
+        interface: What its goals command.
+        check: Turns a goal into what starts it, or raises ``InputError``: the goal is then rejected.
+        cancel: Ends a goal that a client wants cancelled, in the stepping thread.
+        runner: Steps the World.
+        link: Brings the goals.
+        rejections: Where rejected goals are counted.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        action_type: Any,
+        name: str,
+        interface: str,
+        check: Callable[[Any], Start],
+        cancel: Start,
+        runner: FixedRateRunner,
+        link: CommandLink,
+        rejections: Rejections,
+    ) -> None:
+        self._interface = interface
+        self._check = check
+        self._cancel = cancel
+        self._runner = runner
+        self._link = link
+        self._rejections = rejections
+        self._name = node.resolve_service_name(name)
+        self._start: Start | None = None
+        self._goals: dict[bytes, ActionGoal] = {}
+        # Goals stay open while they are carried out; in a group of their own they keep no other callback waiting.
+        group = ReentrantCallbackGroup()
+        self._news = node.create_guard_condition(lambda: None, callback_group=group)
+        self._server = ActionServer(
+            node,
+            action_type,
+            name,
+            execute_callback=self._execute,
+            callback_group=group,
+            goal_callback=self._judge,
+            handle_accepted_callback=self._accept,
+            cancel_callback=self._ask_to_cancel,
+        )
+
+    def close(self) -> None:
+        """Take the server off the node; clients of open goals hear no more."""
+        self._server.destroy()
+
+    def _judge(self, request: Any) -> GoalResponse:
+        try:
+            self._start = self._check(request)
+        except InputError as error:
+            self._rejections.count(self._name, error)
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _accept(self, handle: Any) -> None:
+        """Called at once after ``_judge`` has accepted the same goal."""
+        start = self._start
+        assert start is not None
+        goal = ActionGoal(handle, self._news.trigger)
+        self._goals[bytes(handle.goal_id.uuid)] = goal
+
+        def begin(world: World) -> None:
+            if not goal.finished:  # cancelled on the way
+                start(world, goal)
+
+        self._link.send(self._interface, begin)
+        handle.execute()
+
+    async def _execute(self, handle: Any) -> Any:
+        key = bytes(handle.goal_id.uuid)
+        result = await self._goals[key].follow()
+        del self._goals[key]
+        return result
+
+    def _ask_to_cancel(self, handle: Any) -> CancelResponse:
+        goal = self._goals.get(bytes(handle.goal_id.uuid))
+        if goal is None:
+            return CancelResponse.REJECT
+        # Whoever cancels wants the motion to end: that is no command for the link to lose.
+        self._runner.submit(lambda world: self._cancel(world, goal))
+        return CancelResponse.ACCEPT

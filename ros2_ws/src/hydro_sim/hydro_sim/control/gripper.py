@@ -1,0 +1,201 @@
+"""Grippers: closing force and opening on topics, moves to an opening as goals that end at it or at what is held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from std_msgs.msg import Float64
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.hil.link import Action
+from hydro_sim.parameters import Parameters
+from hydro_sim_core.description.scene import GripperSpec
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
+
+#: Simulated time between two reports of progress, s; what the gripper controllers of ros2_control have by default.
+FEEDBACK_PERIOD = 0.05
+
+
+@dataclass(frozen=True)
+class GripperState:
+    """Where a gripper is on its way.
+
+    Attributes:
+        joints: Finger joints.
+        positions: Theirs, m.
+        velocities: Theirs, m/s.
+        gap: Opening, m.
+        force: Mean contact force a finger, N.
+        stalled: It has not moved for ``gripper_stall_timeout``, short of its goal.
+        reached_goal: It is at its goal.
+    """
+
+    joints: tuple[str, ...]
+    positions: tuple[float, ...]
+    velocities: tuple[float, ...]
+    gap: float
+    force: float
+    stalled: bool = False
+    reached_goal: bool = False
+
+
+class Goal(Protocol):
+    """Somebody who waits for the end of a move."""
+
+    def tell(self, state: GripperState) -> None:
+        """Report progress."""
+
+    def finish(self, outcome: str, state: GripperState) -> None:
+        """Report the end: ``succeeded``, ``aborted`` or ``canceled``."""
+
+
+@dataclass(eq=False)
+class _Move:
+    gap: float
+    goal: Goal
+    moved_at: float
+    told_at: float = -math.inf
+
+
+class GripperController(Controller):
+    """Commands one gripper.
+
+    Args:
+        name: Of the gripper in the scene.
+        interface: What reports and topics call it.
+        world: Asked to check commands.
+        arbiter: Told who commands the fingers.
+        parameters: ``gripper_*``, followed live.
+    """
+
+    def __init__(
+        self, name: str, interface: str, world: World, arbiter: Arbiter, parameters: Parameters
+    ) -> None:
+        self.interface = interface
+        self._name = name
+        self._world = world
+        self._arbiter = arbiter
+        self._parameters = parameters
+        self._move: _Move | None = None
+
+    @property
+    def spec(self) -> GripperSpec:
+        """What the scene says of the gripper.
+
+        Raises:
+            InputError: It is not in the scene any more.
+        """
+        for gripper in self._world.scene.spec.grippers:
+            if gripper.name == self._name:
+                return gripper
+        raise InputError("gripper", f"'{self._name}'", "is no longer in the scene", "reset the simulation")
+
+    # --- called in the executor's thread
+
+    def checker(self, quantity: str) -> Callable[[Float64], Action]:
+        """What checks messages that give a ``force`` (N a finger) or a ``position`` (opening, m)."""
+
+        def check(message: Float64) -> Action:
+            command = {quantity: message.data}
+            self._world.check_gripper(self._name, **command)
+            return lambda world: self._apply(world, command)
+
+        return check
+
+    def check_move(self, gap: float, max_force: float) -> tuple[float, float | None]:
+        """Opening (m) and largest force a finger (N, None for the gripper's own) of a goal.
+
+        Args:
+            gap: Opening, m.
+            max_force: Largest force a finger, N; 0 for the gripper's own, which bounds it in any case.
+
+        Raises:
+            InputError: Out of range or not finite.
+        """
+        limit = min(max_force, self.spec.max_force) if max_force else None
+        self._world.check_gripper(self._name, position=gap, max_force=limit)
+        return gap, limit
+
+    # --- called in the stepping thread
+
+    def move(self, world: World, gap: float, max_force: float | None, goal: Goal) -> None:
+        """Open or close to a gap; arguments as ``check_move`` returns them."""
+        self._apply(world, {"position": gap, "max_force": max_force})
+        self._move = _Move(gap, goal, world.time)
+
+    def cancel(self, world: World, goal: Goal) -> None:
+        """Hold the present opening."""
+        state = self._state(world)
+        if self._move is not None and self._move.goal == goal:
+            self._move = None
+            self._hold(world, state)
+        goal.finish("canceled", state)
+
+    def _hold(self, world: World, state: GripperState) -> None:
+        try:
+            world.set_gripper(self._name, position=state.gap)
+        except InputError:
+            # The fingers are pressed beyond their stops: they stay there under the last command.
+            return
+
+    def _apply(self, world: World, command: dict[str, float | None]) -> None:
+        self._end("aborted", self._state(world))
+        self._arbiter.take(self, world.gripper_joints(self._name), world.time)
+        world.set_gripper(self._name, **command)
+
+    def _end(self, outcome: str, state: GripperState) -> None:
+        if self._move is not None:
+            move, self._move = self._move, None
+            move.goal.finish(outcome, state)
+
+    def advance(self, world: World) -> None:
+        """End a move that has reached its goal or what is in the way."""
+        move, p = self._move, self._parameters
+        if move is None:
+            return
+        fingers = _Fingers(self.spec, world)
+        if abs(fingers.speed) > p.gripper_stall_velocity:
+            move.moved_at = world.time
+        if abs(fingers.gap - move.gap) < p.gripper_goal_tolerance:
+            self._end("succeeded", self._state(world, reached_goal=True))
+        elif world.time - move.moved_at > p.gripper_stall_timeout:
+            self._end(
+                "succeeded" if p.gripper_allow_stalling else "aborted", self._state(world, stalled=True)
+            )
+        elif world.time - move.told_at >= FEEDBACK_PERIOD * (1.0 - 1e-9):
+            move.told_at = world.time
+            move.goal.tell(self._state(world))
+
+    def _state(self, world: World, stalled: bool = False, reached_goal: bool = False) -> GripperState:
+        fingers = _Fingers(self.spec, world)
+        places = fingers.joints, fingers.positions, fingers.velocities, fingers.gap
+        return GripperState(*places, world.grip_force(self._name), stalled, reached_goal)
+
+    def lost(self, joints: frozenset[str], to: str | None) -> None:
+        """See ``Controller``."""
+        self._end("aborted", self._state(self._world))
+
+    def forget(self) -> None:
+        """See ``Controller``."""
+        self._end("aborted", self._state(self._world))
+
+    def world_changed(self, world: World) -> None:
+        """See ``Controller``."""
+        self._world = world
+
+
+class _Fingers:
+    """The fingers of a gripper: joints, positions (m), velocities (m/s), gap (m) and its rate (m/s)."""
+
+    def __init__(self, spec: GripperSpec, world: World) -> None:
+        positions = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
+        velocities = dict(zip(world.joint_names, world.joint_velocities().tolist(), strict=True))
+        self.joints = tuple(spec.joints)
+        self.positions = tuple(positions[joint] for joint in self.joints)
+        self.velocities = tuple(velocities[joint] for joint in self.joints)
+        self.gap = spec.gap(positions)
+        self.speed = -sum(sign * velocities[joint] for joint, sign in spec.joints.items())

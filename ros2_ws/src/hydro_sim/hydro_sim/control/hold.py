@@ -1,0 +1,103 @@
+"""Standing still, floating, and doing nothing: what joints do that nobody else commands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.control.motion import position_limits
+from hydro_sim_core.simulation import JointCommand, World
+
+Stance = Literal["hold", "float", "zero_effort"]
+STANCES: tuple[Stance, ...] = ("hold", "float", "zero_effort")
+
+
+class WeightFeedForward:
+    """Efforts that bear the weight of joints whose drives do not do so by themselves."""
+
+    def __init__(self, world: World) -> None:
+        self._row = {
+            joint: world.velocity_names.index(joint)
+            for joint in world.actuated_joint_names
+            if joint not in world.weightless_joint_names
+        }
+
+    def needed(self, joints: Collection[str]) -> bool:
+        """Whether any of the joints needs a feed-forward that changes with the posture."""
+        return any(joint in self._row for joint in joints)
+
+    def efforts(self, world: World, joints: Collection[str]) -> dict[str, float]:
+        """Effort of every joint in the present posture, N m or N; 0 where the drive adds it by itself."""
+        if not self.needed(joints):
+            return dict.fromkeys(joints, 0.0)
+        forces = world.gravity_forces()
+        return {joint: float(forces[self._row[joint]]) if joint in self._row else 0.0 for joint in joints}
+
+
+class HoldController(Controller):
+    """Keeps joints where they are, or lets them float; either way their weight is borne.
+
+    Args:
+        world: Asked for its joints.
+        arbiter: Told who commands the joints.
+    """
+
+    interface = "hold"
+
+    def __init__(self, world: World, arbiter: Arbiter) -> None:
+        self._arbiter = arbiter
+        self._held: dict[str, JointCommand] = {}
+        self.world_changed(world)
+
+    def world_changed(self, world: World) -> None:
+        """See ``Controller``."""
+        self._weight = WeightFeedForward(world)
+        self._limits = position_limits(world)
+
+    def assume(self, world: World, joints: Collection[str], stance: Stance) -> None:
+        """Have joints take a stance from now on.
+
+        Args:
+            world: The World.
+            joints: Joints that take commands.
+            stance: ``hold`` keeps the present positions with the drives' gains, ``float`` leaves the joints to
+                themselves without stiffness or damping; both bear the weight. ``zero_effort`` bears none, except where
+                the model has gravity compensation.
+        """
+        self._arbiter.take(self, joints, world.time)
+        for joint in joints:
+            self._held.pop(joint, None)
+        if stance == "zero_effort":
+            world.command_joints(dict.fromkeys(joints, JointCommand(effort=0.0)))
+            return
+        places = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
+        for joint in joints:
+            self._held[joint] = JointCommand()
+            if stance == "hold" and world.takes(joint, "position"):
+                lower, upper = self._limits[joint]
+                # A joint that rests on its limit may have been pressed a little beyond.
+                self._held[joint] = JointCommand(position=max(lower, min(places[joint], upper)))
+            elif stance == "hold" and world.takes(joint, "velocity"):
+                self._held[joint] = JointCommand(velocity=0.0)
+        self._command(world)
+
+    def advance(self, world: World) -> None:
+        """Adapt the feed-forward to the posture."""
+        if self._weight.needed(self._held):
+            self._command(world)
+
+    def _command(self, world: World) -> None:
+        efforts = self._weight.efforts(world, self._held)
+        world.command_joints(
+            {joint: command._replace(effort=efforts[joint]) for joint, command in self._held.items()}
+        )
+
+    def lost(self, joints: frozenset[str], to: str | None) -> None:
+        """See ``Controller``."""
+        for joint in joints:
+            self._held.pop(joint, None)
+
+    def forget(self) -> None:
+        """See ``Controller``."""
+        self._held.clear()

@@ -1,0 +1,77 @@
+"""Commands as a topic-based hardware interface of ros2_control sends them: a JointState for any joints and modes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sensor_msgs.msg import JointState
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.hil.link import Action
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import JointCommand, World
+
+_SOURCE = "joint command"
+
+
+class JointCommandsController(Controller):
+    """Passes positions, velocities and efforts on to the drives: what is empty or NaN is not commanded.
+
+    A velocity beside a position is the speed at which that moves, an effort beside either a feed-forward.
+
+    Args:
+        world: Asked to check commands.
+        arbiter: Told who commands the joints.
+    """
+
+    interface = "joint"
+
+    def __init__(self, world: World, arbiter: Arbiter) -> None:
+        self._world = world
+        self._arbiter = arbiter
+
+    def check(self, message: JointState) -> Action:
+        """The action that a message asks for.
+
+        Raises:
+            InputError: Arrays that do not fit the names, infinite values, or what the joints cannot do.
+        """
+        commands = parse_joint_commands(message)
+        self._world.check_joint_commands(commands)
+
+        def apply(world: World) -> None:
+            self._arbiter.take(self, commands, world.time)
+            world.command_joints(commands)
+
+        # A hardware interface sends NaN until a controller is active: nothing is commanded then.
+        return apply if commands else lambda world: None
+
+    def world_changed(self, world: World) -> None:
+        """See ``Controller``."""
+        self._world = world
+
+
+def parse_joint_commands(message: JointState) -> dict[str, JointCommand]:
+    """Command of every joint that is given one.
+
+    Raises:
+        InputError: A name occurs twice, or an array has neither no value nor one a name.
+    """
+    names = list(message.name)
+    if len(set(names)) != len(names):
+        raise InputError(_SOURCE, "name", "names a joint twice", "name each joint once")
+    columns = [_column(getattr(message, field), field, names) for field in ("position", "velocity", "effort")]
+    commands = {name: JointCommand(*row) for name, *row in zip(names, *columns, strict=True)}
+    return {name: command for name, command in commands.items() if command != JointCommand()}
+
+
+def _column(values: Sequence[float], field: str, names: list[str]) -> list[float | None]:
+    if not len(values):
+        return [None] * len(names)
+    if len(values) != len(names):
+        problem = f"has {len(values)} values for {len(names)} joints"
+        raise InputError(
+            _SOURCE, field, problem, "give one a joint, NaN where there is none, or leave it empty"
+        )
+    return [None if math.isnan(value) else value for value in values]

@@ -1,0 +1,54 @@
+"""Joint velocities that give a link a wanted twist (resolved-rate control, Whitney 1969)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+#: Length (m) that makes a rotation of 1 rad count as much as a displacement: the size of a hand at an arm.
+HAND_LENGTH = 0.3
+#: Smallest singular value of the Jacobian (m) below which motion is damped, and the damping where it is zero.
+NEAR_SINGULAR = 0.03
+LARGEST_DAMPING = 0.03
+
+
+def joint_rates(J: Array, twist: Array, lower: Array, upper: Array) -> Array:
+    """Velocities within their bounds whose twist is closest to the wanted one.
+
+    Damped least squares: near a singular posture the damping grows smoothly from zero (Chiaverini et al. 1994), so that
+    velocities stay bounded and do not jump. A joint at a bound stays there and the others make up for it.
+
+    Args:
+        J: (6, n) Jacobian, angular first.
+        twist: (6,) wanted angular (rad/s) and linear velocity (m/s).
+        lower: (n,) lowest velocities, rad/s or m/s.
+        upper: (n,) highest velocities.
+
+    Returns:
+        (n,) velocities.
+    """
+    weights = np.array([HAND_LENGTH] * 3 + [1.0] * 3)
+    J, twist = weights[:, None] * J, weights * twist
+    rates = np.zeros(J.shape[1])
+    free = np.ones(J.shape[1], dtype=bool)
+    while free.any():
+        rest = twist - J[:, ~free] @ rates[~free]
+        rates[free] = _damped_solution(J[:, free], rest)
+        out = free & ((rates < lower) | (rates > upper))
+        if not out.any():
+            break
+        rates[out] = np.clip(rates[out], lower[out], upper[out])
+        free &= ~out
+    return rates
+
+
+def _damped_solution(J: Array, twist: Array) -> Array:
+    """Least-squares solution of J x = twist, damped where J is nearly singular."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    smallest = s[-1] if J.shape[1] >= J.shape[0] else 0.0
+    closeness = max(0.0, 1.0 - (smallest / NEAR_SINGULAR) ** 2)
+    damping = LARGEST_DAMPING**2 * closeness
+    gains = np.divide(s, s**2 + damping, out=np.zeros_like(s), where=s > 1e-12)
+    solution: Array = Vt.T @ (gains * (U.T @ twist))
+    return solution

@@ -1,0 +1,63 @@
+"""What happens to joints whose controller falls silent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.control.hold import HoldController
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.parameters import Parameters
+from hydro_sim_core.simulation import World
+
+
+class CommandTimeouts:
+    """Has joints assume the stance of ``timeout_policy`` when their interface has been silent for too long.
+
+    The joints are the hold controller's then, so that each silence counts once; the next command takes them back.
+
+    Args:
+        parameters: ``timeout_policy`` and ``command_timeout_*``, followed live.
+        controllers: Those that are watched; each has a parameter named after its interface.
+        arbiter: Knows who commands what, and since when.
+        hold: Takes over.
+        link: Counts time-outs.
+        logger: Gets one line for each.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        controllers: Sequence[Controller],
+        arbiter: Arbiter,
+        hold: HoldController,
+        link: CommandLink,
+        logger: Any,
+    ) -> None:
+        self._parameters = parameters
+        self._controllers = controllers
+        self._arbiter = arbiter
+        self._hold = hold
+        self._link = link
+        self._logger = logger
+
+    def advance(self, world: World) -> None:
+        """Look at every interface once a step."""
+        for controller in self._controllers:
+            limit = getattr(self._parameters, f"command_timeout_{controller.interface}")
+            since = max(self._arbiter.heard(controller), controller.busy_until())
+            if 0.0 < limit < world.time - since:
+                joints = self._arbiter.joints_of(controller)
+                if joints:
+                    self._end_command(controller, joints, world)
+
+    def _end_command(self, controller: Controller, joints: tuple[str, ...], world: World) -> None:
+        policy = self._parameters.timeout_policy
+        self._hold.assume(world, joints, policy)
+        self._link.count_timeout(controller.interface)
+        self._logger.warning(
+            f"no {controller.interface} command for more than "
+            f"{getattr(self._parameters, f'command_timeout_{controller.interface}'):g} s at {world.time:.3f} s: "
+            f"{policy} for {', '.join(joints)}, until the next command"
+        )

@@ -1,0 +1,204 @@
+"""Moves the end of an arm at a Cartesian velocity, as the twist controller of a Kinova Gen3 does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import Twist, TwistStamped
+from numpy.typing import NDArray
+
+from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.control.hold import HoldController, WeightFeedForward
+from hydro_sim.control.motion import position_limits
+from hydro_sim.control.resolved_rate import joint_rates
+from hydro_sim.hil.link import Action
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import JointCommand, World
+
+Array = NDArray[np.float64]
+_SOURCE = "twist"
+#: Links that are usually the tool of an arm, in the order of preference.
+_USUAL_TOOLS = ("tool_frame", "end_effector_link", "tool0")
+#: A joint slows down so that it would need this long (s) to reach its stop.
+_STOP_TIME = 0.1
+
+
+@dataclass(frozen=True)
+class _Command:
+    """Wanted angular and linear velocity of the tool, in the axes of a link; None for the world's."""
+
+    twist: Array
+    frame: str | None
+
+
+def find_tool(world: World, asked: str, joints: Sequence[str]) -> str | None:
+    """The link that twists move: the one asked for, a usual one, or what the last joint carries.
+
+    Raises:
+        InputError: The link asked for does not exist, or no commanded joint moves it.
+    """
+    if asked and asked not in world.frame_names:
+        mend = did_you_mean(asked, world.frame_names)
+        raise InputError("parameters", "twist_link", f"'{asked}' is not in the scene", mend)
+    if asked and not chain_of(world, asked, joints):
+        raise InputError(
+            "parameters", "twist_link", f"no commanded joint moves '{asked}'", "name a link of the arm"
+        )
+    usual = [link for link in _USUAL_TOOLS if link in world.frame_names and chain_of(world, link, joints)]
+    last = [_carried(world, joint) for joint in joints[-1:]]
+    return next((link for link in (asked, *usual, *last) if link), None)
+
+
+def _carried(world: World, joint: str) -> str:
+    """The first link behind a joint."""
+    assembly = world.built.assembly
+    body = assembly.joint_names.index(joint)
+    return assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
+
+
+def chain_of(world: World, link: str, joints: Sequence[str]) -> tuple[str, ...]:
+    """Those of ``joints`` that move a link, from the base on."""
+    assembly = world.built.assembly
+    body = int(assembly.link_body[assembly.link_names.index(link)])
+    chain = []
+    while body >= 0:
+        chain.append(assembly.joint_names[body])
+        body = int(assembly.tree.parent[body])
+    return tuple(joint for joint in reversed(chain) if joint in joints)
+
+
+class TwistController(Controller):
+    """Resolves twists of one link into joint velocities before every step.
+
+    Args:
+        tool: The link.
+        joints: Those that commands may move.
+        world_frame: Name of the world in headers.
+        world: The World.
+        arbiter: Told who commands the joints.
+        hold: Stops what is left of an arm that loses a joint.
+    """
+
+    interface = "twist"
+
+    def __init__(
+        self,
+        tool: str,
+        joints: Sequence[str],
+        world_frame: str,
+        world: World,
+        arbiter: Arbiter,
+        hold: HoldController,
+    ) -> None:
+        self._tool = tool
+        self._may_move = tuple(joints)
+        self._world_frame = world_frame
+        self._arbiter = arbiter
+        self._hold = hold
+        self._command: _Command | None = None
+        self._stopping: tuple[str, ...] = ()
+        self.world_changed(world)
+
+    def world_changed(self, world: World) -> None:
+        """See ``Controller``."""
+        self._world = world
+        present = self._tool in world.frame_names
+        self._joints = chain_of(world, self._tool, self._may_move) if present else ()
+        self._columns = [world.velocity_names.index(joint) for joint in self._joints]
+        self._index = [world.joint_names.index(joint) for joint in self._joints]
+        self._speeds = world.built.assembly.tree.velocity_limit[self._columns]
+        limits = position_limits(world)
+        self._lower, self._upper = np.array([limits[joint] for joint in self._joints]).reshape(-1, 2).T
+        self._weight = WeightFeedForward(world)
+        if not present or (
+            self._command is not None and self._command.frame not in (None, *world.frame_names)
+        ):
+            self._command = None
+
+    # --- called in the executor's thread
+
+    def check(self, message: Twist) -> Action:
+        """The action that a message without a frame asks for: it is in the axes of the tool.
+
+        Raises:
+            InputError: Not finite, or a joint takes no velocities.
+        """
+        return self._action(message, self._tool)
+
+    def check_stamped(self, message: TwistStamped) -> Action:
+        """The action that a message with a frame asks for; an empty frame means the world.
+
+        Raises:
+            InputError: As ``check``, or the frame is unknown.
+        """
+        frame = message.header.frame_id
+        if frame in ("", self._world_frame):
+            return self._action(message.twist, None)
+        if frame not in self._world.frame_names:
+            mend = did_you_mean(frame, self._world.frame_names)
+            raise InputError(_SOURCE, "header.frame_id", f"'{frame}' is not in the scene", mend)
+        return self._action(message.twist, frame)
+
+    def _action(self, message: Twist, frame: str | None) -> Action:
+        if not self._joints:
+            raise InputError(
+                _SOURCE, f"link '{self._tool}'", "is no longer in the scene", "reset the simulation"
+            )
+        parts = [getattr(vector, axis) for vector in (message.angular, message.linear) for axis in "xyz"]
+        if not all(math.isfinite(part) for part in parts):
+            raise InputError(_SOURCE, "twist", "is not finite", "give finite numbers")
+        self._world.check_joint_commands(dict.fromkeys(self._joints, JointCommand(velocity=0.0)))
+        command = _Command(np.array(parts), frame)
+
+        def apply(world: World) -> None:
+            self._arbiter.take(self, self._joints, world.time)
+            self._command = command
+
+        return apply
+
+    # --- called in the stepping thread
+
+    def advance(self, world: World) -> None:
+        """Command the joint velocities for the coming step."""
+        if self._stopping:
+            joints, self._stopping = self._stopping, ()
+            self._hold.assume(world, joints, "hold")
+        if self._command is None:
+            return
+        J = world.frame_jacobian(self._tool)[:, self._columns]
+        rates = joint_rates(J, self._twist_in_world(self._command, world), *self._bounds(world))
+        # Slowing all joints alike keeps the direction.
+        share = min(1.0, float(np.min(self._speeds / np.maximum(np.abs(rates), 1e-12))))
+        weights = self._weight.efforts(world, self._joints)
+        world.command_joints(
+            {
+                joint: JointCommand(velocity=rate, effort=weights[joint])
+                for joint, rate in zip(self._joints, (share * rates).tolist(), strict=True)
+            }
+        )
+
+    def _twist_in_world(self, command: _Command, world: World) -> Array:
+        if command.frame is None:
+            return command.twist
+        R_WF = world.frame_pose(command.frame)[:3, :3]
+        return np.concatenate([R_WF @ command.twist[:3], R_WF @ command.twist[3:]])
+
+    def _bounds(self, world: World) -> tuple[Array, Array]:
+        """Velocities that leave every joint room before its stops."""
+        q = world.joint_positions()[self._index]
+        return (self._lower - q) / _STOP_TIME, (self._upper - q) / _STOP_TIME
+
+    def lost(self, joints: frozenset[str], to: str | None) -> None:
+        """See ``Controller``: an arm that lacks a joint stops."""
+        self._command = None
+        rest = set(self._arbiter.joints_of(self)) | set(self._stopping)
+        self._stopping = tuple(joint for joint in self._joints if joint in rest - joints)
+
+    def forget(self) -> None:
+        """See ``Controller``."""
+        self._command = None
+        self._stopping = ()
