@@ -127,7 +127,8 @@ def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     assert pace["period"]["count"] == sum(count for _, count in found["histograms"]["period"])
     assert pace["steps"] - 1 <= pace["period"]["count"] + 1
     assert pace["period"]["mean"] == pytest.approx(1e-3, rel=0.1)
-    assert effort["received"] == 40
+    # The publisher may find the subscription before the subscription finds it: the first may be heard by nobody.
+    assert 38 <= effort["received"] <= 40
     assert effort["received"] == effort["applied"] + effort["lost"]
     assert 0 < effort["lost"] < effort["received"]
 
