@@ -147,12 +147,12 @@ def _run_at_rate(
     def before_step(world: World) -> None:
         if world.step_count > first:
             recorder.observe(world)
-        if recording is not None:
-            recording.record(runner.snapshot(), world)
         if world.step_count - first + 1 >= steps:
             runner.pause()
 
     runner.add_command_source(before_step)
+    if recording is not None:
+        runner.add_listener(lambda snapshot: recording.record(snapshot, world))
     runner.start()
     while not (interrupted.wait(_POLL) or runner.paused or not runner.running):
         if line is not None and line.due:
@@ -163,8 +163,6 @@ def _run_at_rate(
         raise runner.error
     if world.step_count - first > recorder.steps:
         recorder.observe(world)
-    if recording is not None:
-        recording.record(runner.snapshot(), world)
     report = runner.report()
     return Pace(
         wall_time=report.wall_time,

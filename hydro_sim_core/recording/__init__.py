@@ -3,13 +3,14 @@
 from hydro_sim_core.recording.mcap_file import check_new_file
 from hydro_sim_core.recording.reader import RecordedMessage, read_messages
 from hydro_sim_core.recording.recorder import Recorder, RecordingReport
-from hydro_sim_core.recording.streams import RecordedRates
+from hydro_sim_core.recording.streams import RecordedRates, View
 
 __all__ = [
     "RecordedMessage",
     "RecordedRates",
     "Recorder",
     "RecordingReport",
+    "View",
     "check_new_file",
     "read_messages",
 ]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.recording.mcap_file import RecordingFile
-from hydro_sim_core.recording.schedule import Schedule
 from hydro_sim_core.recording.streams import Stream
 from hydro_sim_core.simulation import Snapshot, World
 

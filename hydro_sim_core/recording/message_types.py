@@ -1,4 +1,4 @@
-"""Message definitions and the bytes of messages (CDR), as ROS 2 has them but without ROS."""
+"""Message definitions, as ROS 2 has them but without ROS."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ class MessageTypes:
     def __contains__(self, type_name: str) -> bool:
         return type_name in self._store.types
 
-    def message(self, type_name: str, *fields: object) -> Any:
-        """A message with the values of all its fields, in the order of its definition."""
-        return self._store.types[type_name](*fields)  # type: ignore[arg-type]
-
     def definition(self, type_name: str) -> str:
         """The definition and all that it refers to, as text in the encoding ``ros2msg``."""
         return self._store.generate_msgdef(type_name, ros_version=2)[0]
@@ -36,18 +32,6 @@ class MessageTypes:
     def type_hash(self, type_name: str) -> str:
         """The hash by which ROS 2 tells versions of a definition apart (REP 2011)."""
         return self._store.hash_rihs01(type_name)
-
-    def serialize(self, message: Any) -> bytes:
-        """The bytes of a message that ``message`` made."""
-        return bytes(self._store.serialize_cdr(message, message.__msgtype__, little_endian=True))
-
-    def deserialize(self, data: bytes, type_name: str) -> Any:
-        """The message in ``data``.
-
-        Raises:
-            rosbags.serde.SerdeError: The bytes are no such message.
-        """
-        return self._store.deserialize_cdr(data, type_name)
 
 
 @cache

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.recording import messages
+from hydro_sim_core.messages.state import joint_state_template, split_time
 from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.recording.mcap_file import check_new_file, reason
-from hydro_sim_core.recording.streams import RecordedRates, Stream, scene_streams
+from hydro_sim_core.recording.streams import JOINT_STATE, RecordedRates, Stream, View, scene_streams
 from hydro_sim_core.simulation import Snapshot, World
 
 logger = logging.getLogger(__name__)
@@ -27,6 +27,7 @@ QUEUE_LENGTH = 1000
 COMMAND_QUEUE_LENGTH = 20_000
 #: Every step of what is small, and what is large as often as it is looked at.
 EVERYTHING = RecordedRates()
+PLAIN = View()
 #: Wall-clock time between two flushes, s: what a kill can cost.
 _FLUSH_PERIOD = 0.5
 #: How often a run without deadlines looks whether the disk has caught up, s.
@@ -86,7 +87,7 @@ class Recorder:
     Args:
         path: The first file; after resets, ``NAME_1.mcap`` and so on beside it.
         rates: What is recorded how often.
-        world_frame: Frame id of the world.
+        view: How contact is drawn, and the frame id of the world.
         absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
         overwrite: Replace files that exist.
         drives: Record what drives are told, whenever it changes, on ``~/joint_targets``.
@@ -101,7 +102,7 @@ class Recorder:
         self,
         path: Path,
         rates: RecordedRates = EVERYTHING,
-        world_frame: str = "world",
+        view: View = PLAIN,
         absolute_name: Callable[[str], str] = below_node,
         overwrite: bool = False,
         drives: bool = False,
@@ -117,7 +118,7 @@ class Recorder:
         self._warn = warn
         self._absolute_name = absolute_name
         self._rates = rates
-        self._world_frame = world_frame
+        self._view = view
         self._queue: queue.SimpleQueue[tuple[Snapshot, World] | _Command | None] = queue.SimpleQueue()
         self._handed: tuple[int, int] | None = None
         self._lost_steps = 0
@@ -144,7 +145,7 @@ class Recorder:
         self._thread.start()
 
     def _make_streams(self, world: World) -> list[Stream]:
-        streams = scene_streams(world, self._rates, self._world_frame)
+        streams = scene_streams(world, self._rates, self._view)
         return [replace(stream, topic=self._absolute_name(stream.topic)) for stream in streams]
 
     def record(self, snapshot: Snapshot, world: World) -> None:
@@ -173,8 +174,9 @@ class Recorder:
             return
         self._drive_targets = now
         began = max(0.0, snapshot.time - world.time_step)
-        encode = partial(messages.joint_targets, began, world.actuated_joint_names, targets)
-        self.record_command("~/joint_targets", messages.JOINT_STATE, encode, began, snapshot.epoch)
+        template = joint_state_template(world.actuated_joint_names)
+        encode = partial(template.fill, split_time(began), targets)
+        self.record_command("~/joint_targets", JOINT_STATE, encode, began, snapshot.epoch)
 
     def record_command(
         self, topic: str, type_name: str, serialize: Callable[[], bytes], time: float, epoch: int

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
-from hydro_sim_core.recording import messages
+from hydro_sim_core.messages.cdr import CdrWriter
+from hydro_sim_core.messages.contact_markers import ContactMarkers
+from hydro_sim_core.messages.contact_patches import encode_contact_patches
+from hydro_sim_core.messages.pressure_scale import PressureScale
+from hydro_sim_core.messages.state import (
+    clock_template,
+    joint_state_template,
+    joint_state_values,
+    pair_wrench,
+    split_time,
+    topic_token,
+    transform_values,
+    transforms_template,
+    wrench_template,
+)
 from hydro_sim_core.simulation import Snapshot, World
 
+JOINT_STATE = "sensor_msgs/msg/JointState"
+_TRANSFORMS = "tf2_msgs/msg/TFMessage"
 _AT_WORLD = np.eye(4)
 
 
@@ -24,14 +39,29 @@ class RecordedRates:
         joint_states: ``joint_states``.
         wrenches: ``~/wrench/A_on_B``.
         transforms: ``/tf``.
-        patches: ``~/contact_patches``.
+        contacts: ``~/contact_patches`` and ``~/contact_markers``.
     """
 
     clock: float = 0.0
     joint_states: float = 0.0
     wrenches: float = 100.0
     transforms: float = 60.0
-    patches: float = 30.0
+    contacts: float = 30.0
+
+
+@dataclass(frozen=True)
+class View:
+    """How contact is drawn.
+
+    Attributes:
+        world_frame: Frame id of the world, in everything recorded.
+        full_scale: Pressure at the upper end of the colour scale, Pa.
+        legend_position: Lower left corner of the legend, m.
+    """
+
+    world_frame: str = "world"
+    full_scale: float = 20e3
+    legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
 
 
 @dataclass(frozen=True)
@@ -56,50 +86,75 @@ class Stream:
         return self.rate is None
 
 
-def scene_streams(world: World, rates: RecordedRates, world_frame: str) -> tuple[Stream, ...]:
+def scene_streams(world: World, rates: RecordedRates, view: View) -> tuple[Stream, ...]:
     """What the node publishes.
 
     Args:
         world: Asked for names and the scene.
         rates: How often.
-        world_frame: Frame id of the world.
+        view: How it is drawn.
     """
-    description = scene_urdf(world.scene, world_frame)
+    frame = view.world_frame
     stays = fixed_links(world.scene)
     fixed = [link for link in world.link_tree if link[1] in stays]
     moving = [link for link in world.link_tree if link[1] not in stays]
-    joints = list(world.joint_names)
+    description = CdrWriter()
+    description.string(scene_urdf(world.scene, frame))
     return (
-        Stream("robot_description", messages.STRING, lambda _: messages.text(description), None),
-        Stream("/tf_static", messages.TRANSFORMS, lambda s: messages.transforms(s, fixed, world_frame), None),
-        Stream("/clock", messages.CLOCK, messages.clock, rates.clock),
-        Stream(
-            "joint_states",
-            messages.JOINT_STATE,
-            lambda s: messages.joint_state(s, joints),
-            rates.joint_states,
-        ),
-        Stream(
-            "/tf",
-            messages.TRANSFORMS,
-            lambda s: messages.transforms(s, moving, world_frame),
-            rates.transforms,
-        ),
-        *(_wrench_stream(pair, world, rates.wrenches, world_frame) for pair in world.contact_pairs),
+        Stream("robot_description", "std_msgs/msg/String", lambda _: description.bytes(), None),
+        _transform_stream("/tf_static", fixed, None, frame),
+        Stream("/clock", "rosgraph_msgs/msg/Clock", _clock_encoder(), rates.clock),
+        Stream("joint_states", JOINT_STATE, _joint_state_encoder(world.joint_names), rates.joint_states),
+        _transform_stream("/tf", moving, rates.transforms, frame),
+        *(_wrench_stream(pair, world, rates.wrenches, frame) for pair in world.contact_pairs),
+        *_contact_streams(rates.contacts, view),
     )
+
+
+def _clock_encoder() -> Callable[[Snapshot], bytes]:
+    template = clock_template()
+    return lambda snapshot: template.fill(split_time(snapshot.time))
+
+
+def _joint_state_encoder(joints: Sequence[str]) -> Callable[[Snapshot], bytes]:
+    template = joint_state_template(joints)
+    return lambda snapshot: template.fill(split_time(snapshot.time), joint_state_values(snapshot))
+
+
+def _transform_stream(
+    topic: str, links: Sequence[tuple[str, str]], rate: float | None, world_frame: str
+) -> Stream:
+    template = transforms_template(links, world_frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        return template.fill(split_time(snapshot.time), transform_values(links, snapshot.frames))
+
+    return Stream(topic, _TRANSFORMS, encode, rate)
 
 
 def _wrench_stream(pair: tuple[str, str], world: World, rate: float, world_frame: str) -> Stream:
     a, b = pair
-    frame = b if b in world.frame_names else world_frame
+    template = wrench_template(b if b in world.frame_names else world_frame)
 
     def encode(snapshot: Snapshot) -> bytes:
-        return messages.wrench(snapshot, pair, snapshot.frames.get(b, _AT_WORLD), frame)
+        wrench = pair_wrench(snapshot.contacts, pair, snapshot.frames.get(b, _AT_WORLD))
+        return template.fill(split_time(snapshot.time), wrench)
 
-    return Stream(f"~/wrench/{topic_token(a)}_on_{topic_token(b)}", messages.WRENCH, encode, rate)
+    topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
+    return Stream(topic, "geometry_msgs/msg/WrenchStamped", encode, rate)
 
 
-def topic_token(name: str) -> str:
-    """``name`` with everything replaced that a topic name may not hold."""
-    token = re.sub(r"\W+", "_", name, flags=re.ASCII)
-    return f"_{token}" if token[:1].isdigit() else token
+def _contact_streams(rate: float, view: View) -> tuple[Stream, Stream]:
+    markers = ContactMarkers(PressureScale(view.full_scale), view.world_frame, view.legend_position)
+
+    def encode_patches(snapshot: Snapshot) -> bytes:
+        stamp = split_time(snapshot.time)
+        return encode_contact_patches(snapshot.contact_summary, snapshot.twists, view.world_frame, stamp)
+
+    def encode_markers(snapshot: Snapshot) -> bytes:
+        return markers.encode(snapshot.contacts, split_time(snapshot.time))
+
+    return (
+        Stream("~/contact_patches", "hydro_sim_msgs/msg/ContactPatchArray", encode_patches, rate),
+        Stream("~/contact_markers", "visualization_msgs/msg/MarkerArray", encode_markers, rate),
+    )

@@ -12,9 +12,9 @@ import yaml
 
 import hydro_sim_core as hs
 from hydro_sim.bringup import ARMS, GRIPPERS, ROBOTS, plan_bringup
-from hydro_sim.publishing.messages import topic_token
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.state import topic_token
 
 ROOT = Path(__file__).parents[2]
 RVIZ = ROOT / "config" / "rviz" / "hydro_sim.rviz"

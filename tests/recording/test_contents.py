@@ -38,13 +38,14 @@ def test_every_step_is_there_to_the_last_bit(record, world, tmp_path):
 
 
 def test_rates_are_kept_in_simulated_time(record, tmp_path):
-    rates = RecordedRates(clock=500.0, joint_states=100.0, wrenches=50.0, transforms=20.0)
+    rates = RecordedRates(clock=500.0, joint_states=100.0, wrenches=50.0, transforms=20.0, contacts=25.0)
     report, _ = record(STEPS, rates=rates)
     found = decoded(tmp_path / "run.mcap")
     assert [time for time, _ in found["/clock"]] == [2 * 10**6 * i for i in range(51)]
     assert len(found["/joint_states"]) == 11
     assert len(found["/hydro_sim/wrench/left_finger_on_spatula"]) == 6
     assert len(found["/tf"]) == 3
+    assert len(found["/hydro_sim/contact_patches"]) == len(found["/hydro_sim/contact_markers"]) == 3
     assert report.messages == sum(len(messages) for messages in found.values())
 
 
@@ -63,6 +64,40 @@ def test_wrenches_are_those_of_the_patches(record, world, tmp_path):
         assert np.linalg.norm(force) > 1.0
         assert force == pytest.approx(sum(patch.force_on_b for patch in patches), abs=1e-12)
         assert moment == pytest.approx(sum(patch.moment_on_b(np.zeros(3)) for patch in patches), abs=1e-12)
+
+
+def test_patches_are_there_face_by_face(record, tmp_path):
+    """Places, areas and pressures of all faces, and the wrench, by the definition in the file."""
+    _, handed = record(STEPS)
+    time, message = decoded(tmp_path / "run.mcap")["/hydro_sim/contact_patches"][-1]
+    assert stamp(message) == time
+    patches = handed[time // 10**6].contacts
+    assert len(message.patches) == len(patches) > 1
+    for recorded, patch in zip(message.patches, patches, strict=True):
+        assert (recorded.body_a, recorded.body_b) == (patch.name_a, patch.name_b)
+        assert np.reshape(recorded.centroids, (-1, 3)) == pytest.approx(patch.centroids, abs=0.0)
+        assert recorded.pressures == pytest.approx(patch.pressures.astype(np.float32), abs=0.0)
+        assert recorded.areas == pytest.approx(patch.areas.astype(np.float32), abs=0.0)
+        f = recorded.wrench_on_b.force
+        assert (f.x, f.y, f.z) == tuple(patch.force_on_b)
+
+
+def test_markers_show_the_faces_that_press(record, tmp_path):
+    """Three corners a triangle, as many colours, inside the faces' bounds."""
+    _, handed = record(STEPS)
+    time, message = decoded(tmp_path / "run.mcap")["/hydro_sim/contact_markers"][-1]
+    faces = [marker for marker in message.markers if marker.ns.startswith("faces/")]
+    pairs = {f"faces/{patch.name_a} on {patch.name_b}": patch for patch in handed[time // 10**6].contacts}
+    assert {marker.ns for marker in faces} == set(pairs)
+    for marker in faces:
+        corners = np.array([(point.x, point.y, point.z) for point in marker.points])
+        pressing = pairs[marker.ns].pressures > 0.0
+        vertices = np.concatenate(
+            [p for p, keep in zip(pairs[marker.ns].polygons, pressing, strict=True) if keep]
+        )
+        assert len(corners) == len(marker.colors) % 3 + len(marker.colors) > 0
+        assert corners.min(axis=0) == pytest.approx(vertices.min(axis=0), abs=1e-12)
+        assert corners.max(axis=0) == pytest.approx(vertices.max(axis=0), abs=1e-12)
 
 
 def test_transforms_lead_from_the_world_to_every_link(record, tmp_path):

@@ -7,17 +7,20 @@ import logging
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rosbags.typesys import Stores, get_typestore
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.recording.mcap_file import RecordingFile
-from hydro_sim_core.recording.message_types import message_types
 
 FLOAT = "std_msgs/msg/Float64"
 
 
 def number(value):
-    return message_types().serialize(message_types().message(FLOAT, float(value)))
+    writer = CdrWriter()
+    writer.float64(float(value))
+    return writer.bytes()
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,8 @@ def test_messages_come_in_the_order_of_the_file(recording):
     _, messages = recording
     assert [message.time for message in messages] == [10**6 * i for i in range(60)]
     assert {(message.type_name, message.encoding) for message in messages} == {(FLOAT, "cdr")}
-    values = [message_types().deserialize(message.data, FLOAT).data for message in messages]
+    store = get_typestore(Stores.ROS2_JAZZY)
+    values = [store.deserialize_cdr(message.data, FLOAT).data for message in messages]
     assert values == list(range(60))
 
 

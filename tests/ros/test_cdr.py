@@ -12,7 +12,7 @@ from rosbags.typesys import Stores, get_typestore
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from hydro_sim.publishing.messages import (
+from hydro_sim_core.messages.state import (
     clock_template,
     joint_state_template,
     transform_values,

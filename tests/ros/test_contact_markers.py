@@ -1,17 +1,15 @@
 """What is drawn is the contact surface: its area, its pressure, its edges, on one fixed scale."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-from hydro_sim.publishing import contact_markers
-from hydro_sim.publishing.contact_markers import ContactMarkers, patch_surface
-from hydro_sim.publishing.pressure_scale import PressureScale
 from hydro_sim_core import contact, geometry
+from hydro_sim_core.messages.contact_markers import ContactMarkers, patch_surface
+from hydro_sim_core.messages.pressure_scale import PressureScale
 
 STAMP = (1, 500)
 
@@ -120,18 +118,22 @@ def test_fine_patch_has_dark_edges_and_no_words(encode):
     assert edges.color.r < 0.1
 
 
-def test_words_follow_the_quality_once_a_second(encode, monkeypatch):
-    """They stay while nobody looks, go when the patch has become fine, and their marker is deleted once."""
-    now = [100.0]
-    monkeypatch.setattr(contact_markers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+def test_words_follow_the_quality_once_a_second():
+    """They stay while nobody looks, go when the patch has become fine, and their marker is deleted once.
+
+    Time that goes back is a reset: everything is looked at anew.
+    """
+    markers = ContactMarkers(PressureScale(20e3), "world", (0.0, 0.0, 0.5))
     coarse, fine = _patch(0.001), _patch(0.004, resolution=0.005)
 
-    def words(patch):
-        return [(m.action, bool(m.text)) for m in encode(patch) if m.ns.startswith("quality/")]
+    def words(patch, tenths):
+        encoded = markers.encode([patch], (tenths // 10, tenths % 10 * 100_000_000))
+        found = deserialize_message(encoded, MarkerArray).markers
+        return [(m.action, bool(m.text)) for m in found if m.ns.startswith("quality/")]
 
-    assert words(coarse) == [(Marker.ADD, True)]
-    now[0] += 0.5
-    assert words(fine) == [(Marker.ADD, True)]
-    now[0] += 0.6
-    assert words(fine) == [(Marker.DELETE, False)]
-    assert words(fine) == []
+    assert words(coarse, 1000) == [(Marker.ADD, True)]
+    assert words(fine, 1005) == [(Marker.ADD, True)]
+    assert words(fine, 1011) == [(Marker.DELETE, False)]
+    assert words(fine, 1012) == []
+    assert words(coarse, 1013) == []
+    assert words(coarse, 0) == [(Marker.ADD, True)]

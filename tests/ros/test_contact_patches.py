@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from hydro_sim.publishing.contact_patches import encode_contact_patches, slip_velocities, stored_energy
 from hydro_sim_core import contact, geometry
+from hydro_sim_core.messages.contact_patches import encode_contact_patches, slip_velocities, stored_energy
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 DEFINITIONS = Path(__file__).parents[2] / "ros2_ws" / "src" / "hydro_sim_msgs" / "msg"

@@ -11,7 +11,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from visualization_msgs.msg import Marker as MarkerMsg
 from visualization_msgs.msg import MarkerArray
 
-from hydro_sim.publishing.marker_message import (
+from hydro_sim_core.messages.marker_message import (
     ADD,
     DELETE,
     LINE_LIST,

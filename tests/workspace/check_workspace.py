@@ -19,14 +19,14 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
 
-from hydro_sim.publishing.contact_patches import (
+from hydro_sim_core import geometry
+from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.messages.contact_patches import (
     DEEP,
     INSIGNIFICANT,
     UNDER_RESOLVED,
     encode_contact_patches,
 )
-from hydro_sim_core import geometry
-from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 DOMAIN = 1 + os.getpid() % 90

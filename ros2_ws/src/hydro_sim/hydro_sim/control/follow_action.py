@@ -16,8 +16,8 @@ from hydro_sim.control.goals import ActionGoal, Start
 from hydro_sim.control.joint_trajectory import JointTrajectoryController, Progress
 from hydro_sim.control.tolerances import Tolerances, goal_tolerances
 from hydro_sim.control.trajectory import Knot
-from hydro_sim.publishing.messages import split_time
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.state import split_time
 from hydro_sim_core.simulation import World
 
 

@@ -9,8 +9,8 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing.messages import clock_template, split_time
-from hydro_sim.publishing.schedule import Schedule
+from hydro_sim_core.messages.schedule import Schedule
+from hydro_sim_core.messages.state import clock_template, split_time
 
 #: Reliable, so that a recorder gets every step; as ROS's own clock subscribers are best effort they never hold it up.
 #: The depth is how far, in steps, a reliable reader may lag before it misses some.

@@ -16,11 +16,15 @@ from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
 from hydro_sim.parameters import LOCK_STEP, Parameters
-from hydro_sim.publishing.cdr import MessageTemplate
 from hydro_sim.publishing.clock import ClockPublisher
-from hydro_sim.publishing.contact_markers import ContactMarkers
-from hydro_sim.publishing.contact_patches import encode_contact_patches
-from hydro_sim.publishing.messages import (
+from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
+from hydro_sim_core.description.scene_urdf import scene_urdf
+from hydro_sim_core.messages.cdr import MessageTemplate
+from hydro_sim_core.messages.contact_markers import ContactMarkers
+from hydro_sim_core.messages.contact_patches import encode_contact_patches
+from hydro_sim_core.messages.pressure_scale import PressureScale
+from hydro_sim_core.messages.schedule import Schedule
+from hydro_sim_core.messages.state import (
     joint_state_template,
     joint_state_values,
     pair_wrench,
@@ -28,10 +32,6 @@ from hydro_sim.publishing.messages import (
     topic_token,
     wrench_template,
 )
-from hydro_sim.publishing.pressure_scale import PressureScale
-from hydro_sim.publishing.schedule import Schedule
-from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
-from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state

@@ -8,11 +8,11 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim import optional
-from hydro_sim.publishing.messages import split_time, transform_values, transforms_template
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.state import split_time, transform_values, transforms_template
 from hydro_sim_core.simulation import Snapshot, World
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)

@@ -13,9 +13,9 @@ from rclpy.serialization import serialize_message
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.recording.type_names import type_name
-from hydro_sim_core.recording import RecordedRates, Recorder
+from hydro_sim_core.recording import RecordedRates, Recorder, View
 from hydro_sim_core.recording.message_types import message_types
-from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation import FixedRateRunner, Snapshot
 
 
 class NodeRecorder:
@@ -42,27 +42,28 @@ class NodeRecorder:
             joint_states=parameters.joint_state_rate,
             wrenches=parameters.wrench_rate,
             transforms=parameters.tf_rate,
-            patches=parameters.marker_rate,
+            contacts=parameters.marker_rate,
         )
+        x, y, z = parameters.legend_position
+        view = View(parameters.world_frame, 1e3 * parameters.pressure_full_scale, (x, y, z))
         self._recorder = Recorder(
             Path(parameters.record),
             rates,
-            parameters.world_frame,
+            view,
             node.resolve_topic_name,
             complete=math.isinf(parameters.pace),
             warn=self._logger.error,
         )
         self._recorder.start(runner.snapshot(), runner.world)
-        runner.add_command_source(self._before_step)
+        runner.add_listener(self._on_snapshot)
         link.observers.append(self._on_command)
 
     def stop(self) -> None:
         """Complete the file; called when the runner has stopped."""
-        self._recorder.record(self._runner.snapshot(), self._runner.world)
         self._logger.info(f"recorded {self._recorder.stop()}")
 
-    def _before_step(self, world: World) -> None:
-        self._recorder.record(self._runner.snapshot(), world)
+    def _on_snapshot(self, snapshot: Snapshot) -> None:
+        self._recorder.record(snapshot, self._runner.world)
 
     def _on_command(self, topic: str, message: Any, time: float) -> None:
         name = type_name(type(message))

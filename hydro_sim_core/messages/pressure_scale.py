@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.publishing.marker_message import TEXT_VIEW_FACING, TRIANGLE_LIST, Marker
+from hydro_sim_core.messages.marker_message import TEXT_VIEW_FACING, TRIANGLE_LIST, Marker
 
 #: Colours at equal distances along the scale, dark to bright, so that it also reads in grey.
 _STOPS = np.array(

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.publishing.cdr import CdrWriter
 from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 Array = NDArray[np.float64]

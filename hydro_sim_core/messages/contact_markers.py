@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.publishing.marker_message import (
+from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.messages.marker_message import (
     ADD,
     DELETE,
     LINE_LIST,
@@ -18,8 +18,7 @@ from hydro_sim.publishing.marker_message import (
     Marker,
     encode_marker_array,
 )
-from hydro_sim.publishing.pressure_scale import PressureScale
-from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.messages.pressure_scale import PressureScale
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 _EDGE_WIDTH = 3e-4  # m
@@ -28,7 +27,7 @@ _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
 _WARNING_RGBA = (1.0, 0.25, 0.05, 1.0)
 _TEXT_HEIGHT = 0.008  # m
 _TEXT_RISE = 0.03  # m above the middle of the patch
-#: Wall time between two looks at the quality, s: it costs more than the markers, and changes slowly.
+#: Simulated time between two looks at the quality, s: it costs more than the markers, and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
 
@@ -108,12 +107,12 @@ class ContactMarkers:
         self._capacity: dict[tuple[str, str], int] = {}
         self._shown: set[tuple[str, int]] = set()
         self._problems: dict[str, str] = {}
-        self._look_again = float("-inf")
+        self._looked = float("-inf")
 
     def encode(self, contacts: Iterable[ContactPatch], stamp: tuple[int, int]) -> bytes:
         """Serialise ``contacts`` (``ContactPatch``) at ``stamp`` (seconds, nanoseconds)."""
         patches = tuple(contacts)
-        self._look_at_quality(patches)
+        self._look_at_quality(patches, stamp[0] + 1e-9 * stamp[1])
         surfaces: dict[str, list[PatchSurface]] = {}
         for patch in patches:
             surface = patch_surface(patch.faces)
@@ -126,11 +125,10 @@ class ContactMarkers:
         self._shown = shown
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
 
-    def _look_at_quality(self, patches: tuple[ContactPatch, ...]) -> None:
-        now = time.monotonic()
-        if now < self._look_again:
+    def _look_at_quality(self, patches: tuple[ContactPatch, ...], now: float) -> None:
+        if 0.0 <= now - self._looked < _QUALITY_PERIOD:  # negative after a reset
             return
-        self._look_again = now + _QUALITY_PERIOD
+        self._looked = now
         self._problems = {}
         for warning in ContactSummary(patches).warnings:
             self._problems.setdefault(warning.bodies, warning.problem)  # the gravest comes first

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim.publishing.cdr import CdrWriter
+from hydro_sim_core.messages.cdr import CdrWriter
 
 # Values of the constants in Marker.msg.
 LINE_LIST: Final = 5

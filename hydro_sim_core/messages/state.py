@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hydro_sim.publishing.cdr import MessageTemplate, TemplateWriter
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.messages.cdr import MessageTemplate, TemplateWriter
 from hydro_sim_core.simulation import Snapshot
 
 Array = NDArray[np.float64]
