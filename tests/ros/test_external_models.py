@@ -1,13 +1,19 @@
 """What the node leaves to robot_state_publisher and ros2_control when it is told that they are there."""
 
+import math
 import time
 from functools import partial
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 import rclpy
+from conftest import ROOT
+from ros_client import Client
 from rosbags.typesys import Stores, get_typestore
+from sensor_msgs.msg import JointState
 
+from hydro_sim.bringup import plan_bringup
 from hydro_sim.publishing.transforms import TransformPublisher, inner_links
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import shipped_scene
@@ -87,3 +93,33 @@ def test_node_leaves_topics_to_others(start_node):
     assert expected <= topics
     assert "/robot_description" not in topics
     assert not {name for name in topics if "_controller/" in name}
+
+
+def test_hardware_interface_of_ros2_control_leads_the_arm(start_node):
+    """Messages as our <ros2_control> block gives them: its joints in order, NaN while no controller has claimed one."""
+    description = plan_bringup(ROOT, controllers="ros2_control").description
+    (block,) = ElementTree.fromstring(description).findall("ros2_control")
+    names = [joint.get("name") for joint in block.findall("joint")]
+    topics = {p.get("name"): p.text for p in block.findall("hardware/param")}
+    node = start_node(
+        *("-p", "scene:=spatula_slip", "-p", "builtin_controllers:=false", "-p", "external_models:=[arm]")
+    )
+    node.wait_for_output("scene 'spatula_slip'", timeout=300)
+    client = Client(node.domain, ("/clock", "/joint_states", "/diagnostics"))
+    try:
+        client.wait_for_node()
+        client.next(f"/{topics['joint_states_topic']}")
+        start, fingers = client.joint("joint_7"), client.joint("left_finger_joint")
+        command = [math.nan if "finger" in name else client.joint(name) for name in names]
+        command[names.index("joint_7")] = start + 0.05
+
+        def there():
+            client.send(f"/{topics['joint_commands_topic']}", JointState(name=names, position=command))
+            return abs(client.joint("joint_7") - start - 0.05) < 5e-3
+
+        client.wait_until(there, "the arm in its new place")
+        # The scene's own command still holds the spatula.
+        assert abs(client.joint("left_finger_joint") - fingers) < 5e-3
+        assert client.refused() == 0
+    finally:
+        client.close()
