@@ -1,0 +1,86 @@
+"""Polygons into images, pixel by pixel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hydro_sim_core.jit import kernel
+
+#: A face seen edge on (sine of the angle between ray and plane) covers no pixel.
+_EDGE_ON = 1e-9
+
+
+@kernel
+def draw_faces(
+    vertices, num_vertices, centroids, pressures, gradients, focal_length, center, depth, pressure
+):
+    """Draw convex faces in front of what the image holds already.
+
+    Args:
+        vertices: (F, V, 3) corners in the camera's frame (z forward, x right, y down), m.
+        num_vertices: (F,) how many of each row count.
+        centroids: (F, 3) in the camera's frame, m.
+        pressures: (F,) at the centroids, Pa; faces below zero are left out.
+        gradients: (F, 3) gradient of the pressure along the face in the camera's frame, Pa/m.
+        focal_length: In pixels.
+        center: (2,) principal point: column and row.
+        depth: (H, W) distance along z, m; where a face is nearer it takes the place of what was there. NaN stays.
+        pressure: (H, W) Pa; set where depth is.
+    """
+    height, width = depth.shape
+    for f in range(vertices.shape[0]):
+        count = num_vertices[f]
+        if pressures[f] <= 0.0:
+            continue
+        # Newell's normal: of the whole polygon, so that short sides do no harm.
+        nx, ny, nz = 0.0, 0.0, 0.0
+        low_u, high_u, low_v, high_v, nearest = np.inf, -np.inf, np.inf, -np.inf, np.inf
+        for i in range(count):
+            x0, y0, z0 = vertices[f, i]
+            x1, y1, z1 = vertices[f, (i + 1) % count]
+            nx += (y0 - y1) * (z0 + z1)
+            ny += (z0 - z1) * (x0 + x1)
+            nz += (x0 - x1) * (y0 + y1)
+            nearest = min(nearest, z0)
+            if z0 > 0.0:
+                u, v = center[0] + focal_length * x0 / z0, center[1] + focal_length * y0 / z0
+                low_u, high_u = min(low_u, u), max(high_u, u)
+                low_v, high_v = min(low_v, v), max(high_v, v)
+        size = np.sqrt(nx * nx + ny * ny + nz * nz)
+        if nearest <= 0.0 or size == 0.0:  # behind the camera, or without area
+            continue
+        nx, ny, nz = nx / size, ny / size, nz / size
+        cx, cy, cz = centroids[f]
+        offset = nx * cx + ny * cy + nz * cz
+        for row in range(max(0, int(np.ceil(low_v))), min(height - 1, int(np.floor(high_v))) + 1):
+            for column in range(max(0, int(np.ceil(low_u))), min(width - 1, int(np.floor(high_u))) + 1):
+                ray_x, ray_y = (column - center[0]) / focal_length, (row - center[1]) / focal_length
+                facing = nx * ray_x + ny * ray_y + nz
+                if abs(facing) <= _EDGE_ON * np.sqrt(ray_x * ray_x + ray_y * ray_y + 1.0):
+                    continue
+                z = offset / facing
+                if not z < depth[row, column]:
+                    continue
+                if not _sees(vertices[f], count, ray_x, ray_y):
+                    continue
+                depth[row, column] = z
+                there = (
+                    pressures[f]
+                    + gradients[f, 0] * (z * ray_x - cx)
+                    + gradients[f, 1] * (z * ray_y - cy)
+                    + gradients[f, 2] * (z - cz)
+                )
+                pressure[row, column] = max(there, 0.0)
+
+
+@kernel
+def _sees(polygon, count, ray_x, ray_y):
+    """Whether the ray (ray_x, ray_y, 1) from the origin meets a convex polygon in front of it."""
+    left, right = False, False
+    for i in range(count):
+        x0, y0, z0 = polygon[i]
+        x1, y1, z1 = polygon[(i + 1) % count]
+        # Which side of the plane through the origin and this edge the ray is on.
+        side = ray_x * (y0 * z1 - z0 * y1) + ray_y * (z0 * x1 - x0 * z1) + (x0 * y1 - y0 * x1)
+        left, right = left or side > 0.0, right or side < 0.0
+    return not (left and right)
