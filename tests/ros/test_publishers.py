@@ -17,7 +17,7 @@ def test_work_does_not_lower_the_marker_rate():
             time.sleep(0.012)
 
     node = SimpleNamespace(create_publisher=lambda *_: None)
-    runner = SimpleNamespace(snapshot=lambda: SimpleNamespace(twists={}))
+    runner = SimpleNamespace(world=None, snapshot=lambda: SimpleNamespace(twists={}))
     publisher = ContactPublisher(node, runner, Parameters(marker_rate=50.0))
     publisher._views = [SlowView()]
     publisher.start()

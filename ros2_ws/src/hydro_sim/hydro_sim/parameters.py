@@ -207,6 +207,25 @@ class Parameters:
     report_file: str = _parameter(
         "", "JSON file to write the report on timing and commands to at the end; '' for none."
     )
+    bubbles: tuple[str, ...] = _parameter(
+        ("",),
+        "Links that are Soft-bubbles with cameras: topics bubble_1/..., bubble_2/..., in order; [''] for none.",
+    )
+    bubble_cameras: tuple[str, ...] = _parameter(
+        ("",), "Links in whose frames the cameras of the bubbles look: z forward, x to the right, y down."
+    )
+    bubble_cap_height: float = _parameter(
+        0.030, "Height of a bubble's membrane above its rim, m.", low=1e-4, high=1.0
+    )
+    bubble_image_size: tuple[int, ...] = _parameter((320, 240), "Width and height of the images, pixels.")
+    bubble_field_of_view: float = _parameter(
+        1.082, "Angle from the left to the right border of the images, rad.", low=0.05, high=3.0
+    )
+    bubble_depth_encoding: Literal["16UC1", "32FC1"] = _parameter(
+        "16UC1",
+        "Depth images in whole mm (16UC1, as the real camera's) or in m (32FC1).",
+        choices=("16UC1", "32FC1"),
+    )
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
 
     @property

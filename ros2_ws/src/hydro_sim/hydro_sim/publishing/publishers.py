@@ -16,6 +16,7 @@ from visualization_msgs.msg import MarkerArray
 
 from hydro_sim import optional
 from hydro_sim.parameters import LOCK_STEP, Parameters
+from hydro_sim.publishing.bubbles import bubble_views
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
@@ -248,8 +249,12 @@ class ContactPublisher:
 
 
 def _contact_views(node: Node, runner: FixedRateRunner, parameters: Parameters) -> list[ContactView]:
-    """Every view of contact that the parameters and the installed packages allow."""
-    views: list[ContactView] = [MarkerView(node, parameters)]
+    """Every view of contact that the parameters and the installed packages allow.
+
+    Raises:
+        InputError: The parameters' bubbles are not in the scene.
+    """
+    views: list[ContactView] = [MarkerView(node, parameters), *bubble_views(node, runner.world, parameters)]
     if optional.hydro_sim_msgs is not None:
         message_type = optional.hydro_sim_msgs.ContactPatchArray
         views.append(PatchView(node, message_type, parameters.world_frame))
