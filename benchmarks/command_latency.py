@@ -31,10 +31,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 SCENE = "spatula_slip"
-JOINT = "joint_7"
+#: Heavy enough that efforts of alternating sign hardly move it.
+JOINT = "joint_1"
 STEP = 1e-3
 PAUSE = 0.02  # s between two commands
 LOST_AFTER = 1.0  # s
+_SAME = 1e-6  # N m
 
 
 def echo() -> None:
@@ -63,7 +65,7 @@ class Probe:
         self.felt_at = self.echoed_at = 0.0
 
     def _on_state(self, state: JointState) -> None:
-        if not self.felt_at and abs(state.effort[state.name.index(JOINT)] - self._effort) < 1e-9:
+        if not self.felt_at and abs(state.effort[state.name.index(JOINT)] - self._effort) < _SAME:
             self.felt_at = time.perf_counter()
 
     def _on_pong(self, message: Float64) -> None:
@@ -89,7 +91,7 @@ class Probe:
         if ping:
             self._pings.publish(Float64(data=effort))
         else:
-            self._commands.publish(Float64MultiArray(data=[*[0.0] * 6, effort]))
+            self._commands.publish(Float64MultiArray(data=[effort, *[0.0] * 6]))
         while time.perf_counter() < began + LOST_AFTER:
             self._executor.spin_once(timeout_sec=LOST_AFTER)
             back = self.echoed_at if ping else self.felt_at
@@ -114,7 +116,7 @@ def measure(count: int) -> tuple[dict[str, list[float]], dict[str, Any]]:
         found: dict[str, list[float]] = {"echo": [], "command": []}
         for i in track(range(count), description="commands and echoes"):
             for kind in found:
-                took = probe.send(1e-3 * (1 + i % 1000) + (1e-7 if kind == "echo" else 0.0), kind == "echo")
+                took = probe.send((-1) ** i * 1e-3 * (1 + i), kind == "echo")
                 if took is not None:
                     found[kind].append(took)
                 probe.spin(PAUSE)
