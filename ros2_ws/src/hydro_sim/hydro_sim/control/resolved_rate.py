@@ -11,6 +11,8 @@ HAND_LENGTH = 0.3
 #: Smallest singular value of the Jacobian (m) below which motion is damped, and the damping where it is zero.
 NEAR_SINGULAR = 0.03
 LARGEST_DAMPING = 0.03
+#: Damping (m) that is always there, for joints at their bounds may leave the others a singular posture.
+LEAST_DAMPING = 1e-3
 
 
 def joint_rates(J: Array, twist: Array, lower: Array, upper: Array) -> Array:
@@ -30,11 +32,13 @@ def joint_rates(J: Array, twist: Array, lower: Array, upper: Array) -> Array:
     """
     weights = np.array([HAND_LENGTH] * 3 + [1.0] * 3)
     J, twist = weights[:, None] * J, weights * twist
+    # The same for all rounds: a joint that reaches its bound then changes nothing at that moment.
+    damping = _damping(J)
     rates = np.zeros(J.shape[1])
     free = np.ones(J.shape[1], dtype=bool)
     while free.any():
-        rest = twist - J[:, ~free] @ rates[~free]
-        rates[free] = _damped_solution(J[:, free], rest)
+        F, rest = J[:, free], twist - J[:, ~free] @ rates[~free]
+        rates[free] = F.T @ np.linalg.solve(F @ F.T + damping * np.eye(6), rest)
         out = free & ((rates < lower) | (rates > upper))
         if not out.any():
             break
@@ -43,12 +47,8 @@ def joint_rates(J: Array, twist: Array, lower: Array, upper: Array) -> Array:
     return rates
 
 
-def _damped_solution(J: Array, twist: Array) -> Array:
-    """Least-squares solution of J x = twist, damped where J is nearly singular."""
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    smallest = s[-1] if J.shape[1] >= J.shape[0] else 0.0
+def _damping(J: Array) -> float:
+    """What is added to the squares of the singular values, m^2."""
+    smallest = np.linalg.svd(J, compute_uv=False)[-1] if J.shape[1] >= J.shape[0] else 0.0
     closeness = max(0.0, 1.0 - (smallest / NEAR_SINGULAR) ** 2)
-    damping = LARGEST_DAMPING**2 * closeness
-    gains = np.divide(s, s**2 + damping, out=np.zeros_like(s), where=s > 1e-12)
-    solution: Array = Vt.T @ (gains * (U.T @ twist))
-    return solution
+    return float(LEAST_DAMPING**2 + LARGEST_DAMPING**2 * closeness)
