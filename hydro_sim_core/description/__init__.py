@@ -2,6 +2,14 @@
 
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_loader import LoadedScene, load_scene, load_scene_spec
-from hydro_sim_core.description.urdf import load_robot, parse_robot
+from hydro_sim_core.description.urdf import load_robot, parse_robot, with_prefix
 
-__all__ = ["LoadedScene", "SceneSpec", "load_robot", "load_scene", "load_scene_spec", "parse_robot"]
+__all__ = [
+    "LoadedScene",
+    "SceneSpec",
+    "load_robot",
+    "load_scene",
+    "load_scene_spec",
+    "parse_robot",
+    "with_prefix",
+]

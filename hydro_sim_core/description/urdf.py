@@ -98,7 +98,7 @@ def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -
     document.warn_about_unread()
     _warn_of_frames(robot, links, source)
     spec = RobotSpec(name, ordered_links, ordered_joints, str(source))
-    return _with_prefix(spec, prefix) if prefix else spec
+    return with_prefix(spec, prefix) if prefix else spec
 
 
 def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
@@ -166,7 +166,9 @@ def _warn_of_frames(robot: XmlElement, links: Mapping[str, LinkSpec], source: Pa
         )
 
 
-def _with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
+def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
+    """The robot with ``prefix`` before every link and joint name."""
+
     def prefixed(joint: JointSpec) -> JointSpec:
         mimic = joint.mimic and replace(joint.mimic, joint=prefix + joint.mimic.joint)
         return replace(

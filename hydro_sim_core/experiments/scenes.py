@@ -9,8 +9,9 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World, load_scene, load_urdf
 
-#: In a source checkout the scenes lie beside the package.
+#: In a source checkout the scenes and robots lie beside the package.
 SCENES_DIR = Path(__file__).parents[2] / "config" / "scenes"
+ROBOTS_DIR = Path(__file__).parents[2] / "urdf"
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
 _SCENE_SUFFIXES = (".yaml", ".yml")
 
@@ -18,6 +19,11 @@ _SCENE_SUFFIXES = (".yaml", ".yml")
 def shipped_scenes() -> dict[str, Path]:
     """Path of every shipped scene by its name; empty where the package is installed without its checkout."""
     return {path.stem: path for path in sorted(SCENES_DIR.glob("*.yaml"))}
+
+
+def shipped_robots() -> dict[str, Path]:
+    """Path of every shipped robot and object by its name; empty where the package is installed without its checkout."""
+    return {path.name.partition(".")[0]: path for path in sorted(ROBOTS_DIR.glob("*.urdf.xacro"))}
 
 
 def shipped_scene(name: str) -> Path:

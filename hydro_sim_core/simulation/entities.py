@@ -5,21 +5,26 @@ An entity's frame E is that of a model's root link, or of a static shape.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.simulation.builder import BuiltModel, Collider
 
 Array = NDArray[np.float64]
+
+_LONGEST_PATTERN = 1000
+_PATIENCE = 0.1  # s a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,29 @@ class Entities:
         return self._by_name[name]
 
 
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Names in which a regular expression is found.
+
+    POSIX classes like ``[[:alpha:]]`` are understood, and of several alternatives it does not matter which matches, so
+    POSIX extended expressions mean what they should.
+
+    Raises:
+        InputError: It is no regular expression, or takes too long.
+    """
+    mend = "simplify it"
+    try:
+        if len(pattern) > _LONGEST_PATTERN:
+            raise TimeoutError
+        expression = regex.compile(pattern)
+        # Without the interpreter lock: whoever asks must not hold up the stepping thread.
+        return [name for name in names if expression.search(name, timeout=_PATIENCE, concurrent=True)]
+    except TimeoutError:
+        problem = "takes too long"
+    except (regex.error, OverflowError, RecursionError, MemoryError) as error:
+        problem, mend = f"is no regular expression: {error}", "correct it"
+    raise InputError("entities", f"filter {excerpt(pattern)}", problem, mend)
+
+
 class EntityStates:
     """Where the entities are, and how they move.
 
@@ -177,10 +205,23 @@ class EntityStates:
         X_WE = self.pose(name)
         X_EW = np.eye(4)
         X_EW[:3, :3], X_EW[:3, 3] = X_WE[:3, :3].T, -X_WE[:3, :3].T @ X_WE[:3, 3]
+        if not self._entities[name].colliders:
+            return np.zeros(3), np.zeros(3)
+        return self._box_around(name, X_EW)
+
+    def world_box(self, name: str) -> tuple[Array, Array] | None:
+        """The same along the world's axes, in the world; None also without collision geometry.
+
+        Raises:
+            InputError: There is no such entity.
+        """
+        return self._box_around(name, np.eye(4))
+
+    def _box_around(self, name: str, X_FW: Array) -> tuple[Array, Array] | None:
         colliders = self._entities[name].colliders
-        if any(c.geometry.is_half_space for c in colliders):
+        if not colliders or any(c.geometry.is_half_space for c in colliders):
             return None
-        boxes = [self._box(c, X_EW) for c in colliders] or [(np.zeros(3), np.zeros(3))]
+        boxes = [self._box(c, X_FW) for c in colliders]
         return np.min([lower for lower, _ in boxes], axis=0), np.max([upper for _, upper in boxes], axis=0)
 
     def overlaps(self, name: str, volume: Volume) -> bool:

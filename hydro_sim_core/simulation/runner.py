@@ -218,20 +218,19 @@ class FixedRateRunner:
             state: As for ``World.reset``.
         """
 
-        def reset_world(world: World) -> None:
-            world.reset(time=time, state=state)
-            self._permitted = 0
-
         self.break_off_single_steps()
-        self.change(reset_world)
+        self.change(lambda world: world.reset(time=time, state=state), anew=True)
 
-    def exchange(self, world: World, settle: Callable[[World, World], None] | None = None) -> None:
+    def exchange(
+        self, world: World, settle: Callable[[World, World], None] | None = None, *, anew: bool = True
+    ) -> None:
         """Go on with another world before the next step; breaks off single steps. Snapshots of the old one stay valid.
 
         Args:
             world: The other world; the runner owns it from now on.
             settle: Called in the stepping thread with the old and the new world, to hand over what has to be handed
                 over, and to adapt those who talk to the world there; it must be quick and raise nothing.
+            anew: As for ``change``.
         """
 
         def take(old: World) -> None:
@@ -240,14 +239,15 @@ class FixedRateRunner:
             self.world = world
 
         self.break_off_single_steps()
-        self.change(take)
+        self.change(take, anew=anew)
 
-    def change(self, action: Callable[[World], None]) -> None:
-        """Have the world's state changed from outside, before the next step, and wait for it; an epoch begins.
+    def change(self, action: Callable[[World], None], *, anew: bool = False) -> None:
+        """Have the world's state changed from outside, before the next step, and wait for it.
 
         Args:
             action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
                 quick and raise nothing.
+            anew: Whether an epoch begins: what was under way before is over, and permits are void.
         """
         done = False
 
@@ -255,7 +255,9 @@ class FixedRateRunner:
             nonlocal done
             action(world)
             self._failure = None
-            self._epoch += 1
+            if anew:
+                self._epoch += 1
+                self._permitted = 0
             self._publish(take_snapshot(self.world, self._epoch))
             done = True
 

@@ -26,7 +26,7 @@ class Snapshot:
     Attributes:
         time: Simulated time, s.
         step: Steps since the last reset.
-        epoch: Resets and other changes from outside so far; (epoch, step) never repeats.
+        epoch: How often the simulation began anew; (epoch, step) repeats only where the state was changed from outside.
         q: (nq,) coordinates.
         v: (nv,) velocities.
         joint_positions: In the order of ``World.joint_names``, rad or m.
@@ -46,6 +46,11 @@ class Snapshot:
     diagnostics: Mapping[str, float | int | bool]
     _record: ContactRecord
     _world: World
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names behind the joint arrays; the same object as long as the world is the same."""
+        return self._world.joint_names
 
     @cached_property
     def contacts(self) -> tuple[ContactPatch, ...]:

@@ -198,21 +198,23 @@ class World:
         ):
             history[:] = 0
 
-    def place(self, joint: str, X_WB: Array, V_WB: Array) -> None:
+    def place(self, joint: str, X_WB: Array | None, V_WB: Array | None) -> None:
         """Put a body that moves freely somewhere else; all others and the time stay as they are.
 
         Args:
             joint: The body's floating joint, named in ``velocity_names``.
             X_WB: (4, 4) pose of the joint's child in the frame that it floats in, the world for models with a floating
-                base.
-            V_WB: (6,) its angular and linear velocity there, rad/s and m/s.
+                base; None leaves it where it is.
+            V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are.
         """
         assembly, state = self._built.assembly, self._state
         body = assembly.joint_names.index(joint)
         q, v = int(assembly.tree.q_index[body]), int(assembly.tree.v_index[body])
-        x, y, z, w = Rotation.from_matrix(X_WB[:3, :3]).as_quat(canonical=True)
-        state.q[q : q + 7] = [w, x, y, z, *X_WB[:3, 3]]
-        state.v[v : v + 6] = state.v_previous[v : v + 6] = V_WB
+        if X_WB is not None:
+            x, y, z, w = Rotation.from_matrix(X_WB[:3, :3]).as_quat(canonical=True)
+            state.q[q : q + 7] = [w, x, y, z, *X_WB[:3, 3]]
+        if V_WB is not None:
+            state.v[v : v + 6] = state.v_previous[v : v + 6] = V_WB
         tree_of_body = self._built.model.forest.tree_of_body
         with_it = [
             any(g >= 0 and tree_of_body[g] == tree_of_body[body] for g in bodies)

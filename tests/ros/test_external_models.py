@@ -36,7 +36,8 @@ def transforms(world, left_out):
     topics = {}
     node = SimpleNamespace(create_publisher=lambda _, topic, *__: topics.setdefault(topic, Sent()))
     snapshot = FixedRateRunner(world, 1.0, "skip", True).snapshot()
-    publisher = TransformPublisher(node, SimpleNamespace, world, snapshot, "world", left_out)
+    publisher = TransformPublisher(node, SimpleNamespace, "world")
+    publisher.describe(world, snapshot, left_out)
     publisher.publish(snapshot)
     decode = partial(get_typestore(Stores.ROS2_JAZZY).deserialize_cdr, typename="tf2_msgs/msg/TFMessage")
     return {

@@ -136,7 +136,7 @@ class SimulationNode(LifecycleNode):
         if self.parameters.record:
             check_new_file(Path(self.parameters.record), overwrite=False)
         world = load_world(self.parameters.scene, self._console, self._stop)
-        self.simulation = Simulation(self, self.parameters, world)
+        self.simulation = Simulation(self, self.parameters, world, self._stop.set)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Step and publish."""
@@ -154,6 +154,9 @@ class SimulationNode(LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget the scene."""
+        if self.simulation is not None and self.simulation.serving:
+            self.get_logger().warning("not cleaned up: a client still waits for an answer; try again")
+            return TransitionCallbackReturn.FAILURE
         self.active = False
         if self.simulation is not None:
             self.report()

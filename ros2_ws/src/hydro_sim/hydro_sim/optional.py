@@ -21,6 +21,10 @@ hydro_sim_msgs = _import("hydro_sim_msgs.msg")
 control_msgs: Any = _import("control_msgs.msg")
 control_actions: Any = _import("control_msgs.action") if control_msgs else None
 hydro_sim_srvs = _import("hydro_sim_msgs.srv") if hydro_sim_msgs else None
+simulation_interfaces = _import("simulation_interfaces")
+if simulation_interfaces:
+    for part in ("msg", "srv", "action"):
+        import_module(f"simulation_interfaces.{part}")
 
 
 def summary() -> str:
@@ -28,6 +32,7 @@ def summary() -> str:
     found = {
         "tf2_msgs (/tf, /tf_static)": tf2_msgs,
         "control_msgs (follow_joint_trajectory, controller_state, gripper_cmd)": control_msgs,
-        "hydro_sim_msgs (~/contact_patches, ~/step_many)": hydro_sim_msgs,
+        "hydro_sim_msgs (~/contact_patches, ~/step_many, ~/spawn, ~/delete, ~/place)": hydro_sim_msgs,
+        "simulation_interfaces (~/get_simulator_features, …)": simulation_interfaces,
     }
     return "optional interfaces: " + "; ".join(f"{n} {'on' if m else 'off'}" for n, m in found.items())

@@ -18,7 +18,9 @@ from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim.recording.node_recorder import NodeRecorder
 from hydro_sim.recording.replay import Replay
 from hydro_sim.rejections import Rejections
-from hydro_sim.simulation_control.services import SimulationServices
+from hydro_sim.simulation_control.control import SimulationControl
+from hydro_sim.simulation_control.services import ClientServices
+from hydro_sim.simulation_control.waiting import Waiting
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.realtime import make_realtime
@@ -42,35 +44,87 @@ class Simulation:
         node: Owner of everything that is made here.
         parameters: Current values, followed live.
         world: Loaded and compiled.
+        quit: Ends the process.
 
     Raises:
         InputError: A parameter does not fit the scene. Nothing is left on the node then.
     """
 
-    def __init__(self, node: Node, parameters: Parameters, world: World) -> None:
+    def __init__(self, node: Node, parameters: Parameters, world: World, quit: Callable[[], None]) -> None:
         self._node = node
         self.parameters = parameters
+        self.rejections = Rejections(node.get_logger())
+        self._running = ExitStack()
+        self._entities = ExitStack()
+        self._begin(world, parameters.start_paused)
+        self._services = ExitStack()
+        with _destroyed_with(self._services, node):
+            waiting = Waiting(node)
+            self.operations = SimulationControl(self, waiting, quit, parameters.world_frame)
+            self._clients = ClientServices(node, self.operations, parameters, waiting)
+        self._services.callback(self._clients.close)
+
+    def _begin(self, world: World, paused: bool) -> None:
+        """Make all that knows the World."""
+        node, parameters = self._node, self.parameters
         self.runner = FixedRateRunner(
             world,
             parameters.pace,
             parameters.overrun,
-            parameters.start_paused,
+            paused,
             lock_step=parameters.mode == LOCK_STEP,
             thread_setup=self._make_realtime,
         )
-        self.rejections = Rejections(node.get_logger())
         self.end = EndOfRun(self.runner, world, parameters.duration)
-        self._running = ExitStack()
-        self._entities = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._entities.close)
-            self._entities.enter_context(_entities_of(node))
-            self._connect(world)
+            with _destroyed_with(self._entities.enter_context(ExitStack()), node):
+                self._connect(world)
+            self._entities.callback(self._states.close)
             undo.pop_all()
         node.get_logger().info(
             f"scene '{world.name}': {len(world.joint_names)} joints, {len(world.contact_pairs)} contact pairs, "
             f"time step {1e3 * world.time_step:g} ms"
         )
+
+    # --- another World
+
+    def exchange_world(self, world: World, *, carry_over: bool) -> None:
+        """Go on with a World whose scene has changed a little, in the old one's state or at its own start."""
+
+        def settle(old: World, new: World) -> None:
+            if carry_over:
+                new.take_over(old)
+            self.control.world_changed(new)
+
+        running = self.runner.running
+        if running:
+            self._states.stop()  # its messages have the shape of the old World
+        self.runner.exchange(world, settle, anew=not carry_over)
+        self._states.world_changed(world)
+        if running:
+            self._states.start()
+
+    def replace_world(self, world: World) -> None:
+        """Begin anew with any World, paused.
+
+        Raises:
+            InputError: A parameter does not fit the scene, or a recording is being made; the old World goes on, paused.
+        """
+        if self._recorder is not None:
+            mend = "end the recording first, or start a node for each scene"
+            raise InputError("parameters", "record", "a recording is of one scene", mend)
+        running, before = self.runner.running, self.runner.world
+        self.stop()
+        self._entities.close()
+        try:
+            self._begin(world, paused=True)
+        except InputError:
+            self._begin(before, paused=True)
+            raise
+        finally:
+            if running:
+                self.start()
 
     def _connect(self, world: World) -> None:
         node, parameters, runner = self._node, self.parameters, self.runner
@@ -88,12 +142,9 @@ class Simulation:
             raise InputError("parameters", "lock_step_interface", problem, mend)
         if parameters.replay:
             replay.load(parameters, self.link, joints)
-        self._services = SimulationServices(node, runner, parameters)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
-        self._publishers = (
-            StatePublisher(node, world, runner, parameters),
-            ContactPublisher(node, runner, parameters),
-        )
+        self._states = StatePublisher(node, world, runner, parameters)
+        self._publishers = (self._states, ContactPublisher(node, runner, parameters))
         self._recorder = NodeRecorder(node, runner, self.link, parameters) if parameters.record else None
 
     def _make_realtime(self) -> None:
@@ -104,7 +155,12 @@ class Simulation:
     @property
     def stepping_for_a_client(self) -> bool:
         """Whether a call that asked for steps has not been answered yet."""
-        return self._services.stepping
+        return self._clients.stepping
+
+    @property
+    def serving(self) -> bool:
+        """Whether any call to the simulation has not been answered yet."""
+        return self._clients.serving
 
     def start(self) -> None:
         """Step and publish, from the start or from where ``stop`` left off."""
@@ -119,6 +175,7 @@ class Simulation:
     def close(self) -> None:
         """Take everything off the node again."""
         self.stop()
+        self._services.close()
         if self._recorder is not None:
             self._recorder.stop()
         self._entities.close()
@@ -130,8 +187,8 @@ class Simulation:
 
 
 @contextmanager
-def _entities_of(node: Node) -> Iterator[None]:
-    """Destroy in the end what was created on ``node`` since the beginning."""
+def _destroyed_with(stack: ExitStack, node: Node) -> Iterator[None]:
+    """Have what is created on ``node`` meanwhile destroyed when ``stack`` closes."""
     kinds: dict[str, Callable[[Any], object]] = {
         "publishers": node.destroy_publisher,
         "subscriptions": node.destroy_subscription,
@@ -146,7 +203,7 @@ def _entities_of(node: Node) -> Iterator[None]:
     finally:
         for kind, destroy in kinds.items():
             for entity in set(getattr(node, kind)) - before[kind]:
-                destroy(entity)
+                stack.callback(destroy, entity)
 
 
 def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:

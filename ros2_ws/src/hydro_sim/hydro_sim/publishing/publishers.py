@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Set
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Protocol
@@ -20,7 +21,6 @@ from hydro_sim.publishing.bubbles import bubble_views
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
-from hydro_sim_core.messages.cdr import MessageTemplate
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
 from hydro_sim_core.messages.pressure_scale import PressureScale
@@ -56,38 +56,57 @@ class StatePublisher:
     """
 
     def __init__(self, node: Node, world: World, runner: FixedRateRunner, parameters: Parameters) -> None:
+        self._node = node
         self._runner = runner
         self._parameters = parameters
         self._stop = Event()
         self._thread: Thread | None = None
 
-        external = [name for name in parameters.external_models if name]
-        left_out = inner_links(world.scene, external)
-        self._transforms = make_transform_publisher(
-            node, world, runner.snapshot(), parameters.world_frame, left_out
-        )
-        description = String(data=scene_urdf(world.scene, parameters.world_frame))
+        self._external = [name for name in parameters.external_models if name]
+        self._transforms = make_transform_publisher(node, parameters.world_frame)
         self._descriptions = [node.create_publisher(String, "~/scene_description", LATCHED)]
-        if not external:
+        if not self._external:
             self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
-        for publisher in self._descriptions:
-            publisher.publish(description)
         self._clock = ClockPublisher(node, parameters)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
-        self._joint_state = joint_state_template(world.joint_names)
+        self._joint_state = _JointStates()
         if parameters.mode == LOCK_STEP:
             # The controller waits for it, so it goes out by the shortest way, and with every step. The publishing
             # thread repeats states meanwhile, and a template is one thread's.
-            question = joint_state_template(world.joint_names)
-            runner.add_listener(lambda snapshot: self._joint_states.publish(_filled(question, snapshot)))
+            question = _JointStates()
+            runner.add_listener(lambda snapshot: self._joint_states.publish(question.encode(snapshot)))
+        self._wrenches: dict[tuple[str, str], _WrenchPublisher] = {}
+        self._describe(world, inner_links(world.scene, self._external))
         self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
         self._last_step = (-1, -1)
         # The listener first: a step taken in between comes twice, and is told by its number.
         runner.add_listener(self._note)
         self._note(runner.snapshot())
-        self._wrenches = [
-            _WrenchPublisher(node, pair, world, parameters.world_frame) for pair in world.contact_pairs
-        ]
+
+    def close(self) -> None:
+        """Take the topics of the present World off the node."""
+        for wrench in self._wrenches.values():
+            wrench.close()
+
+    def world_changed(self, world: World) -> None:
+        """Publish another World from here on; the thread must stand still."""
+        models = {model.name for model in world.scene.spec.models}
+        external = [name for name in self._external if name in models]
+        self._describe(world, inner_links(world.scene, external))
+
+    def _describe(self, world: World, left_out: Set[str]) -> None:
+        """Publish the scene, and make what the other messages need of its names."""
+        frame = self._parameters.world_frame
+        if self._transforms is not None:
+            self._transforms.describe(world, self._runner.snapshot(), left_out)
+        description = String(data=scene_urdf(world.scene, frame))
+        for publisher in self._descriptions:
+            publisher.publish(description)
+        for pair in self._wrenches.keys() - set(world.contact_pairs):
+            self._wrenches.pop(pair).close()
+        for pair in world.contact_pairs:
+            if pair not in self._wrenches:
+                self._wrenches[pair] = _WrenchPublisher(self._node, pair, world, frame)
 
     def start(self) -> None:
         """Publish the present state and start the thread."""
@@ -117,7 +136,7 @@ class StatePublisher:
             if self._parameters.mode != LOCK_STEP and joints.due(now, self._parameters.joint_state_rate):
                 self._publish_joint_states(snapshot)
             if wrenches.due(now, self._parameters.wrench_rate):
-                for wrench in self._wrenches:
+                for wrench in self._wrenches.values():
                     wrench.publish(snapshot)
             if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
                 self._transforms.publish(snapshot)
@@ -142,21 +161,35 @@ class StatePublisher:
         return True
 
     def _publish_joint_states(self, snapshot: Snapshot) -> None:
-        self._joint_states.publish(_filled(self._joint_state, snapshot))
+        self._joint_states.publish(self._joint_state.encode(snapshot))
 
 
-def _filled(template: MessageTemplate, snapshot: Snapshot) -> bytes:
-    return template.fill(split_time(snapshot.time), joint_state_values(snapshot))
+class _JointStates:
+    """Encodes ``joint_states`` for one thread, of whatever World the snapshot is."""
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] | None = None
+
+    def encode(self, snapshot: Snapshot) -> bytes:
+        """The state of the joints as a message."""
+        if snapshot.joint_names is not self._names:
+            self._names = snapshot.joint_names
+            self._template = joint_state_template(self._names)
+        return self._template.fill(split_time(snapshot.time), joint_state_values(snapshot))
 
 
 class _WrenchPublisher:
     """``~/wrench/A_on_B`` of one pair of bodies; only while someone listens."""
 
     def __init__(self, node: Node, pair: tuple[str, str], world: World, world_frame: str) -> None:
+        self._node = node
         a, b = self._pair = pair
         self._template = wrench_template(b if b in world.frame_names else world_frame)
         topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
         self._publisher = node.create_publisher(WrenchStamped, topic, 10)
+
+    def close(self) -> None:
+        self._node.destroy_publisher(self._publisher)
 
     def publish(self, snapshot: Snapshot) -> None:
         if self._publisher.get_subscription_count():

@@ -24,30 +24,28 @@ class TransformPublisher:
     Args:
         node: Owner of the publishers.
         message_type: ``tf2_msgs.msg.TFMessage``.
-        world: Asked for the tree of links.
-        snapshot: The present state, for the fixed links.
         world_frame: Frame id of the world.
-        left_out: Links that someone else transforms.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        message_type: type,
-        world: World,
-        snapshot: Snapshot,
-        world_frame: str,
-        left_out: Set[str] = frozenset(),
-    ) -> None:
+    def __init__(self, node: Node, message_type: type, world_frame: str) -> None:
+        self._world_frame = world_frame
+        self._publisher = node.create_publisher(message_type, "/tf", 100)
+        self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
+
+    def describe(self, world: World, snapshot: Snapshot, left_out: Set[str]) -> None:
+        """Publish the links that are fixed, and remember those that move.
+
+        Args:
+            world: Asked for the tree of links.
+            snapshot: The present state, for the fixed links.
+            left_out: Links that someone else transforms.
+        """
         stays = fixed_links(world.scene)
         tree = [link for link in world.link_tree if link[1] not in left_out]
         fixed = [link for link in tree if link[1] in stays]
         self._links = [link for link in tree if link[1] not in stays]
-        self._template = transforms_template(self._links, world_frame)
-        self._publisher = node.create_publisher(message_type, "/tf", 100)
-
-        static = transforms_template(fixed, world_frame)
-        self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
+        self._template = transforms_template(self._links, self._world_frame)
+        static = transforms_template(fixed, self._world_frame)
         values = transform_values(fixed, snapshot.frames)
         self._static_publisher.publish(static.fill(split_time(snapshot.time), values))
 
@@ -57,13 +55,11 @@ class TransformPublisher:
         self._publisher.publish(self._template.fill(split_time(snapshot.time), values))
 
 
-def make_transform_publisher(
-    node: Node, world: World, snapshot: Snapshot, world_frame: str, left_out: Set[str] = frozenset()
-) -> TransformPublisher | None:
+def make_transform_publisher(node: Node, world_frame: str) -> TransformPublisher | None:
     """The publisher, or None without tf2_msgs."""
     if optional.tf2_msgs is None:
         return None
-    return TransformPublisher(node, optional.tf2_msgs.TFMessage, world, snapshot, world_frame, left_out)
+    return TransformPublisher(node, optional.tf2_msgs.TFMessage, world_frame)
 
 
 def inner_links(scene: LoadedScene, models: Sequence[str]) -> frozenset[str]:

@@ -1,99 +1,164 @@
-"""Services that pause, step and reset the simulation."""
+"""Services that control the simulation: with standard types, with hydro_sim_msgs, and with simulation_interfaces."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from hydro_sim import optional
 from hydro_sim.parameters import Parameters
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim.simulation_control.control import SimulationControl
+from hydro_sim.simulation_control.conversions import pose_matrix, pose_message, twist_message, twist_vector
+from hydro_sim.simulation_control.refusals import Reason, Refused
+from hydro_sim.simulation_control.spawning import SpawnRequest
+from hydro_sim.simulation_control.standard import StandardServices
+from hydro_sim.simulation_control.waiting import Waiting
+from hydro_sim_core.simulation.entities import Entity
 
 _MAX_STEPS = 1_000_000
+#: Does what a request asks for, and returns the message of the answer.
+Handler = Callable[[Any, Any], Awaitable[str]]
 
 
-class SimulationServices:
-    """``~/pause``, ``~/step``, ``~/reset``, and ``~/step_many`` where hydro_sim_msgs is built.
+class ClientServices:
+    """``~/pause``, ``~/step``, ``~/reset``, ``~/reset_state`` and ``~/entities``, and more where their types are built.
 
     Args:
         node: Owner of the services.
-        runner: The ``FixedRateRunner`` they act on.
+        control: What they act on.
         parameters: ``step_count`` says how far one ``~/step`` goes.
+        waiting: For what takes long.
     """
 
-    def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
-        self._runner = runner
-        self._open_steps = 0
+    def __init__(
+        self, node: Node, control: SimulationControl, parameters: Parameters, waiting: Waiting
+    ) -> None:
+        self._node = node
+        self._control = control
         self._parameters = parameters
-        node.create_service(SetBool, "~/pause", self._pause)
-        # A call for steps stays open while they are taken; in a group of its own it keeps no other callback waiting.
-        group = ReentrantCallbackGroup()
-        self._answer_ready = node.create_guard_condition(lambda: None, callback_group=group)
-        node.create_service(Trigger, "~/step", self._step, callback_group=group)
-        node.create_service(Trigger, "~/reset", self._reset)
-        if optional.hydro_sim_srvs is not None:
-            step_many = optional.hydro_sim_srvs.StepMany
-            node.create_service(step_many, "~/step_many", self._step_many, callback_group=group)
-
-    def _pause(self, request: Any, response: Any) -> Any:
-        if request.data:
-            self._runner.pause()
-        else:
-            self._runner.resume()
-        return self._answer(response, True, "paused" if request.data else "running")
+        self._waiting = waiting
+        self._open = 0
+        self._serve(SetBool, "~/pause", self._pause)
+        self._serve(Trigger, "~/step", self._step)
+        self._serve(Trigger, "~/reset", self._reset)
+        self._serve(Trigger, "~/reset_state", self._reset_state)
+        self._serve(Trigger, "~/entities", self._entities)
+        ours = optional.hydro_sim_srvs
+        if ours is not None:
+            self._serve(ours.StepMany, "~/step_many", self._step_many)
+            self._serve(ours.Spawn, "~/spawn", self._spawn)
+            self._serve(ours.Delete, "~/delete", self._delete)
+            self._serve(ours.Place, "~/place", self._place)
+        self._standard: StandardServices | None = None
+        if optional.simulation_interfaces is not None:
+            self._standard = StandardServices(node, optional.simulation_interfaces, control, waiting)
 
     @property
     def stepping(self) -> bool:
         """Whether a call that asked for steps has not been answered yet."""
-        return self._open_steps > 0
+        return self._control.stepping
 
-    async def _step(self, request: Any, response: Any) -> Any:
-        return await self._advance(self._parameters.step_count, response)
+    @property
+    def serving(self) -> bool:
+        """Whether any call has not been answered yet."""
+        return self._open > 0 or (self._standard is not None and self._standard.serving)
 
-    async def _step_many(self, request: Any, response: Any) -> Any:
+    def close(self) -> None:
+        """Take the action off the node; services go with the node's others."""
+        if self._standard is not None:
+            self._standard.close()
+
+    def _serve(self, service_type: Any, name: str, handler: Handler) -> None:
+        async def answer(request: Any, response: Any) -> Any:
+            self._open += 1
+            try:
+                response.message = await handler(request, response)
+                response.success = True
+            except Refused as refusal:
+                response.message, response.success = str(refusal), False
+            finally:
+                self._open -= 1
+            return response
+
+        self._node.create_service(service_type, name, answer, callback_group=self._waiting.group)
+
+    # --- time
+
+    async def _pause(self, request: Any, response: Any) -> str:
+        self._control.require_world()
+        self._control.pause(request.data)
+        return "paused" if request.data else "running"
+
+    async def _step(self, request: Any, response: Any) -> str:
+        return await self._advance(self._parameters.step_count)
+
+    async def _step_many(self, request: Any, response: Any) -> str:
         if not 1 <= request.steps <= _MAX_STEPS:
-            return self._answer(response, False, f"{request.steps} steps refused; ask for 1 to {_MAX_STEPS}")
-        return await self._advance(request.steps, response)
+            message = f"{request.steps} steps refused; ask for 1 to {_MAX_STEPS}"
+            raise Refused(Reason.OPERATION_FAILED, message)
+        return await self._advance(request.steps)
 
-    async def _advance(self, steps: int, response: Any) -> Any:
-        """Answer when the steps are taken."""
-        self._open_steps += 1
-        try:
-            taken = await self._take_steps(steps)
-        except FloatingPointError as error:
-            return self._answer(response, False, str(error))
-        except InputError as error:
-            return self._answer(response, False, f"{error.problem}; {error.mend}")
-        finally:
-            self._open_steps -= 1
-        if taken < steps:
-            return self._answer(response, False, f"broken off after {taken} of {steps} steps")
-        return self._answer(response, True, f"at {self._runner.snapshot().time:.6f} s")
+    async def _advance(self, steps: int) -> str:
+        await self._control.step(steps)
+        return f"at {self._control.snapshot.time:.6f} s"
 
-    async def _take_steps(self, steps: int) -> int:
-        """Take steps while the executor serves others; the number taken."""
-        taken = self._runner.begin_steps(steps)
-        done = Future()
+    async def _reset(self, request: Any, response: Any) -> str:
+        await self._control.reset_all()
+        return "at the start"
 
-        def finish(_: object) -> None:
-            done.set_result(None)
-            # The executor looks at what awaits only when something happens.
-            self._answer_ready.trigger()
+    async def _reset_state(self, request: Any, response: Any) -> str:
+        await self._control.reset(time=False, state=True, spawned=False)
+        return "poses, velocities and commands are at the start; time goes on"
 
-        taken.add_done_callback(finish)
-        await done
-        return taken.result()
+    # --- entities
 
-    def _reset(self, request: Any, response: Any) -> Any:
-        self._runner.reset()
-        return self._answer(response, True, "at the start")
+    async def _entities(self, request: Any, response: Any) -> str:
+        """All entities as JSON; quaternions (x, y, z, w) as in ROS."""
+        entities = self._control.world.entities
+        return json.dumps({name: self._description(entities[name]) for name in entities.names})
 
-    def _answer(self, response: Any, success: bool, message: str) -> Any:
-        response.success = success
-        response.message = message
-        return response
+    def _description(self, entity: Entity) -> dict[str, Any]:
+        states = self._control.snapshot.entities
+        pose, twist = pose_message(states.pose(entity.name)), twist_message(states.twist(entity.name))
+        bounds = states.bounds(entity.name)
+        return {
+            "static": entity.is_static,
+            "floating": entity.joint is not None,
+            "spawned": entity.name in self._control.spawned,
+            "source": entity.source,
+            "position": [getattr(pose.position, axis) for axis in "xyz"],
+            "orientation": [getattr(pose.orientation, axis) for axis in "xyzw"],
+            "linear": [getattr(twist.linear, axis) for axis in "xyz"],
+            "angular": [getattr(twist.angular, axis) for axis in "xyz"],
+            "bounds": None if bounds is None else [corner.tolist() for corner in bounds],
+        }
+
+    async def _spawn(self, request: Any, response: Any) -> str:
+        urdf = request.urdf
+        is_text = urdf.lstrip().startswith("<")
+        response.name, message = await self._control.spawn(
+            SpawnRequest(
+                name=request.name,
+                allow_renaming=request.allow_renaming,
+                uri="" if is_text else urdf,
+                text=urdf if is_text else "",
+                namespace=request.entity_namespace,
+                frame=request.pose.header.frame_id,
+                X_FE=pose_matrix(request.pose.pose),
+            )
+        )
+        return message
+
+    async def _delete(self, request: Any, response: Any) -> str:
+        await self._control.delete(request.name)
+        return ""
+
+    async def _place(self, request: Any, response: Any) -> str:
+        X_FE = pose_matrix(request.pose.pose)
+        V_FE = twist_vector(request.twist)
+        await self._control.set_entity_state(request.name, request.pose.header.frame_id, X_FE, V_FE)
+        return ""

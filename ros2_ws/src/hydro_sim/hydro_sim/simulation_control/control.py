@@ -1,0 +1,389 @@
+"""What can be done to a simulation from outside: its state, resets, entities, worlds. No messages here.
+
+Everything runs in the executor's thread, which alone exchanges the World. What takes long is awaited, made by a thread
+of its own: a new World is built there while the old one steps on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim.simulation_control.catalogue import world_file
+from hydro_sim.simulation_control.refusals import Reason, Refused, refusing, refusing_resource
+from hydro_sim.simulation_control.spawning import SpawnRequest, build_spawned, overlapped
+from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.scene_edits import moved, without
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import open_world
+from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+#: No entity is put further away than this, m: coordinates would lose what contact needs of their digits.
+WORLD_EXTENT = 1e5
+_FASTEST = 1e5  # m/s or rad/s
+
+
+class SimulationState(Enum):
+    """As simulation_interfaces has it."""
+
+    STOPPED = 0
+    PLAYING = 1
+    PAUSED = 2
+    QUITTING = 3
+    NO_WORLD = 4
+    LOADING_WORLD = 5
+
+
+class Host(Protocol):
+    """Whose World it is."""
+
+    @property
+    def runner(self) -> FixedRateRunner:
+        """Steps the World; another one after ``replace_world``."""
+
+    def exchange_world(self, world: World, *, carry_over: bool) -> None:
+        """Go on with a World whose scene has changed a little, in the old one's state or at its own start."""
+
+    def replace_world(self, world: World) -> None:
+        """Begin anew with any World, paused.
+
+        Raises:
+            InputError: A parameter does not fit the scene; the old World goes on.
+        """
+
+
+class SimulationControl:
+    """Operations on a simulation; those that cannot be carried out raise ``Refused`` and change nothing.
+
+    Args:
+        host: Whose World it is.
+        wait: Awaits a future that a thread fulfils, while the executor serves others.
+        quit: Ends the process.
+        world_frame: Frame id of the world.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        wait: Callable[[Future[Any]], Awaitable[Any]],
+        quit: Callable[[], None],
+        world_frame: str,
+    ) -> None:
+        self._host = host
+        self._wait = wait
+        self._quit = quit
+        self.world_frame = world_frame
+        self._special: SimulationState | None = None  # quitting, loading, or without a world
+        self._stopped_at: tuple[int, int] | None = None
+        self._open_steps = 0
+        self._begin_with(host.runner.world.scene)
+
+    def _begin_with(self, scene: LoadedScene) -> None:
+        self._original = scene
+        #: Names of what was spawned, in that order.
+        self.spawned: list[str] = []
+
+    @property
+    def _runner(self) -> FixedRateRunner:
+        return self._host.runner
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """State after the last step, or the last change from outside."""
+        return self._runner.snapshot()
+
+    @property
+    def world(self) -> World:
+        """Asked for what does not change from step to step."""
+        return self._runner.world
+
+    # --- the state of the simulation
+
+    @property
+    def state(self) -> SimulationState:
+        """Present state; a node that is not active is paused."""
+        if self._special is not None:
+            return self._special
+        if self._runner.running and not self._runner.paused:
+            return SimulationState.PLAYING
+        return SimulationState.STOPPED if self._stopped_at == self._mark() else SimulationState.PAUSED
+
+    def _mark(self) -> tuple[int, int]:
+        return self.snapshot.epoch, self.snapshot.step
+
+    async def set_state(self, target: SimulationState) -> None:
+        """Play, pause, stop (which is to pause and reset everything) or quit."""
+        if target is SimulationState.QUITTING:
+            self._runner.pause()
+            self._special = target
+            self._quit()
+            return
+        if target is self.state:
+            raise Refused(Reason.ALREADY_IN_TARGET_STATE, f"is {target.name} already")
+        if target in (SimulationState.NO_WORLD, SimulationState.LOADING_WORLD):
+            raise Refused(Reason.INCORRECT_TRANSITION, "load or unload a world instead")
+        if self._special is not None:
+            raise Refused(Reason.INCORRECT_TRANSITION, f"is {self._special.name}; load a world first")
+        if not self._runner.running:
+            raise Refused(Reason.STATE_TRANSITION_ERROR, "the node is not active; activate it first")
+        self._stopped_at = None
+        self.pause(target is not SimulationState.PLAYING)
+        if target is SimulationState.STOPPED:
+            await self.reset_all()
+            self._stopped_at = self._mark()
+
+    def require_world(self) -> None:
+        """Refuse what needs a world while there is none."""
+        if self._special is not None:
+            raise Refused(Reason.INCORRECT_STATE, f"is {self._special.name}; load a world first")
+
+    def pause(self, paused: bool) -> None:
+        """Stop stepping, or go on."""
+        if paused:
+            self._runner.pause()
+        else:
+            self._runner.resume()
+
+    @property
+    def stepping(self) -> bool:
+        """Whether steps that were asked for have not all been taken yet."""
+        return self._open_steps > 0
+
+    async def step(self, steps: int) -> None:
+        """Take steps while paused."""
+        self._open_steps += 1
+        try:
+            taken = await self._wait(self._runner.begin_steps(steps))
+        except FloatingPointError as error:
+            raise Refused(Reason.OPERATION_FAILED, str(error)) from None
+        except InputError as error:
+            raise Refused(Reason.OPERATION_FAILED, f"{error.problem}; {error.mend}") from None
+        finally:
+            self._open_steps -= 1
+        if taken < steps:
+            raise Refused(Reason.OPERATION_FAILED, f"broken off after {taken} of {steps} steps")
+
+    # --- resets
+
+    async def reset_all(self) -> None:
+        """Back to the start: what was spawned goes, what was deleted or moved comes back."""
+        self.require_world()
+        while self.world.scene is not self._original:
+            world = await self._make(partial(World, self._original, self.world), self.world)
+            if world is not None:
+                self._host.exchange_world(world, carry_over=False)
+                self.spawned.clear()
+                return
+        self._runner.reset()
+
+    async def reset(self, *, time: bool, state: bool, spawned: bool) -> None:
+        """Reset some of it: simulated time, poses and velocities, spawned entities."""
+        self.require_world()
+        if spawned and self.spawned:
+            await self._edit(partial(_without_all, names=tuple(self.spawned)))
+            self.spawned.clear()
+        if time or state:
+            self._runner.reset(time=time, state=state)
+
+    # --- entities
+
+    async def spawn(self, request: SpawnRequest) -> tuple[str, str]:
+        """Add a robot or an object.
+
+        Returns:
+            Its full name, and what else there is to say.
+        """
+        self.require_world()
+        X_WF, _ = self._frame(request.frame)
+        X_WE = X_WF @ checked_pose(request.X_FE)
+        world = await self._edit(partial(build_spawned, request=request, X_WE=X_WE))
+        name = world.scene.spec.models[-1].name
+        self.spawned.append(name)
+        met = overlapped(self.snapshot.entities, world.entities.names, name)
+        return name, f"its box meets those of {', '.join(met)}" if met else ""
+
+    async def delete(self, name: str) -> None:
+        """Take an entity out of the world."""
+        self._entity(name)
+        await self._edit(partial(_without_one, name=name))
+        if name in self.spawned:
+            self.spawned.remove(name)
+
+    async def set_entity_state(self, name: str, frame: str, X_FE: Array | None, V_FE: Array | None) -> None:
+        """Put an entity somewhere else, or set how it moves.
+
+        Args:
+            name: The entity.
+            frame: Link that pose and twist are relative to, or the world.
+            X_FE: (4, 4) pose, None to leave it.
+            V_FE: (6,) angular and linear velocity of its origin, None to leave it.
+        """
+        entity = self.world.entities[self._entity(name)]
+        X_WF, V_WF = self._frame(frame)
+        X_WE = None if X_FE is None else X_WF @ checked_pose(X_FE)
+        V_WE = (
+            None if V_FE is None else _twist_in_world(self._pose(name, X_WE), X_WF, V_WF, checked_twist(V_FE))
+        )
+        if entity.joint is not None:
+            joint = entity.joint
+            stopped = self.state is SimulationState.STOPPED
+            self._runner.change(lambda world: world.place(joint, X_WE, V_WE))
+            self._keep_stopped(stopped)
+            return
+        if V_WE is not None and np.any(V_WE != 0.0):
+            raise Refused(
+                Reason.OPERATION_FAILED, f"'{name}' is fixed; spawn it floating to give it a velocity"
+            )
+        if X_WE is not None:
+            await self._edit(partial(_with_moved, name=name, X_WE=X_WE))
+
+    def _entity(self, name: str) -> str:
+        self.require_world()
+        with refusing(Reason.NOT_FOUND):
+            return self.world.entities[name].name
+
+    def _pose(self, name: str, X_WE: Array | None) -> Array:
+        return self.snapshot.entities.pose(name) if X_WE is None else X_WE
+
+    def _frame(self, frame: str) -> tuple[Array, Array]:
+        if frame in ("", "world", self.world_frame):
+            return np.eye(4), np.zeros(6)
+        with refusing(Reason.INVALID_POSE):
+            return self.snapshot.entities.frame(frame)
+
+    # --- worlds
+
+    async def load_world(self, uri: str) -> None:
+        """Load another scene; the simulation is stopped then. One that cannot be loaded leaves the present one."""
+        if self._special in (SimulationState.LOADING_WORLD, SimulationState.QUITTING):
+            raise Refused(Reason.INCORRECT_STATE, f"is {self._special.name} already")
+        before, was_paused = self._special, self._runner.paused
+        path = world_file(uri)
+        self._special = SimulationState.LOADING_WORLD
+        self._runner.pause()
+        try:
+            self._replace(await self._wait(_in_thread(partial(_load, path))))
+            self._special = None
+            self._stopped_at = self._mark()
+        finally:
+            if self._special is SimulationState.LOADING_WORLD:
+                self._special = before
+                if not was_paused:
+                    self._runner.resume()
+
+    async def unload_world(self) -> None:
+        """Leave an empty world that stands still."""
+        if self._special is SimulationState.NO_WORLD:
+            raise Refused(Reason.NO_WORLD_LOADED, "no world is loaded")
+        self.require_world()
+        spec = SceneSpec(name="empty", time_step=self.world.time_step)
+        self._runner.pause()
+        self._replace(World(LoadedScene(spec, (), (), (), source=Path("empty"))))
+        self._special = SimulationState.NO_WORLD
+
+    def _replace(self, world: World) -> None:
+        with refusing(Reason.OPERATION_FAILED):
+            self._host.replace_world(world)
+        self._begin_with(world.scene)
+
+    # --- making worlds beside the stepping thread
+
+    async def _edit(self, change: Callable[[World], World]) -> World:
+        """Go on with what ``change`` makes of the World; made anew if somebody else was quicker."""
+        while True:
+            base = self.world
+            world = await self._make(partial(change, base), base)
+            if world is not None:
+                stopped = self.state is SimulationState.STOPPED
+                self._host.exchange_world(world, carry_over=True)
+                self._keep_stopped(stopped)
+                return world
+
+    async def _make(self, build: Callable[[], World], base: World) -> World | None:
+        """A World, or None if ``base`` was exchanged meanwhile."""
+        world = await self._wait(_in_thread(build))
+        self.require_world()
+        return world if self.world is base else None
+
+    def _keep_stopped(self, stopped: bool) -> None:
+        """A change from outside does not end a stop."""
+        if stopped:
+            self._stopped_at = self._mark()
+
+
+def checked_pose(X: Array) -> Array:
+    """``X`` if something can be there, else ``Refused``."""
+    if not np.all(np.isfinite(X)) or np.abs(X[:3, 3]).max() > WORLD_EXTENT:
+        raise Refused(
+            Reason.INVALID_POSE, f"give finite positions up to {WORLD_EXTENT:g} m and a unit quaternion"
+        )
+    return X
+
+
+def checked_twist(V: Array) -> Array:
+    """``V`` if something can move so, else ``Refused``."""
+    if not np.all(np.isfinite(V)) or np.abs(V).max() > _FASTEST:
+        raise Refused(Reason.OPERATION_FAILED, f"give finite velocities up to {_FASTEST:g} m/s and rad/s")
+    return V
+
+
+def _twist_in_world(X_WE: Array, X_WF: Array, V_WF: Array, V_FE: Array) -> Array:
+    """Twist of E's origin in the world from that in a frame F that moves itself."""
+    w_WF, p_FE_W = V_WF[:3], X_WE[:3, 3] - X_WF[:3, 3]
+    w = w_WF + X_WF[:3, :3] @ V_FE[:3]
+    return np.concatenate([w, V_WF[3:] + np.cross(w_WF, p_FE_W) + X_WF[:3, :3] @ V_FE[3:]])
+
+
+def _in_thread(make: Callable[[], T]) -> Future[T]:
+    """Result of a call that a thread makes which the process does not wait for at its end."""
+    made: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(make())
+        except BaseException as error:
+            # Whatever it is, who waits has to hear of it.
+            made.set_exception(error)
+
+    Thread(target=run, name="world-builder", daemon=True).start()
+    return made
+
+
+def _load(path: Path) -> World:
+    """A World whose first step is known to work, and compiled."""
+    with refusing_resource():
+        world = open_world(str(path))
+    try:
+        world.step()
+    except FloatingPointError as error:
+        raise Refused(Reason.OPERATION_FAILED, str(error)) from None
+    world.reset()
+    return world
+
+
+def _without_one(base: World, name: str) -> World:
+    with refusing(Reason.OPERATION_FAILED):
+        return World(without(base.scene, name), base)
+
+
+def _without_all(base: World, names: tuple[str, ...]) -> World:
+    scene = base.scene
+    with refusing(Reason.OPERATION_FAILED):
+        for name in reversed(names):  # what is spawned later may be attached to what came before
+            scene = without(scene, name)
+        return World(scene, base)
+
+
+def _with_moved(base: World, name: str, X_WE: Array) -> World:
+    with refusing(Reason.OPERATION_FAILED):
+        return World(moved(base.scene, name, X_WE), base)
