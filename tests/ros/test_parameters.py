@@ -1,0 +1,83 @@
+"""Parameters at run time: taken where that is safe, refused with the reason where it is not."""
+
+import math
+
+import pytest
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from hydro_sim.parameters import declare_parameters
+
+
+class Settings:
+    """Parameters on a node, and what was told of them."""
+
+    def __init__(self, node):
+        self.configured = False
+        self.told = []
+        self.values = declare_parameters(node, lambda: self.configured, self.told.append)
+        self._node = node
+
+    def set(self, **values):
+        """Set several at once; None if they were taken, else the reason."""
+        wanted = [Parameter(name, value=value) for name, value in values.items()]
+        result = self._node.set_parameters_atomically(wanted)
+        return None if result.successful else result.reason
+
+
+@pytest.fixture
+def settings():
+    context = rclpy.Context()
+    context.init()
+    node = Node("settings", context=context, automatically_declare_parameters_from_overrides=True)
+    yield Settings(node)
+    node.destroy_node()
+    context.shutdown()
+
+
+def test_live_ones_change_while_it_runs(settings):
+    settings.configured = True
+    assert settings.set(real_time_factor=0.5, overrun="skip", link_delay=0.02) is None
+    assert (settings.values.pace, settings.values.overrun, settings.values.link_delay) == (0.5, "skip", 0.02)
+    assert settings.told == [{"real_time_factor", "overrun", "link_delay"}]
+    assert settings.set(real_time_factor=0.0) is None
+    assert settings.values.pace == math.inf
+
+
+@pytest.mark.parametrize("name", ["scene", "mode", "realtime_priority", "world_frame", "link_seed"])
+def test_others_change_only_while_nothing_is_configured(settings, name):
+    value = {"scene": "drop_box", "mode": "lock_step", "world_frame": "map"}.get(name, 1)
+    assert settings.set(**{name: value}) is None
+    assert getattr(settings.values, name) == value
+    settings.configured = True
+    other = "free_running" if name == "mode" else type(value)()
+    reason = settings.set(**{name: other})
+    assert reason.startswith(f"{name}: is read when the node is configured; deactivate and clean up")
+    assert getattr(settings.values, name) == value
+    assert settings.set(**{name: value}) is None, "what it is already changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"overrun": "hurry"}, "overrun: 'hurry' is unknown; use skip or catch_up"),
+        ({"real_time_factor": 1e-9}, "real_time_factor: 1e-09 is out of range"),
+        ({"link_outage_length": 2.0, "link_outage_period": 1.0}, "link_outage_length: 2 s is longer"),
+        ({"realtime_cpus": [4096]}, "realtime_cpus: 4096 cannot be used by this process"),
+        ({"world_frame": " "}, "world_frame: is empty"),
+        ({"link_loss": 1.5}, "link_loss"),
+        ({"link_delay": math.nan}, "link_delay"),
+        ({"link_delay": "slow"}, "Wrong parameter type"),
+    ],
+)
+def test_nonsense_is_refused_and_changes_nothing(settings, values, reason):
+    before = vars(settings.values).copy()
+    assert reason in settings.set(**values)
+    assert vars(settings.values) == before
+    assert settings.told == []
+
+
+def test_one_bad_value_holds_up_all_that_come_with_it(settings):
+    assert settings.set(link_delay=0.5, overrun="hurry") is not None
+    assert settings.values.link_delay == 0.0
