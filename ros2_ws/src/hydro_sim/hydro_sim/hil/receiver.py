@@ -26,6 +26,7 @@ class Receiver:
     """
 
     def __init__(self, node: Node) -> None:
+        self._logger = node.get_logger()
         self._node = rclpy.create_node(
             f"_{node.get_name()}_commands",
             namespace=node.get_namespace(),
@@ -80,4 +81,8 @@ class Receiver:
     def _run(self) -> None:
         # Its ``spin`` ends only with the context.
         while not self._stop.is_set():
-            self._executor.spin_once(timeout_sec=_SPIN_PERIOD)
+            try:
+                self._executor.spin_once(timeout_sec=_SPIN_PERIOD)
+            except Exception as error:
+                # A mistake of ours in one callback must not make the node deaf to all commands.
+                self._logger.error(f"a command was dropped by an error: {type(error).__name__}: {error}")

@@ -1,0 +1,74 @@
+"""The receiver of commands: heard in a thread of its own, deaf to nothing."""
+
+import time
+
+import pytest
+import rclpy
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from std_msgs.msg import Float64
+
+from hydro_sim.hil.receiver import Receiver
+
+QOS = QoSProfile(depth=10)
+
+
+@pytest.fixture
+def node():
+    context = rclpy.Context()
+    context.init(domain_id=93)
+    node = Node("robot", namespace="/lab", context=context)
+    yield node
+    node.destroy_node()
+    context.shutdown()
+
+
+@pytest.fixture
+def heard(node):
+    """What the receiver hears on ``/numbers``; negative numbers are more than its callback can bear."""
+    heard = []
+
+    def callback(message):
+        if message.data < 0.0:
+            raise RuntimeError("negative")
+        heard.append(message.data)
+
+    receiver = Receiver(node)
+    receiver.subscribe(Float64, "/numbers", callback, QOS, SubscriptionEventCallbacks())
+    receiver.start()
+    yield heard
+    receiver.close()
+
+
+def _send_until(node, numbers, condition):
+    publisher = node.create_publisher(Float64, "/numbers", QOS)
+    deadline = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < deadline
+        for number in numbers:
+            publisher.publish(Float64(data=number))
+        time.sleep(0.05)
+
+
+def test_error_in_a_callback_ends_nothing(node, heard):
+    """What comes after it is still heard."""
+    _send_until(node, (1.0, -1.0, 2.0), lambda: heard.count(2.0) > 3)
+
+
+def test_its_node_stands_hidden_beside_the_one_it_serves(node, heard):
+    deadline = time.monotonic() + 20.0
+    while ("_robot_commands", "/lab") not in node.get_node_names_and_namespaces():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_stopped_receiver_starts_again(node):
+    heard = []
+    receiver = Receiver(node)
+    receiver.subscribe(Float64, "/numbers", lambda m: heard.append(m.data), QOS, SubscriptionEventCallbacks())
+    for number in (1.0, 2.0):
+        receiver.start()
+        _send_until(node, (number,), lambda number=number: number in heard)
+        receiver.stop()
+    receiver.close()
