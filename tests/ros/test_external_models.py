@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 import rclpy
-from conftest import ROOT
+from node_process import ROOT
 from ros_client import Client
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState

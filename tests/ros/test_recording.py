@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import SCENE
+from node_process import SCENE
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_client import Client
 from sensor_msgs.msg import JointState
@@ -47,7 +47,7 @@ def commands(path):
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A run in which a client moves the arm, in every way, and squeezes: the file."""
-    from conftest import NodeProcess
+    from node_process import NodeProcess
 
     folder = tmp_path_factory.mktemp("recording")
     path = folder / "run.mcap"
