@@ -107,13 +107,13 @@ class Recorder:
         overwrite: bool = False,
         drives: bool = False,
         complete: bool = False,
-        warn: Callable[[str], None] = logger.warning,
+        warn: Callable[[str], None] = logger.error,
     ) -> None:
         check_new_file(path, overwrite)
         self._path = path
         self._overwrite = overwrite
         self._drives = drives
-        self._drive_targets = b""
+        self._drive_writes = 0
         self._complete = complete
         self._warn = warn
         self._absolute_name = absolute_name
@@ -169,10 +169,10 @@ class Recorder:
         self._lost_steps += 1
 
     def _record_drives(self, snapshot: Snapshot, world: World) -> None:
-        targets = world.drive_targets()
-        if (now := targets.tobytes()) == self._drive_targets:
+        if world.drive_writes == self._drive_writes:
             return
-        self._drive_targets = now
+        self._drive_writes = world.drive_writes
+        targets = world.drive_targets()
         began = max(0.0, snapshot.time - world.time_step)
         template = joint_state_template(world.actuated_joint_names)
         encode = partial(template.fill, split_time(began), targets)

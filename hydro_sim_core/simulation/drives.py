@@ -49,6 +49,7 @@ class DriveBank:
     Attributes:
         joint_names: Drivable joints, in the order of their velocities.
         arrays: What the step reads.
+        writes: How often a drive was told something; what they follow has not changed while this has not.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class DriveBank:
         own = {name: i for i, name in enumerate(assembly.velocity_names) if tree.q_of_v[i] >= 0}
         self.joint_names = tuple(own)
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
+        self.writes = 0
         self._velocity_of = own
         self._velocities = np.array(list(own.values()), dtype=np.int64)
         self._speed = {name: float(tree.velocity_limit[i]) for name, i in own.items()}
@@ -206,6 +208,7 @@ class DriveBank:
 
     def _write(self, name: str, command: JointCommand, limit: float | None = None) -> None:
         """Tell a drive; ``limit`` bounds its effort more tightly than it is built for."""
+        self.writes += 1
         i, drives, (position, velocity, effort) = self._velocity_of[name], self.arrays, command
         drives.kp[i] = 0.0 if position is None else self._kp[name]
         drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name]

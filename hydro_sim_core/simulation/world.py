@@ -441,6 +441,11 @@ class World:
         """Raise what ``set_command`` would raise, without commanding anything."""
         self._drives.check_command(values, mode, joints)
 
+    @property
+    def drive_writes(self) -> int:
+        """How often drives were told something; ``drive_targets`` has not changed while this has not."""
+        return self._drives.writes
+
     def drive_targets(self) -> Array:
         """(3, n) position, velocity and effort that the drives were told, by the script too.
 

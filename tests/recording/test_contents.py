@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from foreign_reader import decoded
@@ -176,3 +179,14 @@ def test_rosbags_reads_topics_types_hashes_and_durability(record, tmp_path):
         times.append(time)
     assert times == [10**6 * i for i in range(STEPS + 1)]
     reader.close()
+
+
+def test_the_example_of_the_documentation_runs(record, tmp_path, monkeypatch, capsys):
+    """A line for every joint state."""
+    page = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    _, handed = record(5)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "recording.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{1e-9 * 10**6 * i} {handed[i].joint_positions.tolist()}" for i in range(6)]
