@@ -2,12 +2,13 @@
 # make test       set up what is missing and run every test
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake into benchmarks/results
+# make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
 # make lint       style, types, the one-way flow of the rooms, the Dockerfile
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test workspace bench validation lint setup clean
+.PHONY: demo test workspace bench bench-ros validation lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -48,6 +49,11 @@ workspace: $(VENV)/.workspace-ready
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
 	@for name in spatula_slip face_scaling nested_solids step_profile step_cost error_control islands geometry patch_quality startup recording; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+bench-ros: export OMP_NUM_THREADS ?= 1
+bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
+bench-ros: $(VENV)/.test-ready
+	@for name in hil_jitter command_latency lock_step ros_publishing; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 validation: export OMP_NUM_THREADS ?= 1
 validation: $(VENV)/.test-ready
