@@ -30,10 +30,16 @@ demo: $(VENV)/.demo-ready
 	@$(BIN)/python -m hydro_sim.node --ros-args --params-file config/node.yaml \
 		-p scene:=$(SCENE) -p duration:=$(DURATION)
 
-# Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread.
+# Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What runs in real
+# time comes by itself, the rest on two cores.
 test: export OMP_NUM_THREADS ?= 1
 test: $(VENV)/.test-ready
+ifdef PYTEST_ARGS
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+else
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --ignore tests/ros
+	$(BIN)/python -m pytest tests/ros
+endif
 
 # The environment's prefix is to colcon what /opt/ros/jazzy is on a machine with ROS.
 workspace: export PATH := $(abspath $(BIN)):$(PATH)
