@@ -64,9 +64,9 @@ class Client:
             message_type, qos = TOPICS[topic] if topic in TOPICS else TOPICS["/" + topic.rpartition("/")[2]]
             self.listen(topic, message_type, qos)
 
-    def listen(self, topic: str, message_type: type, qos: QoSProfile) -> None:
-        """Keep what arrives on a topic from now on."""
-        self._node.create_subscription(message_type, topic, self.received[topic].append, qos)
+    def listen(self, topic: str, message_type: type, qos: QoSProfile, raw: bool = False) -> None:
+        """Keep what arrives on a topic from now on; ``raw`` keeps bytes, which spares the time to decode them."""
+        self._node.create_subscription(message_type, topic, self.received[topic].append, qos, raw=raw)
 
     @contextmanager
     def markers(self) -> Iterator[list[MarkerArray]]:
