@@ -88,7 +88,8 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
     states = [take_snapshot(world, epoch=0)]
     world.step(8)
     listeners = []
-    runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append, paused=False)
+    runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append)
+    runner.paused = runner.waiting_for_permit = False
     recorders = defaultdict(_Recorder)
     node = SimpleNamespace(create_publisher=lambda _, topic, *__: recorders[topic])
     publisher = StatePublisher(node, world, runner, Parameters(joint_state_rate=250.0))
