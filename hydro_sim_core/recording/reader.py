@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ class RecordedMessage:
 def read_messages(path: Path, topics: Collection[str] | None = None) -> Iterator[RecordedMessage]:
     """Every message of some topics, in the order of the file.
 
-    A file without its end, left by a recorder that was killed, gives what it holds, and a warning.
+    A file without its end, being written or left by a recorder that was killed, gives what it holds, and a warning.
 
     Args:
         path: The file.
@@ -57,14 +58,15 @@ def read_messages(path: Path, topics: Collection[str] | None = None) -> Iterator
     with file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise InputError(path, "", "is no MCAP file", _MEND)
+        size = file.seek(0, os.SEEK_END)  # the file may be growing
         file.seek(0)
         try:
             yield from _messages(file, topics)
         except Exception as error:  # whatever damage leads the library to
-            if file.read(1):
+            if file.tell() < size:
                 problem = f"is damaged ({' '.join(str(error).split()) or type(error).__name__})"
                 raise InputError(path, "", problem, _MEND) from None
-            logger.warning("%s: ends early, as a recorder leaves it that was killed; taken up to there", path)
+            logger.warning("%s: ends early, being written or its recorder killed; taken up to there", path)
 
 
 def _messages(file: BinaryIO, topics: Collection[str] | None) -> Iterator[RecordedMessage]:

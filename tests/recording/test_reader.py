@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.cdr import CdrWriter
-from hydro_sim_core.recording import read_messages
+from hydro_sim_core.recording import read_messages, reader
 from hydro_sim_core.recording.mcap_file import RecordingFile
 
 FLOAT = "std_msgs/msg/Float64"
@@ -68,6 +69,26 @@ def test_a_cut_file_gives_what_it_holds_and_a_warning(recording, scratch, caplog
         found = tuple(read_messages(scratch))
     assert found == messages[: len(found)]
     assert len(found) % 10 == 0
+    assert "ends early" in caplog.text
+
+
+def test_a_growing_file_is_no_damaged_one(recording, scratch, caplog, monkeypatch):
+    """The rest of the chunk appears just after half of it was read."""
+    data, messages = recording
+    cut = [found.start() for found in re.finditer(b"zstd", data)][5] + 20  # inside the last chunk
+    scratch.write_bytes(data[:cut])
+    read = reader._messages
+
+    def read_and_grow(*arguments):
+        try:
+            yield from read(*arguments)
+        finally:
+            with scratch.open("ab") as file:
+                file.write(data[cut:])
+
+    monkeypatch.setattr(reader, "_messages", read_and_grow)
+    with caplog.at_level(logging.WARNING):
+        assert tuple(read_messages(scratch)) == messages[:50]
     assert "ends early" in caplog.text
 
 
