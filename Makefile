@@ -51,6 +51,7 @@ workspace: $(VENV)/.workspace-ready
 		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
 	colcon --log-base log test --base-paths $(PACKAGES) --packages-select hydro_sim_bringup \
 		--event-handlers console_direct+ --return-code-on-test-failure
+	source install/setup.bash && python -m pytest tests/ros/test_controllers_actions.py
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
