@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-settings.register_profile("repeatable", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+# No deadline for an example: how long it takes says how busy the machine is.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile("repeatable")
 _MORE = 10
 
