@@ -188,6 +188,13 @@ class Client:
         self.wait_until(future.done, f"an answer of {name}", timeout)
         return future.result()
 
+    def call_service(self, service_type: type, name: str, request: Any) -> Any:
+        """The answer of any service."""
+        if name not in self._services:
+            self._services[name] = self._node.create_client(service_type, name)
+        self.wait_until(self._services[name].service_is_ready, f"service {name}")
+        return self._call(name, request)
+
     def pause(self, paused: bool) -> Any:
         return self._call("pause", SetBool.Request(data=paused))
 

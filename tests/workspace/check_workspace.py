@@ -12,7 +12,7 @@ import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from catkin_pkg.package import parse_package
 from hydro_sim_msgs.msg import ContactPatch, ContactPatchArray
-from hydro_sim_msgs.srv import StepMany
+from hydro_sim_msgs.srv import Delete, Place, Spawn, StepMany
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
@@ -183,3 +183,45 @@ def test_bringup_is_installed_whole():
         source = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in SHIPPED}
         assert source
         assert {path for path in source if (SHARE / path).is_file()} == source
+
+
+BALL = (
+    '<robot name="ball"><link name="ball"><inertial><mass value="0.1"/>'
+    '<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '<collision><geometry><sphere radius="0.05"/></geometry></collision></link></robot>'
+)
+
+
+def test_entities_come_move_and_go(client):
+    """Spawned from text, seen in the transforms, put elsewhere, deleted; what cannot be done is said."""
+    moving = _subscribe(client, TFMessage, "/tf")
+
+    def call(service_type, name, request):
+        service = client.create_client(service_type, f"/hydro_sim/{name}")
+        client.wait_until(service.service_is_ready, timeout=30.0)
+        future = service.call_async(request)
+        client.wait_until(future.done, timeout=30.0)
+        return future.result()
+
+    def heights(child):
+        return [t.transform.translation.z for m in moving for t in m.transforms if t.child_frame_id == child]
+
+    spawn = Spawn.Request(urdf=BALL, entity_namespace="lab")
+    spawn.pose.pose.position.z = 30.0
+    answer = call(Spawn, "spawn", spawn)
+    assert answer.success, answer.message
+    assert answer.name == "lab/ball"
+    client.wait_until(lambda: heights("lab/ball/ball"), timeout=30.0)
+    answer = call(Spawn, "spawn", spawn)
+    assert not answer.success
+    assert "there is a 'lab/ball' already" in answer.message
+
+    place = Place.Request(name="lab/ball")
+    place.pose.pose.position.z = 300.0
+    assert call(Place, "place", place).success
+    client.wait_until(lambda: heights("lab/ball/ball")[-1] > 200.0, timeout=30.0)
+    assert not call(Delete, "delete", Delete.Request(name="nobody")).success
+    assert call(Delete, "delete", Delete.Request(name="lab/ball")).success
+    moving.clear()
+    client.wait_until(lambda: len(heights("spatula")) > 3, timeout=30.0)
+    assert not heights("lab/ball/ball")[2:]
