@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world_file, worlds
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
+from hydro_sim.simulation_control.conversions import has_tags, resource_of, volume
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
@@ -449,3 +451,51 @@ def test_shipped_objects_can_be_spawned(shared, name):
     spawned, _ = shared.spawn(SpawnRequest(uri=name, name=f"a_{name}", X_FE=FAR))
     assert Path(shared.control.world.entities[spawned].source).name.startswith(name)
     shared.delete(spawned)
+
+
+# --- messages
+
+
+def bounds(kind, *points):
+    """Stands in for a ``Bounds`` message."""
+    corners = [SimpleNamespace(x=x, y=y, z=z) for x, y, z in points]
+    types = {"TYPE_EMPTY": 0, "TYPE_BOX": 1, "TYPE_CONVEX_HULL": 2, "TYPE_SPHERE": 3}
+    return SimpleNamespace(type=kind, points=corners, **types)
+
+
+def test_volumes_of_messages():
+    """The upper corner of a box comes first; what encloses nothing is refused."""
+    assert volume(bounds(0)) is None
+    box = volume(bounds(1, (1, 2, 3), (0, 0, 0)))
+    assert (box.lower.tolist(), box.upper.tolist()) == ([0, 0, 0], [1, 2, 3])
+    ball = volume(bounds(3, (1, 2, 3), (4, 0, 0)))
+    assert (ball.centre.tolist(), ball.radius) == ([1, 2, 3], 4.0)
+    assert len(volume(bounds(2, (1, 0, 0), (0, 1, 0), (0, 0, 1))).points) == 3
+    for bad in (
+        bounds(1, (0, 0, 0), (1, 2, 3)),
+        bounds(1, (0, 0, 0)),
+        bounds(2, (0, 0, 0)),
+        bounds(3, (0, 0, 0), (-1, 0, 0)),
+        bounds(3, (math.nan, 0, 0), (1, 0, 0)),
+        bounds(7),
+    ):
+        with pytest.raises(Refused):
+            volume(bad)
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted", "passes"),
+    [(0, [], True), (0, ["a", "x"], True), (0, ["x"], False), (1, ["a", "b"], True), (1, ["a", "x"], False)],
+)
+def test_tags_of_messages(mode, wanted, passes):
+    """Any of them, or all."""
+    wanted = SimpleNamespace(tags=wanted, filter_mode=mode, FILTER_MODE_ANY=0, FILTER_MODE_ALL=1)
+    assert has_tags(["a", "b"], wanted) == passes
+
+
+def test_resources_of_any_release():
+    """Older releases have the uri in the message itself, or the world's under another name."""
+    flat = SimpleNamespace(uri="a")
+    assert resource_of(flat) is flat
+    for name in ("entity_resource", "world_resource", "level_resource"):
+        assert resource_of(SimpleNamespace(**{name: flat})) is flat
