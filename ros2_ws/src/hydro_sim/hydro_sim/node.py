@@ -170,11 +170,11 @@ class SimulationNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _attempt(self, step: Callable[[], None]) -> TransitionCallbackReturn:
-        """Do something that may fail by bad input; rclpy would swallow the reason."""
+        """Do something that may fail; rclpy would swallow the reason."""
         self.error = None
         try:
             step()
-        except (InputError, FloatingPointError, Interrupted) as error:
+        except Exception as error:
             self.error = error
             if not isinstance(error, Interrupted) and not self.parameters.autostart:
                 self.get_logger().error(str(error))
