@@ -76,7 +76,6 @@ class _Interface:
     timeouts: int = 0
     age: Durations = field(default_factory=Durations)
     latency: Durations = field(default_factory=Durations)
-    last_time: float | None = None
 
     def report(self) -> LinkReport:
         counts = (self.received, self.applied, self.lost, self.stale, self.out_of_order, self.duplicate)
@@ -184,10 +183,6 @@ class CommandLink:
         """Type of the messages on every command topic, by its resolved name."""
         return dict(self._types)
 
-    def last_command(self, interface: str) -> float | None:
-        """Simulated time of the last command applied on an interface since the start or a reset, s."""
-        return self._interfaces[interface].last_time if interface in self._interfaces else None
-
     def count_timeout(self, interface: str) -> None:
         """Note that an interface fell silent while it was in command."""
         self._interfaces[interface].timeouts += 1
@@ -236,7 +231,6 @@ class CommandLink:
             return
         packet.action(world)
         interface.applied += 1
-        interface.last_time = world.time
         interface.latency.add(time.monotonic() - packet.received_at)
         if packet.message is not None:
             for observe in self.observers:
@@ -271,8 +265,6 @@ class CommandLink:
             self._epoch = epoch
             self._faults.restart()
             self._newest.clear()
-            for interface in self._interfaces.values():
-                interface.last_time = None
 
     # --- publishers that cannot be heard
 
