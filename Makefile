@@ -27,7 +27,7 @@ endif
 
 demo: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 demo: $(VENV)/.demo-ready
-	@$(BIN)/python -m hydro_sim.node --ros-args --params-file config/node.yaml \
+	@$(BIN)/python -m hydro_sim --ros-args --params-file config/node.yaml \
 		-p scene:=$(SCENE) -p duration:=$(DURATION)
 
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What runs in real

@@ -106,7 +106,7 @@ def measure(count: int) -> tuple[dict[str, list[float]], dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         parameters["report_file"] = str(Path(folder, "report.json"))
         settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-        command = [sys.executable, "-m", "hydro_sim.node", "--ros-args", *settings]
+        command = [sys.executable, "-m", "hydro_sim", "--ros-args", *settings]
         node = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         mirror = multiprocessing.get_context("spawn").Process(target=echo, daemon=True)
         mirror.start()

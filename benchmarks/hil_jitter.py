@@ -51,7 +51,7 @@ def start_node(duration: float, report: Path, arguments: list[str]) -> subproces
     parameters = {"scene": SCENE, "duration": duration, "report_file": report, "status_line": "false"}
     settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     environment = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DOMAIN_ID": "77", **os.environ}
-    command = [sys.executable, "-m", "hydro_sim.node", "--ros-args", *settings, *arguments]
+    command = [sys.executable, "-m", "hydro_sim", "--ros-args", *settings, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
 
 

@@ -82,7 +82,7 @@ def run_once(steps: int) -> tuple[float, str]:
         "status_line": "false",
     }
     settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    command = [sys.executable, "-m", "hydro_sim.node", "--ros-args", *settings]
+    command = [sys.executable, "-m", "hydro_sim", "--ros-args", *settings]
     rclpy.init()
     controller = Controller()
     node = subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -23,7 +23,7 @@ class NodeProcess:
         self.domain = domain or next(_domains)
         self._log = log
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "PYTHONUNBUFFERED": "1"}
-        command = [sys.executable, "-m", "hydro_sim.node", "--ros-args", *arguments]
+        command = [sys.executable, "-m", "hydro_sim", "--ros-args", *arguments]
         with log.open("w") as output:
             self._process = subprocess.Popen(
                 command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT, env=environment

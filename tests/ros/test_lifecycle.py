@@ -107,6 +107,17 @@ def test_bad_scene_leaves_it_unconfigured_and_alive(manager):
     assert "Traceback" not in manager.node.output
 
 
+def test_transition_that_the_state_does_not_have_is_refused(manager):
+    """The client is answered, and nothing else happens."""
+    assert not manager.change(Transition.TRANSITION_ACTIVATE)
+    assert manager.set("scene", "drop_box").successful
+    assert manager.change(Transition.TRANSITION_CONFIGURE)
+    assert manager.change(Transition.TRANSITION_ACTIVATE)
+    assert not manager.change(Transition.TRANSITION_CONFIGURE)
+    assert manager.state == State.PRIMARY_STATE_ACTIVE
+    manager.client.wait_until(lambda: manager.times and manager.times[-1] > 0.1, "time to run")
+
+
 def test_shutdown_ends_the_process(manager):
     """From any state."""
     assert manager.change(Transition.TRANSITION_UNCONFIGURED_SHUTDOWN)

@@ -63,12 +63,21 @@ def test_its_node_stands_hidden_beside_the_one_it_serves(node, heard):
         time.sleep(0.05)
 
 
-def test_stopped_receiver_starts_again(node):
+def test_what_comes_while_it_is_stopped_is_dropped(node):
+    """Also by the next start."""
     heard = []
     receiver = Receiver(node)
     receiver.subscribe(Float64, "/numbers", lambda m: heard.append(m.data), QOS, SubscriptionEventCallbacks())
-    for number in (1.0, 2.0):
-        receiver.start()
-        _send_until(node, (number,), lambda number=number: number in heard)
-        receiver.stop()
+    receiver.start()
+    _send_until(node, (1.0,), lambda: 1.0 in heard)
+    receiver.stop()
+    publisher = node.create_publisher(Float64, "/numbers", QOS)
+    while not publisher.get_subscription_count():
+        time.sleep(0.05)
+    for _ in range(5):
+        publisher.publish(Float64(data=2.0))
+        time.sleep(0.05)
+    receiver.start()
+    _send_until(node, (3.0,), lambda: 3.0 in heard)
     receiver.close()
+    assert 2.0 not in heard

@@ -15,5 +15,5 @@ setup(
     zip_safe=True,
     # With it, colcon test runs pytest; setup.cfg says on what.
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": ["hydro_sim = hydro_sim.node:main"]},
+    entry_points={"console_scripts": ["hydro_sim = hydro_sim.__main__:main"]},
 )

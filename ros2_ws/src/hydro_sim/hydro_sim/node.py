@@ -7,11 +7,11 @@ subscriptions, services and parameters.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -34,18 +34,15 @@ _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at 
 _SWITCH_INTERVAL = 5e-4  # s
 
 
-def main(args: list[str] | None = None) -> int:
-    """Run the node until a signal or the end of ``duration``; the exit status."""
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+def run(arguments: list[str], stop: Event) -> int:
+    """Run the node until ``stop`` is set or the end of ``duration``; the exit status."""
     # The stepping thread needs the interpreter for a moment in every step; Python's default lets another
     # thread keep it for 5 ms.
     sys.setswitchinterval(_SWITCH_INTERVAL)
     console = Console()
     status = 0
     try:
-        _init(sys.argv if args is None else args)
+        _init(arguments)
         node = SimulationNode(console, stop)
         try:
             _serve(node, console, stop)
@@ -99,6 +96,7 @@ class SimulationNode(LifecycleNode):
             raise InputError("arguments", "--ros-args", "a parameter is an empty list", mend) from None
         self._console = console
         self._stop = stop
+        self._refuse_impossible_transitions()
         self.error: Exception | None = None
         self.simulation: Simulation | None = None
         self.active = False
@@ -124,6 +122,21 @@ class SimulationNode(LifecycleNode):
                 raise self.error
 
     # --- transitions, called by rclpy
+
+    def _refuse_impossible_transitions(self) -> None:
+        """Answer a transition that the present state does not have; rclpy would raise and leave its client waiting."""
+        service = self._service_change_state
+        change_state = service.callback
+
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                return change_state(request, response)
+            except RuntimeError as error:
+                self.get_logger().warning(f"change_state: refused: {str(error).partition(',')[0]}")
+                response.success = False
+                return response
+
+        service.callback = answer
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scene; a bad one leaves the node unconfigured."""
@@ -199,7 +212,7 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
         if node.parameters.status_line:
             status = StatusLine(console)
         while not stop.is_set():
-            executor.spin_once(timeout_sec=_SPIN_PERIOD)
+            _spin_once(executor, node)
             simulation = node.simulation
             if simulation is None or not node.active:
                 continue
@@ -219,7 +232,7 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
         if node.simulation is not None:
             node.simulation.runner.pause()
             while node.simulation.stepping_for_a_client:
-                executor.spin_once(timeout_sec=_SPIN_PERIOD)
+                _spin_once(executor, node)
     finally:
         if status is not None:
             status.close()
@@ -232,5 +245,9 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
         executor.shutdown()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _spin_once(executor: SingleThreadedExecutor, node: SimulationNode) -> None:
+    try:
+        executor.spin_once(timeout_sec=_SPIN_PERIOD)
+    except Exception as error:
+        # A mistake of ours in one callback must not take the simulation from all its clients.
+        node.get_logger().error(f"a request failed: {type(error).__name__}: {error}")

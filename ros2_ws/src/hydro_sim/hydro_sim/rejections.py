@@ -13,6 +13,9 @@ from hydro_sim_core.errors import InputError
 
 #: Names in quotes and numbers: what differs between two messages that are wrong in the same way.
 _DETAILS = re.compile(r"'[^']*'|[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
+#: More kinds than that are counted as one: what a hostile message contains must not fill memory, log and diagnostics.
+_MOST_KINDS = 100
+_OTHERS = "other reasons"
 
 
 class Rejections:
@@ -46,6 +49,8 @@ class Rejections:
         """Count what ``error`` says as a rejection of a message on ``topic``."""
         kind = f"{topic}: {_DETAILS.sub('…', error.problem)}"
         with self._lock:
+            if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
+                kind = _OTHERS
             self._counts[kind] += 1
             first = self._counts[kind] == 1
         if first:

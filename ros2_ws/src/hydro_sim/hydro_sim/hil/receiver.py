@@ -12,7 +12,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-_SPIN_PERIOD = 0.1  # s, how late ``stop`` is noticed at most
+_SPIN_PERIOD = 0.1  # s, how late ``close`` is noticed at most
 
 
 class Receiver:
@@ -37,8 +37,10 @@ class Receiver:
         )
         self._executor = EventsExecutor(context=node.context)
         self._executor.add_node(self._node)
-        self._stop = Event()
-        self._thread: Thread | None = None
+        self._listening = False
+        self._closing = Event()
+        self._thread = Thread(target=self._run, name="command-receiver", daemon=True)
+        self._thread.start()
 
     def subscribe(
         self,
@@ -57,30 +59,31 @@ class Receiver:
             qos: Of the subscription.
             event_callbacks: Run there too.
         """
-        self._node.create_subscription(message_type, topic, callback, qos, event_callbacks=event_callbacks)
+
+        def receive(message: Any) -> None:
+            if self._listening:
+                callback(message)
+
+        self._node.create_subscription(message_type, topic, receive, qos, event_callbacks=event_callbacks)
 
     def start(self) -> None:
-        """Receive in a thread."""
-        self._stop.clear()
-        self._thread = Thread(target=self._run, name="command-receiver", daemon=True)
-        self._thread.start()
+        """Call callbacks from now on."""
+        self._listening = True
 
     def stop(self) -> None:
-        """End the thread; it may be started again."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        """Drop what comes, until the next ``start``: kept, it would act on a robot that is activated much later."""
+        self._listening = False
 
     def close(self) -> None:
         """Leave the graph."""
-        self.stop()
+        self._closing.set()
+        self._thread.join()
         self._executor.shutdown()
         self._node.destroy_node()
 
     def _run(self) -> None:
         # Its ``spin`` ends only with the context.
-        while not self._stop.is_set():
+        while not self._closing.is_set():
             try:
                 self._executor.spin_once(timeout_sec=_SPIN_PERIOD)
             except Exception as error:
