@@ -14,6 +14,7 @@ from rich.table import Table
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.simulation import Distribution, RunnerReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,30 +30,6 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Distribution(_Part):
-    count: int
-    mean: float
-    std: float
-    p50: float
-    p99: float
-    p999: float
-    max: float
-
-
-class _Pace(_Part):
-    simulated_time: float
-    wall_time: float
-    real_time_factor: float
-    steps: int
-    overruns: int
-    longest_overrun: int
-    skipped_steps: int
-    late_max: float
-    step_time: _Distribution
-    period: _Distribution
-    jitter: _Distribution
-
-
 class _Commands(_Part):
     received: int
     applied: int
@@ -61,8 +38,8 @@ class _Commands(_Part):
     out_of_order: int
     duplicate: int
     timeouts: int
-    age: _Distribution
-    latency: _Distribution
+    age: Distribution
+    latency: Distribution
 
 
 class HilReport(_Part):
@@ -72,7 +49,7 @@ class HilReport(_Part):
     time_step: float
     mode: str
     real_time_factor: float
-    pace: _Pace
+    pace: RunnerReport
     histograms: dict[str, Histogram]
     commands: dict[str, _Commands]
     latency_histograms: dict[str, Histogram]
@@ -115,7 +92,7 @@ def print_report(report: HilReport, console: Console) -> None:
     rows = [
         ("simulated / wall time", f"{pace.simulated_time:.3f} / {pace.wall_time:.3f} s"),
         ("real-time factor", f"{pace.real_time_factor:.4f} {wanted}"),
-        ("achieved rate", f"{pace.steps / pace.wall_time if pace.wall_time else 0.0:.1f} Hz"),
+        ("achieved rate", f"{pace.achieved_rate:.1f} Hz"),
         (
             "deadline misses",
             f"{pace.overruns} of {pace.steps} steps, at most {pace.longest_overrun} in a row",
@@ -141,7 +118,7 @@ def print_report(report: HilReport, console: Console) -> None:
     console.print(table)
 
 
-def _milliseconds(d: _Distribution) -> str:
+def _milliseconds(d: Distribution) -> str:
     if not d.count:
         return "none"
     values = {"mean": d.mean, "std": d.std, "p50": d.p50, "p99": d.p99, "p99.9": d.p999, "max": d.max}
