@@ -57,7 +57,7 @@ def client(node):
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(client)
 
-    def wait_until(condition, timeout=300.0):  # the first start compiles
+    def wait_until(condition, timeout=600.0):  # the first start compiles
         deadline = time.monotonic() + timeout
         while not condition():
             assert node.poll() is None
