@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import JointState
 
 from hydro_sim.hil.link import CommandLink
@@ -39,14 +40,21 @@ class Bench:
             world=self.world,
         )
         self.epoch = 0
-        node = SimpleNamespace(resolve_topic_name=lambda topic: f"/{topic}")
-        receiver = SimpleNamespace(
-            subscribe=lambda _, topic, callback, qos, events: self._receivers.update({topic: callback})
-        )
-        rejections = Rejections(SimpleNamespace(warning=self.warnings.append))
-        self.link = CommandLink(node, receiver, self.runner, self.parameters, rejections)
+        self.node = SimpleNamespace(resolve_topic_name=lambda topic: f"/{topic.lstrip('/')}")
+        self._events = {}
+        self.rejections = Rejections(SimpleNamespace(warning=self.warnings.append))
+        self.link = CommandLink(self.node, self, self.runner, self.parameters, self.rejections)
         self.link.observers.append(lambda topic, message, at: self.recorded.append((topic, message, at)))
         self.link.subscribe(JointState, "joint_commands", "joint", self._check)
+
+    def subscribe(self, _, topic, callback, qos, events):
+        self._receivers[topic], self._events[topic] = callback, events
+
+    def refuse(self, topic):
+        """A publisher appears on a topic that cannot be heard."""
+        if topic not in self._events:
+            self.link.subscribe(JointState, topic, "joint", self._check)
+        self._events[topic].incompatible_qos(SimpleNamespace(last_policy_kind=QoSPolicyKind.RELIABILITY))
 
     def _check(self, message):
         if not np.all(np.isfinite(message.position)):
@@ -223,3 +231,36 @@ def test_other_interfaces_permit_nothing():
     bench.send(1)
     assert bench.permits == []
     assert bench.values == [1]
+
+
+# --- a scene that changes
+
+
+def test_command_that_the_scene_cannot_carry_out_any_more_is_counted():
+    """It was right when it was sent; the stepping thread goes on."""
+    bench = Bench(link_delay=0.03)
+    gone = InputError("joint command", "'joint_1'", "is no longer in the scene", "reset the simulation")
+
+    def too_late(world):
+        raise gone
+
+    bench.link.send("joint", "/arm/follow", too_late)
+    bench.send(1)
+    bench.step(6)
+    assert bench.values == [1]
+    assert (bench.report.received, bench.report.applied) == (2, 1)
+    assert bench.rejections.counts == {"/arm/follow: is no longer in the scene": 1}
+
+
+def test_publishers_that_are_not_heard_may_come_while_they_are_listed():
+    """The receiver's thread notes another one in the middle."""
+    bench = Bench()
+
+    def discover(topic):
+        bench.refuse(f"/{len(topic) * 'x'}_more")
+        return []
+
+    bench.node.get_publishers_info_by_topic = discover
+    bench.node.get_logger = lambda: None
+    bench.refuse("/joint_commands")
+    assert bench.link.unheard_publishers() == []

@@ -162,7 +162,7 @@ class Control:
 
     def _add_stance(self, stance: Stance) -> None:
         def assume(request: Any, response: Any) -> Any:
-            self._link.send("hold", self._in_order(self._take_stance, stance))
+            self._link.send("hold", f"~/{stance}", self._in_order(self._take_stance, stance))
             response.success, response.message = True, f"{stance}: {', '.join(self._joints)}"
             return response
 

@@ -35,8 +35,8 @@ class ForwardController(Controller):
         self._world.check_command(values, mode=self.interface, joints=self._joints)
 
         def apply(world: World) -> None:
-            self._arbiter.take(self, self._joints, world.time)
             world.set_command(values, mode=self.interface, joints=self._joints)
+            self._arbiter.take(self, self._joints, world.time)
 
         return apply
 

@@ -156,7 +156,7 @@ class ActionDoor:
             if not goal.finished:  # cancelled on the way
                 start(world, goal)
 
-        self._link.send(self._interface, begin)
+        self._link.send(self._interface, self._name, begin)
         handle.execute()
 
     async def _execute(self, handle: Any) -> Any:

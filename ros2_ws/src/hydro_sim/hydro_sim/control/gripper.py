@@ -22,7 +22,7 @@ FEEDBACK_PERIOD = 0.05
 
 @dataclass(frozen=True)
 class GripperState:
-    """Where a gripper is on its way.
+    """Where a gripper is on its way; one that is not in the scene has no joints.
 
     Attributes:
         joints: Finger joints.
@@ -34,11 +34,11 @@ class GripperState:
         reached_goal: It is at its goal.
     """
 
-    joints: tuple[str, ...]
-    positions: tuple[float, ...]
-    velocities: tuple[float, ...]
-    gap: float
-    force: float
+    joints: tuple[str, ...] = ()
+    positions: tuple[float, ...] = ()
+    velocities: tuple[float, ...] = ()
+    gap: float = 0.0
+    force: float = 0.0
     stalled: bool = False
     reached_goal: bool = False
 
@@ -94,6 +94,10 @@ class GripperController(Controller):
                 return gripper
         raise InputError("gripper", f"'{self._name}'", "is no longer in the scene", "reset the simulation")
 
+    @property
+    def _present(self) -> bool:
+        return any(gripper.name == self._name for gripper in self._world.scene.spec.grippers)
+
     # --- called in the executor's thread
 
     def checker(self, quantity: str) -> Callable[[Float64], Action]:
@@ -129,7 +133,7 @@ class GripperController(Controller):
 
     def cancel(self, world: World, goal: Goal) -> None:
         """Hold the present opening."""
-        state = self._state(world)
+        state = self._state(world) if self._present else GripperState()
         if self._move is not None and self._move.goal == goal:
             self._move = None
             self._hold(world, state)
@@ -143,14 +147,14 @@ class GripperController(Controller):
             return
 
     def _apply(self, world: World, command: dict[str, float | None]) -> None:
-        self._end("aborted", self._state(world))
-        self._arbiter.take(self, world.gripper_joints(self._name), world.time)
         world.set_gripper(self._name, **command)
+        self._end("aborted", world)
+        self._arbiter.take(self, world.gripper_joints(self._name), world.time)
 
-    def _end(self, outcome: str, state: GripperState) -> None:
+    def _end(self, outcome: str, world: World, **how: bool) -> None:
         if self._move is not None:
             move, self._move = self._move, None
-            move.goal.finish(outcome, state)
+            move.goal.finish(outcome, self._state(world, **how))
 
     def advance(self, world: World) -> None:
         """End a move that has reached its goal or what is in the way."""
@@ -161,11 +165,9 @@ class GripperController(Controller):
         if abs(fingers.speed) > p.gripper_stall_velocity:
             move.moved_at = world.time
         if abs(fingers.gap - move.gap) < p.gripper_goal_tolerance:
-            self._end("succeeded", self._state(world, reached_goal=True))
+            self._end("succeeded", world, reached_goal=True)
         elif world.time - move.moved_at > p.gripper_stall_timeout:
-            self._end(
-                "succeeded" if p.gripper_allow_stalling else "aborted", self._state(world, stalled=True)
-            )
+            self._end("succeeded" if p.gripper_allow_stalling else "aborted", world, stalled=True)
         elif world.time - move.told_at >= FEEDBACK_PERIOD * (1.0 - 1e-9):
             move.told_at = world.time
             move.goal.tell(self._state(world))
@@ -177,11 +179,11 @@ class GripperController(Controller):
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """See ``Controller``."""
-        self._end("aborted", self._state(self._world))
+        self._end("aborted", self._world)
 
     def forget(self) -> None:
         """See ``Controller``."""
-        self._end("aborted", self._state(self._world))
+        self._end("aborted", self._world)
 
     def world_changed(self, world: World) -> None:
         """See ``Controller``."""

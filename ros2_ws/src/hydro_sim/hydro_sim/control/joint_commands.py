@@ -41,8 +41,8 @@ class JointCommandsController(Controller):
         self._world.check_joint_commands(commands)
 
         def apply(world: World) -> None:
-            self._arbiter.take(self, commands, world.time)
             world.command_joints(commands)
+            self._arbiter.take(self, commands, world.time)
 
         # A hardware interface sends NaN until a controller is active: nothing is commanded then.
         return apply if commands else lambda world: None

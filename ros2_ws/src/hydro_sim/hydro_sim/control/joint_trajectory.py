@@ -154,7 +154,16 @@ class JointTrajectoryController(Controller):
             trajectory: Checked.
             goal: Told of its progress and end.
             tolerances: What the goal asks for.
+
+        Raises:
+            InputError: A joint is not in the scene any more; the goal is aborted then.
         """
+        for joint in trajectory.joints:
+            if joint not in self._limits:
+                if goal is not None:
+                    goal.finish("aborted", INVALID_JOINTS, f"{joint}: no longer in the scene")
+                mend = "reset the simulation, or command the joints that remain"
+                raise InputError("trajectory", f"'{joint}'", "is no longer in the scene", mend)
         for order in [
             order for order in self._waiting if set(order.trajectory.joints) & set(trajectory.joints)
         ]:

@@ -138,16 +138,11 @@ class TwistController(Controller):
         frame = message.header.frame_id
         if frame in ("", self._world_frame):
             return self._action(message.twist, None)
-        if frame not in self._world.frame_names:
-            mend = did_you_mean(frame, self._world.frame_names)
-            raise InputError(_SOURCE, "header.frame_id", f"'{frame}' is not in the scene", mend)
+        self._check_frame(frame)
         return self._action(message.twist, frame)
 
     def _action(self, message: Twist, frame: str | None) -> Action:
-        if not self._joints:
-            raise InputError(
-                _SOURCE, f"link '{self._tool}'", "is no longer in the scene", "reset the simulation"
-            )
+        self._check_tool()
         parts = [getattr(vector, axis) for vector in (message.angular, message.linear) for axis in "xyz"]
         if not all(math.isfinite(part) for part in parts):
             raise InputError(_SOURCE, "twist", "is not finite", "give finite numbers")
@@ -155,10 +150,23 @@ class TwistController(Controller):
         command = _Command(np.array(parts), frame)
 
         def apply(world: World) -> None:
+            self._check_tool()
+            self._check_frame(frame)
             self._arbiter.take(self, self._joints, world.time)
             self._command = command
 
         return apply
+
+    def _check_tool(self) -> None:
+        if not self._joints:
+            raise InputError(
+                _SOURCE, f"link '{self._tool}'", "is no longer in the scene", "reset the simulation"
+            )
+
+    def _check_frame(self, frame: str | None) -> None:
+        if frame is not None and frame not in self._world.frame_names:
+            mend = did_you_mean(frame, self._world.frame_names)
+            raise InputError(_SOURCE, "header.frame_id", f"'{frame}' is not in the scene", mend)
 
     # --- called in the stepping thread
 

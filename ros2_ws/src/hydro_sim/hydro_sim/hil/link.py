@@ -20,10 +20,12 @@ from hydro_sim.hil.faults import LinkFaults
 from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import Distribution, FixedRateRunner, World
 from hydro_sim_core.simulation.timing import Durations
 
-#: What a checked message does to the World, in the stepping thread.
+#: What a checked message does to the World, in the stepping thread. It raises ``InputError``, having changed nothing,
+#: where the World cannot do it any more.
 Action = Callable[[World], None]
 #: Turns a message into an action, or raises ``InputError``; changes nothing.
 Check = Callable[[Any], Action]
@@ -162,10 +164,10 @@ class CommandLink:
         events = SubscriptionEventCallbacks(incompatible_qos=refuse)
         self._receiver.subscribe(message_type, resolved, receive, _QOS, events)
 
-    def send(self, interface: str, action: Action) -> None:
-        """Take a command that no topic brings, such as an action's goal; it travels the same link."""
+    def send(self, interface: str, name: str, action: Action) -> None:
+        """Take a command that no topic brings, such as a goal of the action ``name``; it travels the same link."""
         self._interfaces.setdefault(interface, _Interface())
-        self._send(_Packet(interface, "", None, action, None, time.monotonic()))
+        self._send(_Packet(interface, name, None, action, None, time.monotonic()))
 
     def obey(self, topic: str, message: Any, world: World) -> None:
         """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
@@ -229,7 +231,12 @@ class CommandLink:
         interface = self._interfaces[packet.interface]
         if packet.stamp is not None and not self._is_news(packet, interface, world):
             return
-        packet.action(world)
+        try:
+            packet.action(world)
+        except InputError as error:
+            # It was right when it was checked, but the scene has changed since.
+            self._rejections.count(packet.topic, error)
+            return
         interface.applied += 1
         interface.latency.add(time.monotonic() - packet.received_at)
         if packet.message is not None:
@@ -271,7 +278,7 @@ class CommandLink:
     def unheard_publishers(self) -> list[str]:
         """Publishers on command topics whose messages the middleware withholds, one sentence each; logged once."""
         sentences = []
-        for topic, policy in self._unheard.items():
+        for topic, policy in dict(self._unheard).items():  # the receiver's thread adds to it
             strangers = [
                 f"{info.node_namespace.rstrip('/')}/{info.node_name}"
                 for info in self._node.get_publishers_info_by_topic(topic)
