@@ -216,8 +216,10 @@ class FixedRateRunner:
         Args:
             time: As for ``World.reset``.
             state: As for ``World.reset``.
-        """
 
+        Raises:
+            RuntimeError: As for ``change``.
+        """
         self.break_off_single_steps()
         self.change(lambda world: world.reset(time=time, state=state), anew=True)
 
@@ -231,6 +233,9 @@ class FixedRateRunner:
             settle: Called in the stepping thread with the old and the new world, to hand over what has to be handed
                 over, and to adapt those who talk to the world there; it must be quick and raise nothing.
             anew: As for ``change``.
+
+        Raises:
+            RuntimeError: As for ``change``; the old world stays.
         """
 
         def take(old: World) -> None:
@@ -248,6 +253,10 @@ class FixedRateRunner:
             action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
                 quick and raise nothing.
             anew: Whether an epoch begins: what was under way before is over, and permits are void.
+
+        Raises:
+            RuntimeError: It was not carried out, as the stepping thread failed, in ``action`` itself perhaps, or does
+                not answer.
         """
         done = False
 
@@ -266,6 +275,9 @@ class FixedRateRunner:
             self._condition.wait_for(lambda: done or not self.running, HANDSHAKE_TIMEOUT)
             if not self.running:
                 self._empty_inbox()
+        if not done:
+            what = "has failed" if self._error is not None else f"did not answer in {HANDSHAKE_TIMEOUT:g} s"
+            raise RuntimeError(f"nothing was changed: the stepping thread {what}") from self._error
 
     def permit(self, steps: int = 1) -> None:
         """Allow the next ``steps`` steps in lock-step; what was allowed before and not taken is forgotten."""

@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from std_srvs.srv import Trigger
 
+from hydro_sim import optional
+from hydro_sim.parameters import Parameters
 from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world_file, worlds
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
 from hydro_sim.simulation_control.conversions import has_tags, resource_of, volume
 from hydro_sim.simulation_control.refusals import Reason, Refused
+from hydro_sim.simulation_control.services import ClientServices
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import shipped_robots, shipped_scene
-from hydro_sim_core.simulation import FixedRateRunner, load_scene
+from hydro_sim_core.simulation import FixedRateRunner, World, load_scene
 
 BALL = (
     '<robot name="ball"><link name="ball"><inertial><mass value="0.1"/>'
@@ -164,6 +168,9 @@ def test_impossible_transitions(simulation):
     reason, message = simulation.refused("set_state", SimulationState.PLAYING)
     assert reason is Reason.STATE_TRANSITION_ERROR
     assert "activate" in message
+    for paused in (False, True):
+        with pytest.raises(Refused, match="activate"):
+            simulation.control.pause(paused)
 
 
 def test_steps(simulation):
@@ -426,6 +433,7 @@ def test_worlds(simulation):
     assert simulation.names == ()
     assert simulation.refused("spawn", SpawnRequest(text=BALL))[0] is Reason.INCORRECT_STATE
     assert simulation.refused("reset_all")[0] is Reason.INCORRECT_STATE
+    assert simulation.refused("step", 1)[0] is Reason.INCORRECT_STATE
     assert simulation.refused("unload_world")[0] is Reason.NO_WORLD_LOADED
     assert simulation.refused("set_state", SimulationState.PLAYING)[0] is Reason.INCORRECT_TRANSITION
     simulation.load_world(str(shipped_scene("drop_box")))
@@ -451,6 +459,63 @@ def test_shipped_objects_can_be_spawned(shared, name):
     spawned, _ = shared.spawn(SpawnRequest(uri=name, name=f"a_{name}", X_FE=FAR))
     assert Path(shared.control.world.entities[spawned].source).name.startswith(name)
     shared.delete(spawned)
+
+
+# --- answers
+
+
+@pytest.fixture
+def answer_to(simulation, monkeypatch):
+    """Answers of the services to a request, without a middleware; and what was logged as an error."""
+    handlers, errors = {}, []
+    node = SimpleNamespace(
+        create_service=lambda _, name, handler, **__: handlers.__setitem__(name, handler),
+        get_logger=lambda: SimpleNamespace(error=errors.append),
+    )
+    for packages in ("hydro_sim_srvs", "simulation_interfaces"):
+        monkeypatch.setattr(optional, packages, None)
+    ClientServices(node, simulation.control, Parameters(), SimpleNamespace(group=None))
+
+    def call(name):
+        coroutine = handlers[name](Trigger.Request(), Trigger.Response())
+        with pytest.raises(StopIteration) as end:
+            coroutine.send(None)
+        return end.value.value, errors
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("error", "is_fault"),
+    [
+        (Refused(Reason.NOT_FOUND, "there is none"), False),
+        (InputError("scene", "arm", "is unknown", "correct it"), False),
+        (FloatingPointError("no finite result"), False),
+        (KeyError("finger_joint"), True),
+    ],
+)
+def test_every_request_is_answered(simulation, answer_to, monkeypatch, error, is_fault):
+    """With the reason; a fault of ours is told in the log too."""
+
+    async def fail():
+        raise error
+
+    monkeypatch.setattr(simulation.control, "reset_all", fail)
+    answer, errors = answer_to("~/reset")
+    assert not answer.success
+    assert str(error) in answer.message
+    assert len(errors) == is_fault
+
+
+def test_a_reset_that_kills_the_stepping_thread_is_answered(simulation, answer_to, monkeypatch):
+    def fail(*_, **__):
+        raise KeyError("finger_joint")
+
+    monkeypatch.setattr(World, "reset", fail)
+    answer, errors = answer_to("~/reset")
+    assert not answer.success
+    assert "finger_joint" in errors[0]
+    assert isinstance(simulation.host.runner.error, KeyError)
 
 
 # --- messages

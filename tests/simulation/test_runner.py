@@ -394,6 +394,30 @@ def test_exception_in_the_thread_reaches_the_owner(started: Callable[..., FixedR
         runner.step()
 
 
+@pytest.mark.parametrize("operation", ["change", "exchange", "reset"])
+def test_a_change_that_fails_in_the_stepping_thread_is_told(
+    started: Callable[..., FixedRateRunner], monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    """Who asked for it must not go on as if it had been made."""
+    runner = started(start_paused=True)
+    before = runner.world
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("arm")
+
+    monkeypatch.setattr(hs.World, "reset", fail)
+    operations: dict[str, Callable[[], None]] = {
+        "change": lambda: runner.change(fail),
+        "exchange": lambda: runner.exchange(before, fail),
+        "reset": runner.reset,
+    }
+    with pytest.raises(RuntimeError, match="nothing was changed") as told:
+        operations[operation]()
+    assert isinstance(told.value.__cause__, KeyError)
+    assert runner.error is told.value.__cause__
+    assert runner.world is before
+
+
 @pytest.mark.parametrize(
     ("options", "element"),
     [

@@ -134,10 +134,8 @@ class SimulationControl:
             raise Refused(Reason.INCORRECT_TRANSITION, "load or unload a world instead")
         if self._special is not None:
             raise Refused(Reason.INCORRECT_TRANSITION, f"is {self._special.name}; load a world first")
-        if not self._runner.running:
-            raise Refused(Reason.STATE_TRANSITION_ERROR, "the node is not active; activate it first")
-        self._stopped_at = None
         self.pause(target is not SimulationState.PLAYING)
+        self._stopped_at = None
         if target is SimulationState.STOPPED:
             await self.reset_all()
             self._stopped_at = self._mark()
@@ -149,6 +147,9 @@ class SimulationControl:
 
     def pause(self, paused: bool) -> None:
         """Stop stepping, or go on."""
+        self.require_world()
+        if not self._runner.running:
+            raise Refused(Reason.STATE_TRANSITION_ERROR, "the node is not active; activate it first")
         if paused:
             self._runner.pause()
         else:
@@ -161,6 +162,7 @@ class SimulationControl:
 
     async def step(self, steps: int) -> None:
         """Take steps while paused."""
+        self.require_world()
         self._open_steps += 1
         try:
             taken = await self._wait(self._runner.begin_steps(steps))

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any
 
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
 from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat
 
 _LONGEST = 500  # characters of a message
@@ -48,6 +50,23 @@ class Refused(Exception):
         self.reason = reason
         line = " ".join(message.split())
         super().__init__(line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…")
+
+
+def refusal_of(error: Exception, request: str, logger: RcutilsLogger) -> Refused:
+    """What to answer to a request that an exception ended; a fault of ours must not take the node down with it.
+
+    Args:
+        error: What was raised.
+        request: Name of the request.
+        logger: Told of what is a fault of ours.
+    """
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, InputError | FloatingPointError):
+        return Refused(Reason.OPERATION_FAILED, str(error))
+    fault = f"{type(error).__name__}: {error}"
+    logger.error(f"{request} failed: {fault}" + (f" ({error.__cause__!r})" if error.__cause__ else ""))
+    return Refused(Reason.OPERATION_FAILED, f"internal error: {fault}; see the log")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hydro_sim import optional
 from hydro_sim.parameters import Parameters
 from hydro_sim.simulation_control.control import SimulationControl
 from hydro_sim.simulation_control.conversions import pose_matrix, pose_message, twist_message, twist_vector
-from hydro_sim.simulation_control.refusals import Reason, Refused
+from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim.simulation_control.standard import StandardServices
 from hydro_sim.simulation_control.waiting import Waiting
@@ -78,7 +78,8 @@ class ClientServices:
             try:
                 response.message = await handler(request, response)
                 response.success = True
-            except Refused as refusal:
+            except Exception as error:
+                refusal = refusal_of(error, name, self._node.get_logger())
                 response.message, response.success = str(refusal), False
             finally:
                 self._open -= 1
@@ -89,7 +90,6 @@ class ClientServices:
     # --- time
 
     async def _pause(self, request: Any, response: Any) -> str:
-        self._control.require_world()
         self._control.pause(request.data)
         return "paused" if request.data else "running"
 

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from hydro_sim.simulation_control.catalogue import worlds
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
 from hydro_sim.simulation_control.conversions import resource_of
-from hydro_sim.simulation_control.refusals import Reason, Refused, code_of
+from hydro_sim.simulation_control.refusals import Reason, Refused, code_of, refusal_of
 from hydro_sim.simulation_control.standard_entities import EntityServices
 from hydro_sim.simulation_control.standard_steps import StepServices
 from hydro_sim.simulation_control.waiting import Waiting
@@ -115,14 +115,10 @@ class StandardServices:
             self._open += 1
             try:
                 message = await handler(request, response) or ""
-            except Refused as refusal:
-                code, message = code_of(refusal.reason, response, self._interfaces.msg.Result), str(refusal)
-                return _answered(response, code, message)
             except Exception as error:
-                # A fault of ours must not take the whole node down with it.
-                self._node.get_logger().error(f"{name} failed: {type(error).__name__}: {error}")
-                message = f"internal error: {type(error).__name__}; see the log"
-                return _answered(response, self._interfaces.msg.Result.RESULT_OPERATION_FAILED, message)
+                refusal = refusal_of(error, name, self._node.get_logger())
+                code = code_of(refusal.reason, response, self._interfaces.msg.Result)
+                return _answered(response, code, str(refusal))
             finally:
                 self._open -= 1
             return _answered(response, self._interfaces.msg.Result.RESULT_OK, message)

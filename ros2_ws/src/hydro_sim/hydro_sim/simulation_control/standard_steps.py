@@ -9,7 +9,7 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.node import Node
 
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
-from hydro_sim.simulation_control.refusals import Reason, Refused
+from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.waiting import Waiting
 
 
@@ -28,6 +28,7 @@ class StepServices:
     ) -> None:
         self._interfaces = interfaces
         self._control = control
+        self._logger = node.get_logger()
         self._open = 0
         self._action = ActionServer(
             node,
@@ -72,10 +73,10 @@ class StepServices:
                 await self._control.step(1)
                 feedback.completed_steps, feedback.remaining_steps = taken, steps - taken
                 goal.publish_feedback(feedback)
-        except Refused as refusal:
+        except Exception as error:
             goal.abort()
             result.result.result = codes.RESULT_OPERATION_FAILED
-            result.result.error_message = str(refusal)
+            result.result.error_message = str(refusal_of(error, "simulate_steps", self._logger))
             return result
         finally:
             self._open -= 1
