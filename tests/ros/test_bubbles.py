@@ -9,9 +9,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.bubbles import bubble_views, depth_in_mm
+from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import shipped_scene
-from hydro_sim_core.simulation import load_scene
+from hydro_sim_core.simulation import World, load_scene
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 BUBBLES = {
@@ -136,6 +137,19 @@ def test_force_is_the_shear_of_the_wrenches(make, snapshot):
         assert list(message.data[2:6]) == [0.0] * 4
         assert message.data[6] == pytest.approx(np.linalg.norm(tangential), rel=1e-5)
         assert np.linalg.norm(tangential) == pytest.approx(0.5 * 0.2 * 9.81, rel=0.02)
+
+
+def test_nothing_comes_of_a_finger_that_was_deleted(make, world, snapshot):
+    """Until a reset brings it back."""
+    views, topics = make()
+    scene = without(world.scene, "arm")
+    gone = take_snapshot(World(scene, world), epoch=1)
+    for view in views:
+        view.publish(gone)
+    assert not any(topic.messages for topic in topics.values())
+    for view in views:
+        view.publish(snapshot)
+    assert all(topic.messages for topic in topics.values())
 
 
 def test_nothing_is_drawn_for_nobody(make, snapshot, monkeypatch):

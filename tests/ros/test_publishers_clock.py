@@ -60,10 +60,9 @@ def test_a_slow_publisher_leaves_out_no_step(world):
         recorder = _Recorder(delay=0.03 if topic == "/clock" else 0.0)
         return recorders.setdefault(topic, recorder)
 
-    publisher = StatePublisher(
-        SimpleNamespace(create_publisher=create_publisher), world, runner, Parameters()
-    )
-    for part in (runner, publisher):
+    node = SimpleNamespace(create_publisher=create_publisher, get_logger=lambda: None)
+    publisher = StatePublisher(node, world, runner, Parameters())
+    for part in (runner, publisher.thread):
         part.start()
     runner.step(3)
     runner.reset()
@@ -76,7 +75,7 @@ def test_a_slow_publisher_leaves_out_no_step(world):
     runner.pause()
     runner.step(2)
     runner.stop()
-    publisher.stop()
+    publisher.thread.stop()
     assert len(expected) > 2000
     assert expected.count((0, 0)) == 5  # the start and four resets
     assert recorders["/clock"].stamps == expected
@@ -91,9 +90,9 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
     runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append)
     runner.paused = runner.waiting_for_permit = False
     recorders = defaultdict(_Recorder)
-    node = SimpleNamespace(create_publisher=lambda _, topic, *__: recorders[topic])
+    node = SimpleNamespace(create_publisher=lambda _, topic, *__: recorders[topic], get_logger=lambda: None)
     publisher = StatePublisher(node, world, runner, Parameters(joint_state_rate=250.0))
-    publisher.start()
+    publisher.thread.start()
 
     def wait_for(topic, messages):
         while len(recorders[topic].data) < messages:
@@ -104,7 +103,7 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
     for step in range(1, 9):
         listeners[0](SimpleNamespace(epoch=0, step=step, time=step * world.time_step))
         wait_for("/clock", 1 + step)
-    publisher.stop()
+    publisher.thread.stop()
     assert len(recorders["joint_states"].data) == 2
 
 

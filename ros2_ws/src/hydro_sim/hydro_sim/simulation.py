@@ -90,7 +90,11 @@ class Simulation:
     # --- another World
 
     def exchange_world(self, world: World, *, carry_over: bool) -> None:
-        """Go on with a World whose scene has changed a little, in the old one's state or at its own start."""
+        """Go on with a World whose scene has changed a little, in the old one's state or at its own start.
+
+        Raises:
+            RuntimeError: The stepping thread failed; the old World stays.
+        """
 
         def settle(old: World, new: World) -> None:
             if carry_over:
@@ -99,11 +103,13 @@ class Simulation:
 
         running = self.runner.running
         if running:
-            self._states.stop()  # its messages have the shape of the old World
-        self.runner.exchange(world, settle, anew=not carry_over)
-        self._states.world_changed(world)
-        if running:
-            self._states.start()
+            self._states.thread.stop()  # its messages have the shape of the old World
+        try:
+            self.runner.exchange(world, settle, anew=not carry_over)
+            self._states.world_changed(world)
+        finally:
+            if running:
+                self._states.thread.start()
 
     def replace_world(self, world: World) -> None:
         """Begin anew with any World, paused.
@@ -144,7 +150,7 @@ class Simulation:
             replay.load(parameters, self.link, joints)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters)
-        self._publishers = (self._states, ContactPublisher(node, runner, parameters))
+        self._threads = (self._states.thread, ContactPublisher(node, runner, parameters).thread)
         self._recorder = NodeRecorder(node, runner, self.link, parameters) if parameters.record else None
 
     def _make_realtime(self) -> None:
@@ -162,9 +168,14 @@ class Simulation:
         """Whether any call to the simulation has not been answered yet."""
         return self._clients.serving
 
+    @property
+    def error(self) -> BaseException | None:
+        """What ended a thread that should have gone on."""
+        return next((part.error for part in (self.runner, *self._threads) if part.error is not None), None)
+
     def start(self) -> None:
         """Step and publish, from the start or from where ``stop`` left off."""
-        for part in (self.runner, self._receiver, *self._publishers):
+        for part in (self.runner, self._receiver, *self._threads):
             part.start()
             self._running.callback(part.stop)
 

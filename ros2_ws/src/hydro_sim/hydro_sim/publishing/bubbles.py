@@ -63,7 +63,9 @@ class BubbleView:
         self._pressure_message = _image(camera, frame, "32FC1")
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish what someone listens to."""
+        """Publish what someone listens to; nothing while the finger is deleted."""
+        if self._link not in snapshot.frames:
+            return
         stamp = Time(**dict(zip(("sec", "nanosec"), split_time(snapshot.time), strict=True)))
         X_WC = snapshot.frames[self._frame]
         if self._info.get_subscription_count():

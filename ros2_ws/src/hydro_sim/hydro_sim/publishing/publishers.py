@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Set
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Event
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from hydro_sim import optional
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.bubbles import bubble_views
 from hydro_sim.publishing.clock import ClockPublisher
+from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.messages.contact_markers import ContactMarkers
@@ -51,6 +52,9 @@ class StatePublisher:
         runner: Source of snapshots.
         parameters: Rates, followed live, the world frame and the external models.
 
+    Attributes:
+        thread: Publishes once it is started, first of all the present state.
+
     Raises:
         InputError: There is no such model.
     """
@@ -59,8 +63,7 @@ class StatePublisher:
         self._node = node
         self._runner = runner
         self._parameters = parameters
-        self._stop = Event()
-        self._thread: Thread | None = None
+        self.thread = PublisherThread("state-publisher", self._run, node.get_logger())
 
         self._external = [name for name in parameters.external_models if name]
         self._transforms = make_transform_publisher(node, parameters.world_frame)
@@ -108,22 +111,10 @@ class StatePublisher:
             if pair not in self._wrenches:
                 self._wrenches[pair] = _WrenchPublisher(self._node, pair, world, frame)
 
-    def start(self) -> None:
-        """Publish the present state and start the thread."""
-        self._stop.clear()
-        self._thread = Thread(target=self._run, name="state-publisher", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; it may be started again."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
+    def _run(self, stop: Event) -> None:
         joints, wrenches, transforms = (Schedule() for _ in range(3))
         seen: Snapshot | None = None
-        while not self._stop.is_set():
+        while not stop.is_set():
             if not self._publish_clock(_PAUSED_PERIOD):
                 if self._runner.paused or self._runner.waiting_for_permit:
                     self._clock.repeat_for_newcomers()
@@ -250,35 +241,36 @@ class ContactPublisher:
         node: Owner of the publishers.
         runner: Source of snapshots.
         parameters: Rate, followed live; colour scale, legend and world frame.
+
+    Attributes:
+        thread: Publishes once it is started.
     """
 
     def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
         self._views = _contact_views(node, runner, parameters)
         self._runner = runner
         self._parameters = parameters
-        self._stop = Event()
-        self._thread: Thread | None = None
+        self._logger = node.get_logger()
+        self._failed: set[ContactView] = set()
+        self.thread = PublisherThread("contact-publisher", self._run, self._logger)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._stop.clear()
-        self._thread = Thread(target=self._run, name="contact-publisher", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; it may be started again."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
+    def _run(self, stop: Event) -> None:
         due = time.monotonic()
-        while not self._stop.wait(max(0.0, due - time.monotonic())):
+        while not stop.wait(max(0.0, due - time.monotonic())):
             # Deadlines that follow each other keep the rate; one that was missed is dropped.
             due = max(due + 1.0 / self._parameters.marker_rate, time.monotonic())
             snapshot = self._runner.snapshot()
             for view in self._views:
-                view.publish(snapshot)
+                self._publish(view, snapshot)
+
+    def _publish(self, view: ContactView, snapshot: Snapshot) -> None:
+        """Publish a view; one that fails is told of once and holds up no other."""
+        try:
+            view.publish(snapshot)
+        except Exception as error:
+            if view not in self._failed:
+                self._failed.add(view)
+                self._logger.error(f"{type(view).__name__} failed: {type(error).__name__}: {error}")
 
 
 def _contact_views(node: Node, runner: FixedRateRunner, parameters: Parameters) -> list[ContactView]:
