@@ -1,5 +1,6 @@
 """Runs in MCAP files with ROS 2 messages, written beside the stepping thread, and read again; needs no ROS."""
 
+from hydro_sim_core.recording.episodes import episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file
 from hydro_sim_core.recording.reader import RecordedMessage, read_messages
 from hydro_sim_core.recording.recorder import Recorder, RecordingReport
@@ -12,5 +13,6 @@ __all__ = [
     "RecordingReport",
     "View",
     "check_new_file",
+    "episode_path",
     "read_messages",
 ]

@@ -22,15 +22,17 @@ class EpisodeFiles:
         path: The first file.
         make_streams: What is written of a world's snapshots; with absolute names of topics.
         overwrite: Replace files that exist.
+        number: Of the first file, for one that goes on with an earlier recording.
 
     Raises:
         InputError: The first file cannot be made.
     """
 
     def __init__(
-        self, path: Path, make_streams: Callable[[World], Sequence[Stream]], overwrite: bool
+        self, path: Path, make_streams: Callable[[World], Sequence[Stream]], overwrite: bool, number: int = 0
     ) -> None:
-        self._first = path
+        self._path = path
+        self._number = number
         self._make_streams = make_streams
         self._overwrite = overwrite
         self._files: list[RecordingFile] = []
@@ -38,8 +40,7 @@ class EpisodeFiles:
         self._open()
 
     def _open(self) -> None:
-        number = len(self._files)
-        path = self._first.with_stem(f"{self._first.stem}_{number}") if number else self._first
+        path = episode_path(self._path, self._number + len(self._files))
         self._file = RecordingFile(path, self._overwrite)
         self._files.append(self._file)
         self._described: World | None = None
@@ -114,6 +115,11 @@ class EpisodeFiles:
             OSError: It cannot be completed, but can be read without its index.
         """
         self._file.close()
+
+
+def episode_path(path: Path, number: int) -> Path:
+    """``NAME.mcap`` for the first file of a recording, number 0, ``NAME_1.mcap`` for the next."""
+    return path.with_stem(f"{path.stem}_{number}") if number else path
 
 
 def _about(world: World) -> dict[str, str]:

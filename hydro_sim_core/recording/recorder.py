@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import joint_state_template, split_time
-from hydro_sim_core.recording.episodes import EpisodeFiles
+from hydro_sim_core.recording.episodes import EpisodeFiles, episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file, reason
 from hydro_sim_core.recording.streams import JOINT_STATE, RecordedRates, Stream, View, scene_streams
 from hydro_sim_core.simulation import Snapshot, World
@@ -93,6 +93,7 @@ class Recorder:
         drives: Record what drives are told, whenever it changes, on ``~/joint_targets``.
         complete: Let the stepping thread wait for the disk, for runs without deadlines.
         warn: Told in one line what went wrong.
+        number: Of the first file: how many an earlier recorder has made of the same name.
 
     Raises:
         InputError: The file cannot be written.
@@ -108,9 +109,11 @@ class Recorder:
         drives: bool = False,
         complete: bool = False,
         warn: Callable[[str], None] = logger.error,
+        number: int = 0,
     ) -> None:
-        check_new_file(path, overwrite)
+        check_new_file(episode_path(path, number), overwrite)
         self._path = path
+        self._number = number
         self._overwrite = overwrite
         self._drives = drives
         self._drive_writes = 0
@@ -134,7 +137,7 @@ class Recorder:
         Raises:
             InputError: The file cannot be made.
         """
-        self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite)
+        self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite, self._number)
         self._handed = (snapshot.epoch, snapshot.step)
         try:
             self._files.write_snapshot(snapshot, world)

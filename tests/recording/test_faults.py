@@ -185,6 +185,18 @@ def test_models_that_come_while_time_goes_on_are_described_in_the_same_file(worl
     assert names == ["spatula_slip_welded", "drop_box"]
 
 
+def test_a_recording_can_go_on_with_the_next_number(world, tmp_path):
+    """What came before stays, and a file of somebody else too."""
+    path = tmp_path / "run.mcap"
+    Run(world, path).recorder.stop()
+    second = Recorder(path, number=1)
+    second.start(take_snapshot(world, 0), world)
+    assert second.stop().paths == (str(tmp_path / "run_1.mcap"),)
+    (tmp_path / "run_2.mcap").write_text("precious")
+    with pytest.raises(InputError, match=r"run_2\.mcap: exists already"):
+        Recorder(path, number=2)
+
+
 def test_a_reset_replaces_no_file(world, tmp_path):
     (tmp_path / "run_1.mcap").write_text("precious")
     run = Run(world, tmp_path / "run.mcap")

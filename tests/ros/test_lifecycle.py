@@ -51,11 +51,15 @@ class Manager:
         return json.loads(self._report.read_text())
 
 
-def test_life_from_configuring_to_another_scene(manager):
-    """Inactive it has topics but no time; deactivating keeps the state; another scene needs cleaning up."""
+def test_life_from_configuring_to_another_scene(manager, tmp_path):
+    """Inactive it has topics but no time; deactivating keeps the state; another scene needs cleaning up.
+
+    Each is recorded in a file of its own.
+    """
     client = manager.client
     assert manager.state == State.PRIMARY_STATE_UNCONFIGURED
     assert manager.set("scene", "spatula_slip").successful
+    assert manager.set("record", str(tmp_path / "run.mcap")).successful
     assert manager.change(Transition.TRANSITION_CONFIGURE)
     assert manager.state == State.PRIMARY_STATE_INACTIVE
     assert manager.times == []
@@ -86,6 +90,8 @@ def test_life_from_configuring_to_another_scene(manager):
     assert "joint_1" not in client.next("/joint_states").name
     assert manager.node.stop() == 0
     assert manager.report["scene"] == "drop_box"
+    files = {name: b"spatula_slip" in (tmp_path / name).read_bytes() for name in ("run.mcap", "run_1.mcap")}
+    assert files == {"run.mcap": True, "run_1.mcap": False}
     assert "Traceback" not in manager.node.output
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -27,7 +28,7 @@ from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
 from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.recording import check_new_file
+from hydro_sim_core.recording import check_new_file, episode_path
 
 _NODE_NAME = "hydro_sim"
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
@@ -100,6 +101,7 @@ class SimulationNode(LifecycleNode):
         self.error: Exception | None = None
         self.simulation: Simulation | None = None
         self.active = False
+        self._recorded: Counter[str] = Counter()
         self.parameters = declare_parameters(
             self, lambda: self.simulation is not None, self._parameters_changed
         )
@@ -147,9 +149,10 @@ class SimulationNode(LifecycleNode):
         self.parameters.require_scene()
         check_replay(self.parameters)
         if self.parameters.record:
-            check_new_file(Path(self.parameters.record), overwrite=False)
+            number = self._recorded[self.parameters.record]
+            check_new_file(episode_path(Path(self.parameters.record), number), overwrite=False)
         world = load_world(self.parameters.scene, self._console, self._stop)
-        self.simulation = Simulation(self, self.parameters, world, self._stop.set)
+        self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Step and publish."""

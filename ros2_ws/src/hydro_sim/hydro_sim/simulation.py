@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -45,13 +46,22 @@ class Simulation:
         parameters: Current values, followed live.
         world: Loaded and compiled.
         quit: Ends the process.
+        recorded: As for ``NodeRecorder``.
 
     Raises:
         InputError: A parameter does not fit the scene. Nothing is left on the node then.
     """
 
-    def __init__(self, node: Node, parameters: Parameters, world: World, quit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        parameters: Parameters,
+        world: World,
+        quit: Callable[[], None],
+        recorded: Counter[str],
+    ) -> None:
         self._node = node
+        self._recorded = recorded
         self.parameters = parameters
         self.rejections = Rejections(node.get_logger())
         self._running = ExitStack()
@@ -151,7 +161,9 @@ class Simulation:
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters)
         self._threads = (self._states.thread, ContactPublisher(node, runner, parameters).thread)
-        self._recorder = NodeRecorder(node, runner, self.link, parameters) if parameters.record else None
+        self._recorder: NodeRecorder | None = None
+        if parameters.record:
+            self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded)
 
     def _make_realtime(self) -> None:
         p = self.parameters

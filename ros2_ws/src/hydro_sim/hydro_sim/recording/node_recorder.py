@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,19 @@ class NodeRecorder:
         runner: Steps the World; not started yet.
         link: Brings the commands.
         parameters: ``record``, ``world_frame``, and the rates at which the node publishes.
+        recorded: Files that this process has made so far, by the value of ``record``; kept up here.
 
     Raises:
         InputError: The file cannot be made.
     """
 
     def __init__(
-        self, node: Node, runner: FixedRateRunner, link: CommandLink, parameters: Parameters
+        self,
+        node: Node,
+        runner: FixedRateRunner,
+        link: CommandLink,
+        parameters: Parameters,
+        recorded: Counter[str],
     ) -> None:
         self._runner = runner
         self._logger = node.get_logger()
@@ -53,14 +60,18 @@ class NodeRecorder:
             node.resolve_topic_name,
             complete=math.isinf(parameters.pace),
             warn=self._logger.error,
+            number=recorded[parameters.record],
         )
         self._recorder.start(runner.snapshot(), runner.world)
+        self._recorded, self._record = recorded, parameters.record
         runner.add_listener(self._on_snapshot)
         link.observers.append(self._on_command)
 
     def stop(self) -> None:
         """Complete the file; called when the runner has stopped."""
-        self._logger.info(f"recorded {self._recorder.stop()}")
+        report = self._recorder.stop()
+        self._recorded[self._record] += len(report.paths)
+        self._logger.info(f"recorded {report}")
 
     def _on_snapshot(self, snapshot: Snapshot) -> None:
         self._recorder.record(snapshot, self._runner.world)
