@@ -47,7 +47,8 @@ ARGUMENTS = {
         CONTROLLERS,
     ),
     "controllers_file": ("", "Parameters of the controller manager, in place of the shipped ones.", None),
-    "namespace": ("", "Namespace of all nodes; /clock, /tf and /diagnostics stay shared.", None),
+    "namespace": ("", "Namespace of all nodes, and of /tf; /clock and /diagnostics stay shared.", None),
+    "publish_clock": ("true", "Whether the node publishes /clock; of several only one may.", BOOLEAN),
     "use_sim_time": ("true", "Whether everything beside the node follows /clock.", BOOLEAN),
     "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped.", None),
     "rviz": ("false", "Start RViz.", BOOLEAN),
@@ -62,6 +63,8 @@ RVIZ_TOPICS = (
     "/hydro_sim/wrench/left_finger_on_spatula",
     "/hydro_sim/wrench/right_finger_on_spatula",
 )
+#: Of every node in a namespace, so that the frames of two robots do not mix; nav2 and others do the same.
+TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
 #: What controllers:=ros2_control takes.
 ROS2_CONTROL = (
     "controller_manager",
@@ -130,6 +133,7 @@ def simulation(given, bringup, published, external):
         "scene": ParameterValue(bringup.scene, value_type=str),
         "duration": float(given["duration"]),
         "builtin_controllers": not external,
+        "publish_clock": is_true(given["publish_clock"]),
     }
     if published:
         parameters["external_models"] = list(bringup.models)
@@ -193,12 +197,14 @@ def rviz(given):
     )
 
 
-def node(given, package, executable, arguments=(), **options):
-    """A node in the namespace, at the log level."""
+def node(given, package, executable, arguments=(), remappings=(), **options):
+    """A node in the namespace, with transforms of its own there, at the log level."""
+    transforms = TRANSFORMS if given["namespace"].strip("/") else ()
     return Node(
         package=package,
         executable=executable,
         namespace=given["namespace"],
+        remappings=[*transforms, *remappings],
         arguments=[*arguments, "--ros-args", "--log-level", given["log_level"]],
         **options,
     )

@@ -196,6 +196,8 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     assert ("joint_state_broadcaster", "joint_trajectory_controller") in spawned
     assert (("gripper_controller", "--inactive") in spawned) == (gripper == "soft_bubble")
     (rviz,) = programs["rviz2"]
+    assert not any("/tf" in rule for rule in node.following("-r"))
+    assert node.parameters["publish_clock"] is True
     assert rviz.following("-d") == [str(ROOT / "config" / "rviz" / "hydro_sim.rviz")]
     for follower in (publisher, manager, rviz):
         assert follower.parameters["use_sim_time"] is True
@@ -243,14 +245,22 @@ def test_headless_starts_neither_viewer_nor_status_line(run_stand_ins):
 
 def test_namespace_log_level_and_time_reach_every_program(run_stand_ins):
     """Topics that RViz shows move into the namespace too."""
-    arguments = ("namespace:=robot1", "log_level:=debug", "use_sim_time:=false", "duration:=2.5")
+    arguments = (
+        "namespace:=robot1",
+        "log_level:=debug",
+        "use_sim_time:=false",
+        "duration:=2.5",
+        "publish_clock:=false",
+    )
     programs, _ = run_stand_ins(PROGRAMS, 6, *arguments, "controllers:=ros2_control", "rviz:=true")
     for program in (program for same in programs.values() for program in same):
         assert "__ns:=/robot1" in program.command
+        assert {"/tf:=tf", "/tf_static:=tf_static"} <= set(program.following("-r"))
         assert program.following("--log-level") == ["debug"]
         if program.name not in ("hydro_sim", "spawner"):
             assert program.parameters["use_sim_time"] is False
     assert programs["hydro_sim"][0].parameters["duration"] == 2.5
+    assert programs["hydro_sim"][0].parameters["publish_clock"] is False
     shown = re.findall(r"Value: (/hydro_sim/\S+)", (ROOT / "config/rviz/hydro_sim.rviz").read_text())
     assert shown
     for topic in shown:

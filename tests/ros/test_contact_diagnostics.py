@@ -29,6 +29,7 @@ def status():
             get_namespace=lambda: "/",
             get_fully_qualified_name=lambda: "/node",
             get_node_names_and_namespaces=lambda: [("node", "/")],
+            count_publishers=lambda topic: 1,
         )
         runner = SimpleNamespace(
             report=lambda: PaceRecorder().report(time_step=1e-3, now=0.0),

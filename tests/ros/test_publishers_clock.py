@@ -179,3 +179,14 @@ def test_a_reliable_recorder_gets_every_step(node):
     assert len(beginnings) == 2
     for first, last in zip([0, *beginnings], [*beginnings, len(steps)], strict=True):
         assert steps[first:last] == list(range(steps[first], steps[first] + last - first))
+
+
+def test_the_clock_can_be_left_to_another_node():
+    """Nothing is published, and nothing fails."""
+    topics = []
+    node = SimpleNamespace(create_publisher=lambda _, topic, *__: topics.append(topic))
+    clock = ClockPublisher(node, Parameters(publish_clock=False))
+    clock.count_listeners()
+    clock.publish(0.1)
+    clock.repeat_for_newcomers()
+    assert topics == []

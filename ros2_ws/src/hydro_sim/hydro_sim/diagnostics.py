@@ -47,7 +47,7 @@ class Diagnostics:
         self._rejections = rejections
         self._link = link
         self._lost: Counter[str] = Counter()
-        self._told_of_namesakes = False
+        self._told_of_namesakes = self._told_of_clocks = False
         self._simulated = self._wall = 0.0
         self._overruns = self._refused = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -61,6 +61,7 @@ class Diagnostics:
             self._commands,
             self._commands_lost,
             self._namesakes,
+            self._clock,
         )
         message = DiagnosticArray(status=[part() for part in parts])
         # Monitors compare this stamp with their own wall clock.
@@ -167,6 +168,20 @@ class Diagnostics:
         if others > 0:
             return self._status("name", DiagnosticStatus.WARN, text, {"others": others})
         return self._status("name", DiagnosticStatus.OK, "no other node has this name", {"others": 0})
+
+    def _clock(self) -> DiagnosticStatus:
+        """Whether time has one source; with two it jumps, for everybody who follows it."""
+        if not self._parameters.publish_clock:
+            return self._status("clock", DiagnosticStatus.OK, "left to another node", {})
+        others = self._node.count_publishers("/clock") - 1
+        if others <= 0:
+            self._told_of_clocks = False
+            return self._status("clock", DiagnosticStatus.OK, "nobody else publishes /clock", {"others": 0})
+        text = "/clock has another publisher, so time jumps: set publish_clock false in all nodes but one"
+        if not self._told_of_clocks:
+            self._node.get_logger().warning(text)
+        self._told_of_clocks = True
+        return self._status("clock", DiagnosticStatus.WARN, text, {"others": others})
 
     def _status(self, part: str, level: bytes, text: str, values: Mapping[str, Any]) -> DiagnosticStatus:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]

@@ -93,6 +93,9 @@ class Parameters:
     clock_rate: float = _parameter(
         0.0, "/clock a second of simulated time; 0 publishes after every step.", low=0.0, high=1e5, live=True
     )
+    publish_clock: bool = _parameter(
+        True, "Publish /clock; of several nodes that share it only one may, whatever their namespaces."
+    )
     wrench_rate: float = _parameter(
         100.0, "~/wrench/... a second of simulated time.", low=1.0, high=1000.0, live=True
     )

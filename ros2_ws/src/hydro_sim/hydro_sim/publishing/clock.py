@@ -27,12 +27,12 @@ class ClockPublisher:
 
     Args:
         node: Owner of the publisher.
-        parameters: ``clock_rate``, followed live.
+        parameters: ``clock_rate``, followed live, and ``publish_clock``, without which nothing is published.
     """
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._publisher = node.create_publisher(Clock, "/clock", _QOS)
+        self._publisher = node.create_publisher(Clock, "/clock", _QOS) if parameters.publish_clock else None
         self._template = clock_template()
         self._schedule = Schedule()
         self._now = (0, 0)
@@ -42,12 +42,13 @@ class ClockPublisher:
     def publish(self, simulated_time: float) -> None:
         """Publish the time after a step, s."""
         self._now = split_time(simulated_time)
-        if self._schedule.due(simulated_time, self._parameters.clock_rate):
+        if self._publisher is not None and self._schedule.due(simulated_time, self._parameters.clock_rate):
             self._publisher.publish(self._template.fill(self._now))
 
     def count_listeners(self) -> None:
         """Remember who is there: called after steps, so that a pause finds out who is new."""
-        self._listeners = self._publisher.get_subscription_count()
+        if self._publisher is not None:
+            self._listeners = self._publisher.get_subscription_count()
 
     def repeat_for_newcomers(self) -> None:
         """During a pause: publish the present time again if someone has subscribed since the last step."""
@@ -55,5 +56,5 @@ class ClockPublisher:
         self.count_listeners()
         if self._listeners > known:
             self._repeat_until = now + _REPEAT_FOR
-        if now < self._repeat_until:
+        if self._publisher is not None and now < self._repeat_until:
             self._publisher.publish(self._template.fill(self._now))
