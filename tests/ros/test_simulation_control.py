@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from std_srvs.srv import Trigger
 
+from hydro_sim import node as node_module
 from hydro_sim import optional
 from hydro_sim.parameters import Parameters
 from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world_file, worlds
@@ -459,6 +461,42 @@ def test_shipped_objects_can_be_spawned(shared, name):
     spawned, _ = shared.spawn(SpawnRequest(uri=name, name=f"a_{name}", X_FE=FAR))
     assert Path(shared.control.world.entities[spawned].source).name.startswith(name)
     shared.delete(spawned)
+
+
+def test_making_a_world_is_told_of():
+    """Who ends the process meanwhile must not wait for the compiler, nor pull the interpreter from under it."""
+    simulation, go_on, seen = Simulation(), Event(), []
+
+    async def wait(future):
+        seen.append(simulation.control.building)
+        go_on.set()
+        return future.result(600.0)
+
+    def build():
+        assert go_on.wait(60.0)
+        return simulation.control.world
+
+    simulation.control._wait = wait
+    simulation._make(build, simulation.control.world)
+    assert seen == [True]
+    simulation.control._builders[-1].join(60.0)
+    assert not simulation.control.building
+    simulation.host.runner.stop()
+
+
+@pytest.mark.parametrize("building", [False, True])
+def test_the_process_leaves_a_compiler_behind(monkeypatch, capsys, building):
+    """After its report, without the interpreter's own end."""
+    left = []
+    made = SimpleNamespace(simulation=SimpleNamespace(building=building), destroy_node=lambda: None)
+    monkeypatch.setattr(node_module, "_init", lambda _: None)
+    monkeypatch.setattr(node_module, "SimulationNode", lambda *_: made)
+    monkeypatch.setattr(node_module, "_serve", lambda *_: None)
+    monkeypatch.setattr(node_module.os, "_exit", left.append)
+    monkeypatch.setattr(node_module.sys, "setswitchinterval", lambda _: None)
+    assert node_module.run([], Event()) == 0
+    assert left == ([0] if building else [])
+    assert ("interrupted while compiling" in capsys.readouterr().out) == building
 
 
 # --- answers

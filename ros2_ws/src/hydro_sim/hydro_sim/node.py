@@ -47,12 +47,11 @@ def run(arguments: list[str], stop: Event) -> int:
         node = SimulationNode(console, stop)
         try:
             _serve(node, console, stop)
+            if node.simulation is not None and node.simulation.building:
+                _leave_the_compiler(console)
         except Interrupted:
             node.report()
-            console.print("interrupted while compiling")
-            sys.stdout.flush()
-            # The compiler cannot be stopped, and would crash in an interpreter that shuts down around it.
-            os._exit(0)
+            _leave_the_compiler(console)
         finally:
             node.destroy_node()
     except (InputError, FloatingPointError) as error:
@@ -61,6 +60,13 @@ def run(arguments: list[str], stop: Event) -> int:
     finally:
         rclpy.try_shutdown()
     return status
+
+
+def _leave_the_compiler(console: Console) -> None:
+    """End the process: the compiler cannot be stopped, and would crash in an interpreter that shuts down around it."""
+    console.print("interrupted while compiling")
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _init(args: list[str]) -> None:
@@ -220,8 +226,8 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
             if simulation is None or not node.active:
                 continue
             runner = simulation.runner
-            if runner.error is not None:
-                raise runner.error
+            if simulation.error is not None:
+                raise simulation.error
             if runner.failure != failure:
                 failure = runner.failure
                 if failure is not None:

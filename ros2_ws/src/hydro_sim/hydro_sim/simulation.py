@@ -185,6 +185,11 @@ class Simulation:
         """What ended a thread that should have gone on."""
         return next((part.error for part in (self.runner, *self._threads) if part.error is not None), None)
 
+    @property
+    def building(self) -> bool:
+        """Whether another World is being made; the compiler may run in a thread of its own then."""
+        return self.operations.building
+
     def start(self) -> None:
         """Step and publish, from the start or from where ``stop`` left off."""
         for part in (self.runner, self._receiver, *self._threads):

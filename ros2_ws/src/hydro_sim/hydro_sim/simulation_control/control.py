@@ -86,6 +86,7 @@ class SimulationControl:
         self._special: SimulationState | None = None  # quitting, loading, or without a world
         self._stopped_at: tuple[int, int] | None = None
         self._open_steps = 0
+        self._builders: list[Thread] = []
         self._begin_with(host.runner.world.scene)
 
     def _begin_with(self, scene: LoadedScene) -> None:
@@ -274,7 +275,7 @@ class SimulationControl:
         self._special = SimulationState.LOADING_WORLD
         self._runner.pause()
         try:
-            self._replace(await self._wait(_in_thread(partial(_load, path))))
+            self._replace(await self._wait(self._in_thread(partial(_load, path))))
             self._special = None
             self._stopped_at = self._mark()
         finally:
@@ -313,9 +314,30 @@ class SimulationControl:
 
     async def _make(self, build: Callable[[], World], base: World) -> World | None:
         """A World, or None if ``base`` was exchanged meanwhile."""
-        world = await self._wait(_in_thread(build))
+        world = await self._wait(self._in_thread(build))
         self.require_world()
         return world if self.world is base else None
+
+    @property
+    def building(self) -> bool:
+        """Whether a World is being made, and perhaps compiled."""
+        return any(builder.is_alive() for builder in self._builders)
+
+    def _in_thread(self, make: Callable[[], T]) -> Future[T]:
+        """Result of a call that a thread makes which the process does not wait for at its end."""
+        made: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                made.set_result(make())
+            except BaseException as error:
+                # Whatever it is, who waits has to hear of it.
+                made.set_exception(error)
+
+        self._builders = [builder for builder in self._builders if builder.is_alive()]
+        self._builders.append(Thread(target=run, name="world-builder", daemon=True))
+        self._builders[-1].start()
+        return made
 
     def _keep_stopped(self, stopped: bool) -> None:
         """A change from outside does not end a stop."""
@@ -344,21 +366,6 @@ def _twist_in_world(X_WE: Array, X_WF: Array, V_WF: Array, V_FE: Array) -> Array
     w_WF, p_FE_W = V_WF[:3], X_WE[:3, 3] - X_WF[:3, 3]
     w = w_WF + X_WF[:3, :3] @ V_FE[:3]
     return np.concatenate([w, V_WF[3:] + np.cross(w_WF, p_FE_W) + X_WF[:3, :3] @ V_FE[3:]])
-
-
-def _in_thread(make: Callable[[], T]) -> Future[T]:
-    """Result of a call that a thread makes which the process does not wait for at its end."""
-    made: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            made.set_result(make())
-        except BaseException as error:
-            # Whatever it is, who waits has to hear of it.
-            made.set_exception(error)
-
-    Thread(target=run, name="world-builder", daemon=True).start()
-    return made
 
 
 def _load(path: Path) -> World:
