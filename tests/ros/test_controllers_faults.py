@@ -130,10 +130,13 @@ def test_twist_ends_with_its_messages(client, node):
 
 
 def test_hold_takes_the_arm_from_who_moves_it(client):
+    """Also where the link loses every command: whoever calls a service has its answer."""
     start = client.joint("joint_7")
     client.send_trajectory(["joint_7"], [(20.0, [start + 2.0])])
     client.wait_until(lambda: client.joint("joint_7") > start + 0.01, "a motion")
+    assert client.set_parameter("link_loss", 1.0).successful
     answer = client.hold()
+    assert client.set_parameter("link_loss", 0.0).successful
     assert answer.success
     assert "joint_7" in answer.message
     client.wait_for_time(client.time + 0.2)

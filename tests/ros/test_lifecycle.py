@@ -8,6 +8,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from ros_client import Client
+from std_srvs.srv import Trigger
 
 TOPICS = ["/clock", "/joint_states"]
 
@@ -40,6 +41,10 @@ class Manager:
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
         return self.client.call(SetParameters, "/hydro_sim/set_parameters", request).results[0]
 
+    def hold(self):
+        answer = self.client.call(Trigger, "/hydro_sim/hold", Trigger.Request())
+        return answer.success, answer.message
+
     @property
     def times(self):
         return [
@@ -68,6 +73,7 @@ def test_life_from_configuring_to_another_scene(manager, tmp_path):
     client.wait_until(lambda: manager.times and manager.times[-1] > 0.3, "time to run")
     assert manager.change(Transition.TRANSITION_DEACTIVATE)
     stood_at = manager.times[-1]
+    assert manager.hold() == (False, "the node is not active: activate it first")
 
     refused = manager.set("scene", "drop_box")
     assert not refused.successful
@@ -88,6 +94,7 @@ def test_life_from_configuring_to_another_scene(manager, tmp_path):
     client.received["/joint_states"].clear()
     assert manager.change(Transition.TRANSITION_ACTIVATE)
     assert "joint_1" not in client.next("/joint_states").name
+    assert manager.hold() == (False, "no joint to hold: none of command_joints is in the scene")
     assert manager.node.stop() == 0
     assert manager.report["scene"] == "drop_box"
     files = {name: b"spatula_slip" in (tmp_path / name).read_bytes() for name in ("run.mcap", "run_1.mcap")}

@@ -244,12 +244,14 @@ def test_command_that_the_scene_cannot_carry_out_any_more_is_counted():
     def too_late(world):
         raise gone
 
-    bench.link.send("joint", "/arm/follow", too_late)
+    reasons = []
+    bench.link.send("joint", "/arm/follow", too_late, reasons.append)
     bench.send(1)
     bench.step(6)
     assert bench.values == [1]
     assert (bench.report.received, bench.report.applied) == (2, 1)
     assert bench.rejections.counts == {"/arm/follow: is no longer in the scene": 1}
+    assert "is no longer in the scene" in reasons[0]
 
 
 def test_publishers_that_are_not_heard_may_come_while_they_are_listed():

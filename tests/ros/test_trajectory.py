@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
@@ -309,3 +309,14 @@ def test_malformed_trajectory_names_its_element(message, element):
     with pytest.raises(InputError) as caught:
         parse_trajectory(message, 0.0)
     assert caught.value.element == element
+
+
+@pytest.mark.parametrize("now", [0.0, 250.0])
+def test_stamp_of_the_wall_clock_is_refused(now):
+    """It would wait for half a century; the line says what to set. Hours ahead are a plan."""
+    message = JointTrajectory(joint_names=["a"], points=[JointTrajectoryPoint(positions=[0.1])])
+    message.header.stamp = Time(sec=1_790_000_000)
+    with pytest.raises(InputError, match="use_sim_time"):
+        parse_trajectory(message, now)
+    message.header.stamp = Time(sec=20_000)
+    assert parse_trajectory(message, now).start_time == 20_000.0

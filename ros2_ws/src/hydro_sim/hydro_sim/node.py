@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import check_new_file, episode_path
 
 _NODE_NAME = "hydro_sim"
+_FAREWELL = 0.2  # s, how long the last answers have to reach their clients
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
 _SWITCH_INTERVAL = 5e-4  # s
 
@@ -247,11 +249,24 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
             status.close()
         if node.simulation is not None:
             node.simulation.stop()
+            _tell_clients_of_goals(executor, node)
             node.report()
             if status is not None:
                 print_report(console, make_report(node.simulation))
             node.simulation.close()
         executor.shutdown()
+
+
+def _tell_clients_of_goals(executor: SingleThreadedExecutor, node: SimulationNode) -> None:
+    """Have those who wait for goals hear that they are aborted."""
+    assert node.simulation is not None
+    if node.simulation.control.open_goals:
+        while node.simulation.control.open_goals:
+            _spin_once(executor, node)
+        # Answers follow the ends of goals, and are lost if the middleware is gone before they are acknowledged.
+        farewell = time.monotonic() + _FAREWELL
+        while time.monotonic() < farewell:
+            _spin_once(executor, node)
 
 
 def _spin_once(executor: SingleThreadedExecutor, node: SimulationNode) -> None:

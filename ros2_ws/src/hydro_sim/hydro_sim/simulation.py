@@ -199,6 +199,7 @@ class Simulation:
     def stop(self) -> None:
         """End stepping and publishing; the World keeps its state."""
         self._running.close()
+        self.control.abort_goals("the simulation was stopped")
 
     def close(self) -> None:
         """Take everything off the node again."""

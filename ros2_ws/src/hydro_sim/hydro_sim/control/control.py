@@ -93,6 +93,16 @@ class Control:
         for door in self._doors:
             door.close()
 
+    @property
+    def open_goals(self) -> int:
+        """Number of goals of actions whose clients have not heard of their end."""
+        return sum(door.open_goals for door in self._doors)
+
+    def abort_goals(self, reason: str) -> None:
+        """End all goals of actions and their motions; the runner is stopped."""
+        for door in self._doors:
+            door.abort(reason)
+
     # --- making the controllers
 
     def _add_forward(self) -> None:
@@ -162,15 +172,27 @@ class Control:
 
     def _add_stance(self, stance: Stance) -> None:
         def assume(request: Any, response: Any) -> Any:
-            self._link.send("hold", f"~/{stance}", self._in_order(self._take_stance, stance))
-            response.success, response.message = True, f"{stance}: {', '.join(self._joints)}"
+            response.success, response.message = self._ask_for_stance(stance)
             return response
 
         self._node.create_service(Trigger, f"~/{stance}", assume)
 
+    def _ask_for_stance(self, stance: Stance) -> tuple[bool, str]:
+        """Whether the joints will assume a stance, and which they are or why not."""
+        joints = self._present_joints(self._runner.world)
+        if not self._runner.running:
+            return False, "the node is not active: activate it first"
+        if not joints:
+            return False, f"no joint to {stance}: none of command_joints is in the scene"
+        # Whoever calls has the answer: that is no command for the link to lose.
+        self._runner.submit(self._in_order(self._take_stance, stance))
+        return True, f"{stance}: {', '.join(joints)}"
+
     def _take_stance(self, stance: Stance, world: World) -> None:
-        joints = [joint for joint in self._joints if joint in world.actuated_joint_names]
-        self._hold.assume(world, joints, stance)
+        self._hold.assume(world, self._present_joints(world), stance)
+
+    def _present_joints(self, world: World) -> list[str]:
+        return [joint for joint in self._joints if joint in world.actuated_joint_names]
 
     def _subscribe(
         self,
@@ -190,7 +212,7 @@ class Control:
         def checked(request: Any) -> Any:
             return self._in_order(goals.check(request))
 
-        parts = checked, goals.cancel, self._runner, self._link, self._rejections
+        parts = checked, goals.cancel, goals.aborted, self._runner, self._link, self._rejections
         self._doors.append(ActionDoor(self._node, action_type, name, interface, *parts))
 
     # --- the stepping thread

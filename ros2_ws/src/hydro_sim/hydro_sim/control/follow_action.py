@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from hydro_sim import optional
 from hydro_sim.control.goals import ActionGoal, Start
-from hydro_sim.control.joint_trajectory import JointTrajectoryController, Progress
+from hydro_sim.control.joint_trajectory import INVALID_GOAL, JointTrajectoryController, Progress
 from hydro_sim.control.tolerances import Tolerances, goal_tolerances
 from hydro_sim.control.trajectory import Knot
 from hydro_sim_core.errors import InputError
@@ -54,6 +54,10 @@ class FollowJointTrajectory:
         """Hold the joints where they are; a goal that has not arrived yet is over before it begins."""
         self._controller.cancel(FollowGoal(goal))
 
+    def aborted(self, reason: str) -> Any:
+        """The result of a goal that was not carried out."""
+        return _result(INVALID_GOAL, reason)
+
 
 @dataclass(frozen=True)
 class FollowGoal:
@@ -67,8 +71,11 @@ class FollowGoal:
 
     def finish(self, outcome: Any, code: int, reason: str) -> None:
         """Report the end."""
-        result = optional.control_actions.FollowJointTrajectory.Result(error_code=code, error_string=reason)
-        self._goal.finish(outcome, result)
+        self._goal.finish(outcome, _result(code, reason))
+
+
+def _result(code: int, reason: str) -> Any:
+    return optional.control_actions.FollowJointTrajectory.Result(error_code=code, error_string=reason)
 
 
 def _feedback(progress: Progress) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -93,6 +94,7 @@ class ActionDoor:
         interface: What its goals command.
         check: Turns a goal into what starts it, or raises ``InputError``: the goal is then rejected.
         cancel: Ends a goal that a client wants cancelled, in the stepping thread.
+        aborted: Makes the result of a goal that ends without having been carried out, from the reason.
         runner: Steps the World.
         link: Brings the goals.
         rejections: Where rejected goals are counted.
@@ -106,6 +108,7 @@ class ActionDoor:
         interface: str,
         check: Callable[[Any], Start],
         cancel: Start,
+        aborted: Callable[[str], Any],
         runner: FixedRateRunner,
         link: CommandLink,
         rejections: Rejections,
@@ -113,12 +116,15 @@ class ActionDoor:
         self._interface = interface
         self._check = check
         self._cancel = cancel
+        self._aborted = aborted
+        self._node = node
         self._runner = runner
         self._link = link
         self._rejections = rejections
         self._name = node.resolve_service_name(name)
         self._start: Start | None = None
         self._goals: dict[bytes, ActionGoal] = {}
+        self._ended = Future()
         # Goals stay open while they are carried out; in a group of their own they keep no other callback waiting.
         group = ReentrantCallbackGroup()
         self._news = node.create_guard_condition(lambda: None, callback_group=group)
@@ -134,11 +140,37 @@ class ActionDoor:
         )
 
     def close(self) -> None:
-        """Take the server off the node; clients of open goals hear no more."""
+        """Take the server off the node, as soon as the clients of open goals have heard of their end."""
+        self.abort("the simulation has ended")
+        if self._goals:
+            assert self._node.executor is not None, "goals come by way of it"
+            self._node.executor.create_task(self._leave)
+        else:
+            self._server.destroy()
+
+    async def _leave(self) -> None:
+        while self._goals:
+            await self._ended
         self._server.destroy()
+
+    @property
+    def open_goals(self) -> int:
+        """Number of goals whose clients have not heard of their end."""
+        return len(self._goals)
+
+    def abort(self, reason: str) -> None:
+        """End all goals and their motions; the runner is stopped."""
+        for goal in self._goals.values():
+            self._give_up(goal, reason)
+            self._end_motion(goal)
+
+    def _give_up(self, goal: ActionGoal, reason: str) -> None:
+        goal.finish("aborted", self._aborted(reason))
 
     def _judge(self, request: Any) -> GoalResponse:
         try:
+            if not self._runner.running:
+                raise InputError("goal", self._name, "the node is not active", "activate it first")
             self._start = self._check(request)
         except InputError as error:
             self._rejections.count(self._name, error)
@@ -156,19 +188,25 @@ class ActionDoor:
             if not goal.finished:  # cancelled on the way
                 start(world, goal)
 
-        self._link.send(self._interface, self._name, begin)
+        self._link.send(self._interface, self._name, begin, partial(self._give_up, goal))
         handle.execute()
 
     async def _execute(self, handle: Any) -> Any:
         key = bytes(handle.goal_id.uuid)
-        result = await self._goals[key].follow()
-        del self._goals[key]
-        return result
+        try:
+            return await self._goals[key].follow()
+        finally:
+            del self._goals[key]
+            ended, self._ended = self._ended, Future()
+            ended.set_result(None)
 
     def _ask_to_cancel(self, handle: Any) -> CancelResponse:
         goal = self._goals.get(bytes(handle.goal_id.uuid))
         if goal is None:
             return CancelResponse.REJECT
         # Whoever cancels wants the motion to end: that is no command for the link to lose.
-        self._runner.submit(lambda world: self._cancel(world, goal))
+        self._end_motion(goal)
         return CancelResponse.ACCEPT
+
+    def _end_motion(self, goal: ActionGoal) -> None:
+        self._runner.submit(lambda world: self._cancel(world, goal))

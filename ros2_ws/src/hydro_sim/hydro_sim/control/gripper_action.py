@@ -50,6 +50,10 @@ class GripperCommandGoals:
         """Hold the present opening."""
         self._controller.cancel(world, _gripper_goal(goal))
 
+    def aborted(self, reason: str) -> Any:
+        """The result of a goal that was not carried out; it has no field for the reason."""
+        return _gripper_result(GripperState())
+
 
 def _gripper_goal(goal: ActionGoal) -> GripperGoal:
     return GripperGoal(goal, _gripper_feedback, _gripper_result)
@@ -101,6 +105,10 @@ class ParallelGripperCommandGoals:
     def cancel(self, world: World, goal: ActionGoal) -> None:
         """Hold the present opening."""
         self._controller.cancel(world, _parallel_goal(goal))
+
+    def aborted(self, reason: str) -> Any:
+        """The result of a goal that was not carried out; it has no field for the reason."""
+        return _parallel_result(GripperState())
 
 
 def _parallel_goal(goal: ActionGoal) -> GripperGoal:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
+from hydro_sim.hil.link import OTHER_CLOCK
 from hydro_sim_core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -50,7 +51,8 @@ def parse_trajectory(message: JointTrajectory, now: float) -> Trajectory:
         now: Simulated time, s.
 
     Raises:
-        InputError: Anything missing, of the wrong length, not finite, out of order, or already over.
+        InputError: Anything missing, of the wrong length, not finite, out of order, already over, or stamped by the
+            wall clock.
     """
     joints = tuple(message.joint_names)
     if not joints or len(set(joints)) != len(joints):
@@ -71,6 +73,10 @@ def parse_trajectory(message: JointTrajectory, now: float) -> Trajectory:
 
     stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
     start_time = stamp if stamp > 0.0 else None
+    if start_time is not None and start_time > now + OTHER_CLOCK:
+        problem = f"is {start_time - now:.3g} s ahead, which looks like wall time"
+        mend = "set use_sim_time in the program that stamps it, or stamp 0 to start at once"
+        raise InputError(_SOURCE, "header.stamp", problem, mend)
     if start_time is not None and start_time + knots[-1].time < now:
         raise trajectory_is_over()
     return Trajectory(joints, knots, start_time)

@@ -22,13 +22,15 @@ class LinkFaults:
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._waiting: list[tuple[float, int, Callable[[], None]]] = []
+        self._waiting: list[tuple[float, int, Callable[[], None], Callable[[], None]]] = []
         self._number = itertools.count()
-        self.restart()
+        self._random = random.Random(parameters.link_seed)
 
     def restart(self) -> None:
         """Forget what is under way, and draw the same numbers again."""
-        self._waiting.clear()
+        waiting, self._waiting = self._waiting, []
+        for *_, forget in waiting:
+            forget()
         self._random = random.Random(self._parameters.link_seed)
 
     def loses(self, time: float) -> bool:
@@ -38,12 +40,12 @@ class LinkFaults:
             return True
         return bool(p.link_loss) and self._random.random() < p.link_loss
 
-    def send(self, time: float, arrive: Callable[[], None]) -> None:
-        """Have ``arrive`` called as late as the link is slow, at once if it is not."""
+    def send(self, time: float, arrive: Callable[[], None], forget: Callable[[], None]) -> None:
+        """Have ``arrive`` called as late as the link is slow, or at once; ``forget`` at an earlier restart."""
         p = self._parameters
         delay = p.link_delay + (p.link_jitter * self._random.random() if p.link_jitter else 0.0)
         if delay:
-            heapq.heappush(self._waiting, (time + delay, next(self._number), arrive))
+            heapq.heappush(self._waiting, (time + delay, next(self._number), arrive, forget))
         else:
             arrive()
 

@@ -37,7 +37,7 @@ _NAMELESS = "_UNKNOWN_"
 #: with another clock perhaps, takes longer.
 _ORDER_MEMORY = 1.0
 #: A stamp this far ahead of simulated time (s) is one of the wall clock.
-_OTHER_CLOCK = 1e6
+OTHER_CLOCK = 1e6
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,10 @@ class _Interface:
 
 @dataclass(frozen=True, eq=False)
 class _Packet:
-    """A checked message under way; ``stamp`` s or None, ``received_at`` s of the monotonic clock."""
+    """A checked message under way; ``stamp`` s or None, ``received_at`` s of the monotonic clock.
+
+    Who waits for its effect is told by ``dropped`` why there is none.
+    """
 
     interface: str
     topic: str
@@ -94,6 +97,7 @@ class _Packet:
     action: Action
     stamp: float | None
     received_at: float
+    dropped: Callable[[str], None] = lambda reason: None
 
 
 class CommandLink:
@@ -164,10 +168,17 @@ class CommandLink:
         events = SubscriptionEventCallbacks(incompatible_qos=refuse)
         self._receiver.subscribe(message_type, resolved, receive, _QOS, events)
 
-    def send(self, interface: str, name: str, action: Action) -> None:
-        """Take a command that no topic brings, such as a goal of the action ``name``; it travels the same link."""
+    def send(self, interface: str, name: str, action: Action, dropped: Callable[[str], None]) -> None:
+        """Take a command that no topic brings; it travels the same link.
+
+        Args:
+            interface: What the command commands.
+            name: Where it comes from, for what is said of it.
+            action: What it does.
+            dropped: Called with the reason, in the stepping thread, if it never does so.
+        """
         self._interfaces.setdefault(interface, _Interface())
-        self._send(_Packet(interface, name, None, action, None, time.monotonic()))
+        self._send(_Packet(interface, name, None, action, None, time.monotonic(), dropped))
 
     def obey(self, topic: str, message: Any, world: World) -> None:
         """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
@@ -211,6 +222,7 @@ class CommandLink:
         if self._parameters.mode == LOCK_STEP and packet.interface == self._parameters.lock_step_interface:
             if not self._runner.waiting_for_permit:
                 interface.duplicate += 1
+                packet.dropped("in lock-step, no step waits for a command")
                 return
             if packet.stamp is not None and packet.stamp < world.time - 0.5 * world.time_step:
                 interface.stale += 1
@@ -219,8 +231,13 @@ class CommandLink:
             self._runner.permit(self._parameters.lock_step_steps)
         if self._faults.loses(world.time):
             interface.lost += 1
+            packet.dropped("lost on the link")
             return
-        self._faults.send(world.time, lambda: self._arrive(packet, self._runner.world))
+        self._faults.send(
+            world.time,
+            arrive=lambda: self._arrive(packet, self._runner.world),
+            forget=lambda: packet.dropped("the simulation was reset before it arrived"),
+        )
 
     def _before_step(self, world: World) -> None:
         self._notice_reset()
@@ -236,6 +253,7 @@ class CommandLink:
         except InputError as error:
             # It was right when it was checked, but the scene has changed since.
             self._rejections.count(packet.topic, error)
+            packet.dropped(f"{error.element}: {error.problem}; {error.mend}")
             return
         interface.applied += 1
         interface.latency.add(time.monotonic() - packet.received_at)
@@ -257,7 +275,7 @@ class CommandLink:
                 return False
         self._newest[packet.topic] = (packet.stamp, packet.message, now)
 
-        wall = packet.stamp > world.time + _OTHER_CLOCK
+        wall = packet.stamp > world.time + OTHER_CLOCK
         age = (time.time() if wall else world.time) - packet.stamp
         if 0.0 < self._parameters.max_command_age < age:
             interface.stale += 1
