@@ -51,20 +51,33 @@ class Controller:
         self._node.create_subscription(JointState, "joint_states", self._answer, 10)
         self.stamps = []
         self.states = hashlib.sha256()
+        self.heard = []
         self.silent = False
 
     def _answer(self, state):
         stamp = round(state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec, 9)
+        self.heard.append(stamp)
+        self._last = state
         if self.silent or (self.stamps and stamp <= self.stamps[-1]):
             return
         self.stamps.append(stamp)
         self.states.update(np.array([*state.position, *state.velocity, *state.effort]).tobytes())
         self._publisher.publish(Float64MultiArray(data=[float(np.sin(10.0 * stamp)), *[0.0] * 6]))
 
+    def speak(self):
+        """Answer again, beginning with the last state heard."""
+        self.silent = False
+        self._answer(self._last)
+
     def run(self, until, timeout=60.0):
         deadline = time.monotonic() + timeout
         while not until():
             assert time.monotonic() < deadline
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def run_for(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.1)
 
     def close(self):
@@ -101,12 +114,35 @@ def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
             lambda: client.status("timing").message == "waiting for a command", "the node to wait"
         )
         stood_at = client.time
-        client.next("/joint_states")
-        client.next("/joint_states")
+        client.next("/diagnostics")
         assert client.time == stood_at
-        controller.silent = False
+        controller.speak()
         controller.run(lambda: len(controller.stamps) >= 100)
         assert controller.stamps[-1] > stood_at
+    finally:
+        controller.close()
+
+
+def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client):
+    """A controller that is slow to answer hears a state once; one that comes later hears it too."""
+    node = start_node(*SCENE, *LOCK_STEP)
+    controller = Controller(node.domain)
+    try:
+        controller.run(lambda: len(controller.stamps) >= 20, timeout=COMPILED)
+        controller.silent = True
+        diagnostics = make_client(node, ("/diagnostics",))
+        diagnostics.wait_until(
+            lambda: diagnostics.status("timing").message == "waiting for a command", "the node to wait"
+        )
+        controller.run(lambda: len(controller.heard) > len(controller.stamps))
+        before = len(controller.heard)
+        diagnostics.next("/diagnostics")
+        diagnostics.next("/diagnostics")
+        controller.run_for(0.5)
+        assert len(controller.heard) == before
+        late = make_client(node, ("/joint_states",))
+        late.next("/joint_states")
+        assert late.time == controller.heard[-1]
     finally:
         controller.close()
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
-
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from hydro_sim.parameters import Parameters
+from hydro_sim.publishing.newcomers import Newcomers
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.state import clock_template, split_time
 
 #: Reliable, so that a recorder gets every step; as ROS's own clock subscribers are best effort they never hold it up.
 #: The depth is how far, in steps, a reliable reader may lag before it misses some.
 _QOS = QoSProfile(depth=1000)
-#: How long the clock is repeated for those who join during a pause, s of wall time: discovery may take this long.
-_REPEAT_FOR = 5.0
 
 
 class ClockPublisher:
@@ -36,8 +33,7 @@ class ClockPublisher:
         self._template = clock_template()
         self._schedule = Schedule()
         self._now = (0, 0)
-        self._listeners = 0
-        self._repeat_until = float("-inf")
+        self._newcomers = Newcomers(self._publisher) if self._publisher is not None else None
 
     def publish(self, simulated_time: float) -> None:
         """Publish the time after a step, s."""
@@ -45,16 +41,12 @@ class ClockPublisher:
         if self._publisher is not None and self._schedule.due(simulated_time, self._parameters.clock_rate):
             self._publisher.publish(self._template.fill(self._now))
 
-    def count_listeners(self) -> None:
+    def served(self) -> None:
         """Remember who is there: called after steps, so that a pause finds out who is new."""
-        if self._publisher is not None:
-            self._listeners = self._publisher.get_subscription_count()
+        if self._newcomers is not None:
+            self._newcomers.served()
 
     def repeat_for_newcomers(self) -> None:
         """During a pause: publish the present time again if someone has subscribed since the last step."""
-        known, now = self._listeners, time.monotonic()
-        self.count_listeners()
-        if self._listeners > known:
-            self._repeat_until = now + _REPEAT_FOR
-        if self._publisher is not None and now < self._repeat_until:
+        if self._publisher is not None and self._newcomers is not None and self._newcomers.waiting():
             self._publisher.publish(self._template.fill(self._now))

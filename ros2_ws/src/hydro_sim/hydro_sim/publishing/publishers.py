@@ -19,6 +19,7 @@ from hydro_sim import optional
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.bubbles import bubble_views
 from hydro_sim.publishing.clock import ClockPublisher
+from hydro_sim.publishing.newcomers import Newcomers
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
@@ -72,12 +73,18 @@ class StatePublisher:
             self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
         self._clock = ClockPublisher(node, parameters)
         self._joint_states = node.create_publisher(JointState, "joint_states", 10)
+        self._newcomers = Newcomers(self._joint_states)
         self._joint_state = _JointStates()
         if parameters.mode == LOCK_STEP:
             # The controller waits for it, so it goes out by the shortest way, and with every step. The publishing
             # thread repeats states meanwhile, and a template is one thread's.
             question = _JointStates()
-            runner.add_listener(lambda snapshot: self._joint_states.publish(question.encode(snapshot)))
+
+            def ask(snapshot: Snapshot) -> None:
+                self._joint_states.publish(question.encode(snapshot))
+                self._newcomers.served()
+
+            runner.add_listener(ask)
         self._wrenches: dict[tuple[str, str], _WrenchPublisher] = {}
         self._describe(world, inner_links(world.scene, self._external))
         self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
@@ -116,9 +123,7 @@ class StatePublisher:
         seen: Snapshot | None = None
         while not stop.is_set():
             if not self._publish_clock(_PAUSED_PERIOD):
-                if self._runner.paused or self._runner.waiting_for_permit:
-                    self._clock.repeat_for_newcomers()
-                    self._publish_joint_states(self._runner.snapshot())
+                self._repeat()
                 continue
             snapshot = self._runner.snapshot()
             if snapshot is seen:  # it was ahead of the clock
@@ -132,6 +137,15 @@ class StatePublisher:
             if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
                 self._transforms.publish(snapshot)
         self._publish_clock(0.0)
+
+    def _repeat(self) -> None:
+        """Nothing new is to be told: tell the state again to who came too late for it."""
+        waiting = self._runner.waiting_for_permit
+        if self._runner.paused or waiting:
+            self._clock.repeat_for_newcomers()
+        # A controller in lock-step answers what it hears, so it hears a state twice only while it joins.
+        if self._runner.paused or (waiting and self._newcomers.waiting()):
+            self._publish_joint_states(self._runner.snapshot())
 
     def _note(self, snapshot: Snapshot) -> None:
         """Called by the stepping thread; a queue written in C wakes a thread faster than a condition."""
@@ -148,7 +162,7 @@ class StatePublisher:
             if number > self._last_step:
                 self._last_step = number
                 self._clock.publish(simulated_time)
-        self._clock.count_listeners()
+        self._clock.served()
         return True
 
     def _publish_joint_states(self, snapshot: Snapshot) -> None:
