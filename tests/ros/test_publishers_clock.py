@@ -12,7 +12,7 @@ from rosgraph_msgs.msg import Clock
 
 import hydro_sim_core as hs
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing import clock as clock_module
+from hydro_sim.publishing import newcomers
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
 from hydro_sim_core.simulation import FixedRateRunner
@@ -110,12 +110,12 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
 def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
     """Then the present time is repeated for a while, as often as asked, and silence comes back."""
     now = [100.0]
-    monkeypatch.setattr(clock_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(newcomers, "time", SimpleNamespace(monotonic=lambda: now[0]))
     recorder = _Recorder()
     recorder.subscriptions = 1
     clock = ClockPublisher(SimpleNamespace(create_publisher=lambda *_: recorder), Parameters())
     clock.publish(1.5)
-    clock.count_listeners()
+    clock.served()
 
     def repeats():
         before = len(recorder.data)
@@ -186,7 +186,7 @@ def test_the_clock_can_be_left_to_another_node():
     topics = []
     node = SimpleNamespace(create_publisher=lambda _, topic, *__: topics.append(topic))
     clock = ClockPublisher(node, Parameters(publish_clock=False))
-    clock.count_listeners()
+    clock.served()
     clock.publish(0.1)
     clock.repeat_for_newcomers()
     assert topics == []
