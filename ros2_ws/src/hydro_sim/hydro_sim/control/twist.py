@@ -24,6 +24,7 @@ _SOURCE = "twist"
 #: Links that are usually the tool of an arm, in the order of preference.
 _USUAL_TOOLS = ("tool_frame", "end_effector_link", "tool0")
 #: A joint slows down so that it would need this long (s) to reach its stop.
+_FASTEST = 1e3  # rad/s and m/s, beyond what any joint reaches
 _STOP_TIME = 0.1
 
 
@@ -147,7 +148,9 @@ class TwistController(Controller):
         if not all(math.isfinite(part) for part in parts):
             raise InputError(_SOURCE, "twist", "is not finite", "give finite numbers")
         self._world.check_joint_commands(dict.fromkeys(self._joints, JointCommand(velocity=0.0)))
-        command = _Command(np.array(parts), frame)
+        size = max(map(abs, parts))
+        # Speed limits of joints keep the direction only; what is much larger would overflow on the way to them.
+        command = _Command(np.array(parts) * min(1.0, _FASTEST / size) if size else np.array(parts), frame)
 
         def apply(world: World) -> None:
             self._check_tool()
