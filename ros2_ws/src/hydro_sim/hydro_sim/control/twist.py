@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 _SOURCE = "twist"
 #: Links that are usually the tool of an arm, in the order of preference.
 _USUAL_TOOLS = ("tool_frame", "end_effector_link", "tool0")
-#: A joint slows down so that it would need this long (s) to reach its stop.
 _FASTEST = 1e3  # rad/s and m/s, beyond what any joint reaches
+#: A joint slows down so that it would need this long (s) to reach its stop.
 _STOP_TIME = 0.1
 
 
