@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from arms import ROOT, Bench
@@ -9,6 +10,8 @@ from std_msgs.msg import Float64
 
 import hydro_sim_core as hs
 from hydro_sim.control.gripper import GripperController
+from hydro_sim.control.hold import HoldController
+from hydro_sim.control.timeouts import CommandTimeouts
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
 
@@ -127,3 +130,33 @@ def test_next_command_ends_a_move(hand):
 def test_move_that_is_impossible_is_refused(hand, gap, force):
     with pytest.raises(InputError):
         hand.gripper.check_move(gap, force)
+
+
+def test_silence_after_a_command_is_ended_by_the_policy(world):
+    """The fingers keep their place once nobody has commanded them for long enough; a move under way is no silence."""
+    world.reset()
+    hand = HandBench(world)
+    counted, warnings = [], []
+    teller = SimpleNamespace(count_timeout=counted.append, warning=warnings.append)
+    hold = hand.add(HoldController(world, hand.arbiter))
+    parameters = Parameters(command_timeout_gripper=0.02)
+    hand.add(CommandTimeouts(parameters, (hand.gripper,), hand.arbiter, hold, teller, teller))
+
+    goal = hand.move(0.06)
+    while not goal.ends:
+        assert not counted
+        hand.step()
+    assert world.time > 0.025, "the move was no silence that would have counted"
+    hand.step(15)
+    assert not counted
+    hand.gripper.checker("force")(Float64(data=3.0))(world)
+    hand.step(15)
+    assert not counted
+    hand.step(10)
+    assert counted == ["gripper"]
+    assert "no gripper command for more than 0.02 s" in warnings[0]
+    hand.step(300)
+    there = world.joint_positions()
+    hand.step(300)
+    assert world.joint_positions()[:2] == pytest.approx(there[:2], abs=1e-4)
+    assert counted == ["gripper"]

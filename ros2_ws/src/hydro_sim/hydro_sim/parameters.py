@@ -171,6 +171,7 @@ class Parameters:
     command_timeout_joint: float = _timeout("joint")
     command_timeout_twist: float = _timeout("twist", 0.1)
     command_timeout_trajectory: float = _timeout("trajectory, after the end of one,")
+    command_timeout_gripper: float = _timeout("gripper, after the end of a move,")
     max_command_age: float = _parameter(
         0.0,
         "Stamped commands older than this are dropped, s; 0 takes them all.",

@@ -17,6 +17,11 @@ class Controller:
 
     interface: str
 
+    @property
+    def kind(self) -> str:
+        """Which time-out is its own: the interface, unless several controllers share one."""
+        return self.interface
+
     def advance(self, world: World) -> None:
         """Command what the coming step needs; raises nothing."""
 

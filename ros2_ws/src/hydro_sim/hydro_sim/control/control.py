@@ -79,11 +79,12 @@ class Control:
         self._add_joint_commands()
         self._add_trajectory()
         self._add_twist()
-        self._timeouts = CommandTimeouts(
-            parameters, self._controllers[1:], self._arbiter, self._hold, link, node.get_logger()
-        )
         for name in world.gripper_names:
             self._add_gripper(name, "gripper" if len(world.gripper_names) == 1 else name)
+        watched = [controller for controller in self._controllers if controller is not self._hold]
+        self._timeouts = CommandTimeouts(
+            parameters, watched, self._arbiter, self._hold, link, node.get_logger()
+        )
         for stance in ("hold", "float"):
             self._add_stance(stance)
         runner.add_command_source(self._before_step)

@@ -81,6 +81,16 @@ class GripperController(Controller):
         self._arbiter = arbiter
         self._parameters = parameters
         self._move: _Move | None = None
+        self._ended_at = -math.inf  # the last move, simulated time in s
+
+    @property
+    def kind(self) -> str:
+        """See ``Controller``: all grippers have one time-out."""
+        return "gripper"
+
+    def busy_until(self) -> float:
+        """See ``Controller``: a move needs no further command until it ends."""
+        return math.inf if self._move is not None else self._ended_at
 
     @property
     def spec(self) -> GripperSpec:
@@ -154,6 +164,7 @@ class GripperController(Controller):
     def _end(self, outcome: str, world: World, **how: bool) -> None:
         if self._move is not None:
             move, self._move = self._move, None
+            self._ended_at = world.time
             move.goal.finish(outcome, self._state(world, **how))
 
     def advance(self, world: World) -> None:
@@ -184,6 +195,7 @@ class GripperController(Controller):
     def forget(self) -> None:
         """See ``Controller``."""
         self._end("aborted", self._world)
+        self._ended_at = -math.inf
 
     def world_changed(self, world: World) -> None:
         """See ``Controller``."""

@@ -19,7 +19,7 @@ class CommandTimeouts:
 
     Args:
         parameters: ``timeout_policy`` and ``command_timeout_*``, followed live.
-        controllers: Those that are watched; each has a parameter named after its interface.
+        controllers: Those that are watched; each has a parameter named after its kind.
         arbiter: Knows who commands what, and since when.
         hold: Takes over.
         link: Counts time-outs.
@@ -45,12 +45,15 @@ class CommandTimeouts:
     def advance(self, world: World) -> None:
         """Look at every interface once a step."""
         for controller in self._controllers:
-            limit = getattr(self._parameters, f"command_timeout_{controller.interface}")
+            limit = self._limit(controller)
             since = max(self._arbiter.heard(controller), controller.busy_until())
             if 0.0 < limit < world.time - since:
                 joints = self._arbiter.joints_of(controller)
                 if joints:
                     self._end_command(controller, joints, world)
+
+    def _limit(self, controller: Controller) -> float:
+        return float(getattr(self._parameters, f"command_timeout_{controller.kind}"))
 
     def _end_command(self, controller: Controller, joints: tuple[str, ...], world: World) -> None:
         policy = self._parameters.timeout_policy
@@ -58,6 +61,6 @@ class CommandTimeouts:
         self._link.count_timeout(controller.interface)
         self._logger.warning(
             f"no {controller.interface} command for more than "
-            f"{getattr(self._parameters, f'command_timeout_{controller.interface}'):g} s at {world.time:.3f} s: "
+            f"{self._limit(controller):g} s at {world.time:.3f} s: "
             f"{policy} for {', '.join(joints)}, until the next command"
         )
