@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import JsonOption
 from hydro_sim_core.cli.status import compile_progress
 from hydro_sim_core.experiments.geometry_bench import (
     QUICK,
@@ -31,6 +34,24 @@ _SHARES = (
     "share: our CPU time over Drake's without the overhead, which is what its call costs for bodies far apart; "
     "whole: over all of Drake's time"
 )
+
+
+commands = typer.Typer(help="Measure speed.", no_args_is_help=True)
+
+
+@commands.command()
+def geometry(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few poses each, without the finest meshes.")
+    ] = False,
+    json: JsonOption = None,
+) -> None:
+    """Time contact faces of moving pairs, beside Drake where it is installed."""
+    if json is not None:
+        output.check_writable(json)
+    result = bench_geometry(quick, output.make_console())
+    if json is not None:
+        output.write_json(json, {**output.versions(), **result})
 
 
 def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:

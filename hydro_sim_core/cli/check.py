@@ -8,7 +8,19 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, XacroArgOption
+from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import World
+
+
+def check(
+    scene: SceneArgument,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
+) -> None:
+    """Load a scene and print what was found in it, without running it."""
+    print_world(open_world(scene, package_dir or (), xacro_arg or ()), output.make_console())
 
 
 def print_world(world: World, console: Console) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from hydro_sim_core.cli import output
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.simulation import Distribution, RunnerReport
@@ -59,6 +61,24 @@ class HilReport(_Part):
     def used(self) -> dict[str, _Commands]:
         """The interfaces that a command came on."""
         return {name: commands for name, commands in self.commands.items() if commands.received}
+
+
+def hil_report(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="JSON file that the node wrote to its parameter report_file."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it as PNG.", dir_okay=False, show_default=False)
+    ] = None,
+) -> None:
+    """Show how well a node kept its rate and what became of the commands."""
+    report = read_report(file)
+    console = output.make_console()
+    print_report(report, console)
+    if out is not None:
+        plot_report(report, out)
+        console.print(f"drawn to {out}", markup=False, highlight=False)
 
 
 def read_report(path: Path) -> HilReport:

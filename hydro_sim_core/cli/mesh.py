@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.mesh_picture import AXES, draw_section, telling_plane
+from hydro_sim_core.cli.options import JsonOption, positive_and_finite
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import (
     Geometry,
@@ -64,6 +66,90 @@ class MeshRequest:
     picture: Path | None
     axis: Literal["x", "y", "z"] | None
     place: float | None
+
+
+def mesh(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Closed surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH), in m.",
+            show_default=False,
+        ),
+    ],
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+            callback=positive_and_finite,
+            show_default=False,
+        ),
+    ] = None,
+    modulus: Annotated[
+        float,
+        typer.Option(
+            metavar="PA",
+            help="Hydroelastic modulus, Pa.",
+            callback=positive_and_finite,
+            show_default="1e7",
+        ),
+    ] = 1e7,
+    field: Annotated[
+        Literal["distance", "laplace"] | None,
+        typer.Option(
+            help="Pressure by distance to the surface or by Laplace's equation "
+            "(default: what the file holds, else distance)",
+            show_default=False,
+        ),
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="M", help="Skin of negative pressure, m.", min=0.0)] = 0.0,
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite
+        ),
+    ] = 1.0,
+    output_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write tetrahedra and pressures as VTK, VTU or MSH.",
+            dir_okay=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False
+        ),
+    ] = None,
+    axis: Annotated[
+        Literal["x", "y", "z"] | None,
+        typer.Option(
+            help="Normal of the cross-section (default: the body's shortest side)", show_default=False
+        ),
+    ] = None,
+    at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
+            show_default=False,
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Make a compliant solid of a mesh file and report on its quality."""
+    if json is not None:
+        output.check_writable(json)
+    request = MeshRequest(
+        file, resolution, modulus, field, margin, scale, output_file, picture, axis, place=at
+    )
+    result = mesh_file(request, output.make_console())
+    if json is not None:
+        output.write_json(json, {**output.versions(), **result})
 
 
 def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:

@@ -11,12 +11,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from types import FrameType
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import (
+    JsonOption,
+    PackageDirOption,
+    SceneArgument,
+    XacroArgOption,
+    positive,
+    positive_and_finite,
+)
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine, compile_progress
-from hydro_sim_core.recording import Recorder
+from hydro_sim_core.experiments.scenes import open_world
+from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.simulation.timing import Durations
@@ -25,6 +37,86 @@ from hydro_sim_core.simulation.timing import Durations
 _POLL = 0.02
 #: How long a thread that records may keep the interpreter from the one that steps, s; Python's default is 5 ms.
 _SWITCH_INTERVAL = 5e-4
+
+
+def run(
+    scene: SceneArgument,
+    duration: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Simulated seconds to run; without it, until Ctrl-C.",
+            callback=positive_and_finite,
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Simulated seconds a wall-clock second; inf for as fast as possible "
+            "(default: 1; inf with --headless)",
+            callback=positive,
+            show_default=False,
+        ),
+    ] = None,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
+    ] = False,
+    from_state: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-state",
+            metavar="FILE",
+            help="Go on from a state saved of this scene.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    save_failed: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-failed",
+            metavar="FILE",
+            help="Save the state before the first step that does not converge.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")] = False,
+    json: JsonOption = None,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
+) -> None:
+    """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
+    for path in (json, save_failed):
+        if path is not None:
+            output.check_writable(path)
+    if record is not None:
+        check_new_file(record, overwrite)
+    console = output.make_console()
+    world = open_world(scene, package_dir or (), xacro_arg or ())
+    if rate is None:
+        rate = math.inf if headless else 1.0
+    # Without deadlines nothing is gained by leaving steps out.
+    recording = (
+        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
+    )
+    result = run_world(
+        world, duration, rate, console, live=not headless, from_state=from_state, recording=recording
+    )
+    console.print(result.table())
+    if world.failed_step is not None and save_failed is not None:
+        world.failed_step.write(save_failed)
+        console.print(f"the state before the first step that failed is in {save_failed}", markup=False)
+    if json is not None:
+        output.write_json(json, result.as_dict())
+    if result.error is not None:
+        raise FloatingPointError(result.error)
 
 
 def run_world(

@@ -5,16 +5,62 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import JsonOption
 from hydro_sim_core.cli.status import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
 from hydro_sim_core.experiments.page import Record, page, read_records
+
+
+def validate(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --all: write each experiment's numbers and picture to DIR, and a page of them to DIR.md.",
+            file_okay=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
+    ] = False,
+    json: JsonOption = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
+    console = output.make_console()
+    if every != (out is not None):
+        raise typer.BadParameter("--all and --out DIR go together")
+    if every and not (name is json is plot is None):
+        raise typer.BadParameter(
+            "--all runs every experiment and writes its own files: leave NAME and FILE out"
+        )
+    if name is None and not every:
+        if json is not None or plot is not None:
+            raise typer.BadParameter("name the experiment to run")
+        list_experiments(console)
+        return
+    agrees = (
+        validate_all(quick, out, console)
+        if out is not None
+        else validate_one(str(name), quick, json, plot, console)
+    )
+    if not agrees:
+        raise typer.Exit(1)
 
 
 def list_experiments(console: Console) -> None:
