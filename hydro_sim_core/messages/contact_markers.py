@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.marker_message import (
     ADD,
     DELETE,
@@ -18,7 +18,7 @@ from hydro_sim_core.messages.marker_message import (
     Marker,
     encode_marker_array,
 )
-from hydro_sim_core.messages.pressure_scale import PressureScale
+from hydro_sim_core.messages.pressure_legend import legend
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 _EDGE_WIDTH = 3e-4  # m
@@ -30,57 +30,6 @@ _TEXT_RISE = 0.03  # m above the middle of the patch
 #: Simulated time between two looks at the quality, s: it costs more than the markers, and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
-
-
-@dataclass(frozen=True, eq=False)
-class PatchSurface:
-    """What is drawn of one or several patches; points in the world, m.
-
-    Attributes:
-        triangles: (T, 3, 3) corners.
-        pressures: (T, 3) Pa at the corners.
-        edges: (E, 2, 3) ends of the faces' edges.
-    """
-
-    triangles: NDArray[np.float64]
-    pressures: NDArray[np.float64]
-    edges: NDArray[np.float64]
-
-
-def patch_surface(faces: FaceArrays) -> PatchSurface:
-    """Triangulate the faces of a patch that carry pressure.
-
-    The skirt of faces with negative pressure, which the margin adds, transmits no force and is left out.
-    """
-    kept = np.flatnonzero(faces.pressures > 0.0)
-    counts = faces.num_vertices[kept]
-    first = np.cumsum(counts) - counts
-    used = np.arange(faces.vertices.shape[1]) < counts[:, None]
-    vertices = faces.vertices[kept][used]
-
-    face = np.repeat(kept, counts)
-    rise = np.einsum("ij,ij->i", faces.field_gradients[face], vertices - faces.centroids[face])
-    pressures = faces.pressures[face] + rise
-
-    corners = _fan_indices(first, counts)
-    ends = np.stack([np.arange(len(vertices)), _successors(first, counts)], axis=1)
-    return PatchSurface(vertices[corners], pressures[corners], vertices[ends])
-
-
-def _fan_indices(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Vertex indices (T, 3) of the fans that split convex polygons from their first vertex."""
-    triangle_counts = counts - 2
-    apex = np.repeat(first, triangle_counts)
-    fan_start = np.repeat(np.cumsum(triangle_counts) - triangle_counts, triangle_counts)
-    second = apex + 1 + np.arange(len(apex)) - fan_start
-    return np.stack([apex, second, second + 1], axis=1)
-
-
-def _successors(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index of the vertex that follows each vertex around its polygon."""
-    successor = np.arange(1, int(counts.sum()) + 1)
-    successor[first + counts - 1] = first
-    return successor
 
 
 class ContactMarkers:
@@ -103,7 +52,7 @@ class ContactMarkers:
     ) -> None:
         self._scale = scale
         self._frame_id = frame_id
-        self._legend = scale.legend(legend_position)
+        self._legend = legend(scale, legend_position)
         self._capacity: dict[tuple[str, str], int] = {}
         self._shown: set[tuple[str, int]] = set()
         self._problems: dict[str, str] = {}
@@ -113,13 +62,17 @@ class ContactMarkers:
         """Serialise ``contacts`` (``ContactPatch``) at ``stamp`` (seconds, nanoseconds)."""
         patches = tuple(contacts)
         self._look_at_quality(patches, stamp[0] + 1e-9 * stamp[1])
-        surfaces: dict[str, list[PatchSurface]] = {}
+        surfaces: dict[str, list[PatchFaces]] = {}
         for patch in patches:
-            surface = patch_surface(patch.faces)
-            if len(surface.triangles):
-                surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(surface)
+            faces = patch_faces(patch.faces)
+            if len(faces.counts):
+                surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(faces)
 
-        markers = [marker for pair, parts in surfaces.items() for marker in self._pair_markers(pair, parts)]
+        markers = [
+            marker
+            for pair, parts in surfaces.items()
+            for marker in self._pair_markers(pair, join_faces(parts))
+        ]
         shown = {(marker.ns, marker.type) for marker in markers}
         ended = [Marker(ns, 0, kind, DELETE) for ns, kind in sorted(self._shown - shown)]
         self._shown = shown
@@ -133,10 +86,10 @@ class ContactMarkers:
         for warning in ContactSummary(patches).warnings:
             self._problems.setdefault(warning.bodies, warning.problem)  # the gravest comes first
 
-    def _pair_markers(self, pair: str, parts: list[PatchSurface]) -> list[Marker]:
-        triangles = np.concatenate([part.triangles for part in parts]).reshape(-1, 9)
-        pressures = np.concatenate([part.pressures for part in parts])
-        edges = np.concatenate([part.edges for part in parts]).reshape(-1, 6)
+    def _pair_markers(self, pair: str, faces: PatchFaces) -> list[Marker]:
+        triangles = faces.vertices[faces.triangles].reshape(-1, 9)
+        pressures = faces.pressures[faces.triangles]
+        edges = faces.vertices[faces.edges].reshape(-1, 6)
 
         padding = self._grow(("faces", pair), len(triangles)) - len(triangles)
         corners = np.concatenate([triangles, np.tile(triangles[0, :3], (padding, 3))]).reshape(-1, 3)

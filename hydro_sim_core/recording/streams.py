@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
-from hydro_sim_core.messages.pressure_scale import PressureScale
 from hydro_sim_core.messages.state import (
     clock_template,
     joint_state_template,
@@ -55,12 +55,12 @@ class View:
 
     Attributes:
         world_frame: Frame id of the world, in everything recorded.
-        full_scale: Pressure at the upper end of the colour scale, Pa.
+        scale: Colours of pressure.
         legend_position: Lower left corner of the legend, m.
     """
 
     world_frame: str = "world"
-    full_scale: float = 20e3
+    scale: PressureScale = field(default_factory=PressureScale)
     legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
 
 
@@ -145,7 +145,7 @@ def _wrench_stream(pair: tuple[str, str], world: World, rate: float, world_frame
 
 
 def _contact_streams(rate: float, view: View) -> tuple[Stream, Stream]:
-    markers = ContactMarkers(PressureScale(view.full_scale), view.world_frame, view.legend_position)
+    markers = ContactMarkers(view.scale, view.world_frame, view.legend_position)
 
     def encode_patches(snapshot: Snapshot) -> bytes:
         stamp = split_time(snapshot.time)

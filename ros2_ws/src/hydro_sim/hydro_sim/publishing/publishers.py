@@ -23,9 +23,9 @@ from hydro_sim.publishing.newcomers import Newcomers
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
-from hydro_sim_core.messages.pressure_scale import PressureScale
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.state import (
     joint_state_template,

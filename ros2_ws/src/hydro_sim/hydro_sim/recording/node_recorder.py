@@ -14,6 +14,7 @@ from rclpy.serialization import serialize_message
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.recording.type_names import type_name
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.recording import RecordedRates, Recorder, View
 from hydro_sim_core.recording.message_types import message_types
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot
@@ -52,7 +53,8 @@ class NodeRecorder:
             contacts=parameters.marker_rate,
         )
         x, y, z = parameters.legend_position
-        view = View(parameters.world_frame, 1e3 * parameters.pressure_full_scale, (x, y, z))
+        scale = PressureScale(1e3 * parameters.pressure_full_scale)
+        view = View(parameters.world_frame, scale, (x, y, z))
         self._recorder = Recorder(
             Path(parameters.record),
             rates,

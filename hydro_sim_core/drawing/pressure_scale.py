@@ -1,0 +1,56 @@
+"""The one scale of colours that contact pressure is shown on: in RViz, the viewer, plots and recordings.
+
+The scale is fixed and labelled, never stretched to what happens to be in view: the same colour is the same pressure in
+every patch, at every instant and in every picture.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.drawing.viridis import VIRIDIS
+from hydro_sim_core.errors import InputError
+
+#: Pa
+DEFAULT_FULL_SCALE: Final = 20e3
+
+_OPAQUE = np.ones((len(VIRIDIS), 4), dtype=np.float32)
+_OPAQUE[:, :3] = VIRIDIS / 255.0
+
+
+class PressureScale:
+    """Maps pressure to colour, linearly from 0 to ``maximum``; beyond it, the end's colour.
+
+    Why viridis is told in docs/decisions/0011-viewer.md.
+
+    Args:
+        maximum: Pressure at the upper end, Pa.
+
+    Attributes:
+        maximum: The same.
+        name: Of the colour map.
+
+    Raises:
+        InputError: The maximum is not positive and finite.
+    """
+
+    name: Final = "viridis"
+
+    def __init__(self, maximum: float = DEFAULT_FULL_SCALE) -> None:
+        if not 0.0 < maximum < math.inf:
+            problem = f"{maximum:g} Pa at the upper end is not positive and finite"
+            raise InputError("pressure scale", "maximum", problem, f"try {DEFAULT_FULL_SCALE:g}")
+        self.maximum = float(maximum)
+
+    def colours(self, pressures: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Opaque RGBA of each pressure: (N,) Pa to (N, 4), 0 to 1."""
+        place = np.clip(pressures * (len(VIRIDIS) / self.maximum), 0.0, len(VIRIDIS) - 1.0)
+        return _OPAQUE[place.astype(np.intp)]
+
+    def table(self) -> NDArray[np.uint8]:
+        """Every colour of the scale (256, 3) as 8-bit sRGB; each stands for an equal share of it."""
+        return VIRIDIS
