@@ -16,7 +16,7 @@ from rich.table import Table
 from hydro_sim_core.cli import output
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.plotting import figure
-from hydro_sim_core.simulation import Distribution, RunnerReport
+from hydro_sim_core.simulation import CommandReport, RunnerReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,28 +24,13 @@ if TYPE_CHECKING:
 #: (Duration in s, how often) in increasing order.
 Histogram = list[tuple[float, int]]
 
-_LOST = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
 _SHORTEST_SHOWN = 1e-6  # s
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Commands(_Part):
-    received: int
-    applied: int
-    lost: int
-    stale: int
-    out_of_order: int
-    duplicate: int
-    timeouts: int
-    age: Distribution
-    latency: Distribution
-
-
-class HilReport(_Part):
+class HilReport(BaseModel):
     """Contents of a report file, in SI units; the node's ``hil/report.py`` writes them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     scene: str
     time_step: float
@@ -53,12 +38,12 @@ class HilReport(_Part):
     real_time_factor: float
     pace: RunnerReport
     histograms: dict[str, Histogram]
-    commands: dict[str, _Commands]
+    commands: dict[str, CommandReport]
     latency_histograms: dict[str, Histogram]
     refused: dict[str, int]
 
     @property
-    def used(self) -> dict[str, _Commands]:
+    def used(self) -> dict[str, CommandReport]:
         """The interfaces that a command came on."""
         return {name: commands for name, commands in self.commands.items() if commands.received}
 
@@ -119,30 +104,18 @@ def print_report(report: HilReport, console: Console) -> None:
         ),
         ("skipped steps", f"{pace.skipped_steps}"),
         ("latest step", f"{1e3 * pace.late_max:.3f} ms"),
-        ("step time", _milliseconds(pace.step_time)),
-        ("period", _milliseconds(pace.period)),
-        ("jitter of the period", _milliseconds(pace.jitter)),
+        ("step time", str(pace.step_time)),
+        ("period", str(pace.period)),
+        ("jitter of the period", str(pace.jitter)),
     ]
     for name, commands in report.used.items():
-        lost = [
-            f"{getattr(commands, what)} {what.replace('_', ' ')}" for what in _LOST if getattr(commands, what)
-        ]
-        rows.append(
-            (f"{name} commands", ", ".join([f"{commands.applied} of {commands.received} applied", *lost]))
-        )
-        rows.append((f"{name} age", _milliseconds(commands.age)))
-        rows.append((f"{name} latency", _milliseconds(commands.latency)))
+        rows.append((f"{name} commands", str(commands)))
+        rows.append((f"{name} age", str(commands.age)))
+        rows.append((f"{name} latency", str(commands.latency)))
     rows.append(("commands refused", f"{sum(report.refused.values())}"))
     for row in rows:
         table.add_row(*row)
     console.print(table)
-
-
-def _milliseconds(d: Distribution) -> str:
-    if not d.count:
-        return "none"
-    values = {"mean": d.mean, "std": d.std, "p50": d.p50, "p99": d.p99, "p99.9": d.p999, "max": d.max}
-    return ", ".join(f"{name} {1e3 * value:.3f}" for name, value in values.items()) + " ms"
 
 
 def plot_report(report: HilReport, path: Path) -> None:

@@ -36,6 +36,16 @@ class Distribution:
     p999: float = 0.0
     max: float = 0.0
 
+    def in_milliseconds(self) -> dict[str, float]:
+        """Its figures by the names that people are shown."""
+        shown = {"mean": "mean", "std": "std", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+        return {label: 1e3 * getattr(self, name) for name, label in shown.items()}
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "none"
+        return ", ".join(f"{label} {value:.3f}" for label, value in self.in_milliseconds().items()) + " ms"
+
 
 class Durations:
     """Counts durations in bins whose width is one per cent of the duration, however many there are.
@@ -129,6 +139,42 @@ class RunnerReport:
     def achieved_rate(self) -> float:
         """Steps a second of wall time."""
         return self.steps / self.wall_time if self.wall_time > 0.0 else 0.0
+
+
+#: Ways for a command to get lost: fields of ``CommandReport``.
+LOSSES = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
+
+
+@dataclass(frozen=True)
+class CommandReport:
+    """What became of the commands on one interface.
+
+    Attributes:
+        received: Messages that passed the check of their contents.
+        applied: Commands that reached the world.
+        lost: Lost by the faults that were asked for.
+        stale: Dropped because they were too old, or answered an earlier state in lock-step.
+        out_of_order: Dropped because a newer one had come before.
+        duplicate: Dropped because they came twice.
+        timeouts: How often the interface fell silent while it was in command.
+        age: From the stamp of a command to the step that obeys it, s of the stamp's clock.
+        latency: From receiving a command to the step that obeys it, s of wall time.
+    """
+
+    received: int
+    applied: int
+    lost: int
+    stale: int
+    out_of_order: int
+    duplicate: int
+    timeouts: int
+    age: Distribution
+    latency: Distribution
+
+    def __str__(self) -> str:
+        counts = {name.replace("_", " "): getattr(self, name) for name in LOSSES}
+        lost = [f"{count} {name}" for name, count in counts.items() if count]
+        return ", ".join([f"{self.applied} of {self.received} applied", *lost])
 
 
 @dataclass(eq=False)

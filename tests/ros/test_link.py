@@ -102,6 +102,20 @@ def test_what_cannot_be_carried_out_goes_nowhere():
     assert len(bench.warnings) == 1
 
 
+def test_message_that_came_another_way_travels_the_same_link_and_is_recorded():
+    bench = Bench(link_delay=2 * DT)
+    message = JointState(position=[1.0])
+    bench.link.deliver("joint_commands", message)
+    bench.step(2)
+    assert bench.applied == []
+    bench.step()
+    assert bench.values == [1.0]
+    assert [(topic, recorded) for topic, recorded, _ in bench.recorded] == [("/joint_commands", message)]
+    with pytest.raises(InputError, match="is not finite"):
+        bench.link.deliver("joint_commands", JointState(position=[float("nan")]))
+    assert bench.values == [1.0]
+
+
 def test_order_is_judged_by_the_stamp():
     """Late ones and exact copies are dropped and counted; another command of the same instant is news."""
     bench = Bench()

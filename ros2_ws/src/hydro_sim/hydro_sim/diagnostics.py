@@ -14,9 +14,9 @@ from rclpy.node import Node
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
-from hydro_sim.status import LOST_COMMANDS
 from hydro_sim_core.simulation import Distribution, FixedRateRunner
 from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.timing import LOSSES
 
 #: Below this share of the real-time factor asked for, the simulation counts as slow.
 _ON_TIME = 0.95
@@ -47,7 +47,7 @@ class Diagnostics:
         self._rejections = rejections
         self._link = link
         self._lost: Counter[str] = Counter()
-        self._told_of_namesakes = self._told_of_clocks = False
+        self._shared: set[str] = set()
         self._simulated = self._wall = 0.0
         self._overruns = self._refused = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -139,10 +139,10 @@ class Diagnostics:
     def _commands_lost(self) -> DiagnosticStatus:
         """What the link made of commands that were right in themselves."""
         reports = self._link.reports()
-        lost = Counter({what: sum(getattr(r, what) for r in reports.values()) for what in LOST_COMMANDS})
+        lost = Counter({what: sum(getattr(r, what) for r in reports.values()) for what in LOSSES})
         news = lost - self._lost
         self._lost = lost
-        values: dict[str, Any] = {what.replace("_", " "): lost[what] for what in LOST_COMMANDS}
+        values: dict[str, Any] = {what.replace("_", " "): lost[what] for what in LOSSES}
         for name, report in reports.items():
             if report.received:
                 values |= {f"{name}: received": report.received, f"{name}: applied": report.applied}
@@ -153,7 +153,7 @@ class Diagnostics:
             return self._status("link", DiagnosticStatus.WARN, unheard[0], values)
         if not news:
             return self._status("link", DiagnosticStatus.OK, "every command arrived", values)
-        text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if news[what])
+        text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOSSES if news[what])
         return self._status("link", DiagnosticStatus.WARN, f"in the last second: {text}", values)
 
     def _namesakes(self) -> DiagnosticStatus:
@@ -162,26 +162,23 @@ class Diagnostics:
         others = self._node.get_node_names_and_namespaces().count(own) - 1
         name = self._node.get_fully_qualified_name()
         text = f"another node is called {name}: give one of them another name or namespace"
-        if others > 0 and not self._told_of_namesakes:
-            self._node.get_logger().warning(text)
-        self._told_of_namesakes = others > 0
-        if others > 0:
-            return self._status("name", DiagnosticStatus.WARN, text, {"others": others})
-        return self._status("name", DiagnosticStatus.OK, "no other node has this name", {"others": 0})
+        return self._alone("name", max(0, others), text, "no other node has this name")
 
     def _clock(self) -> DiagnosticStatus:
         """Whether time has one source; with two it jumps, for everybody who follows it."""
         if not self._parameters.publish_clock:
             return self._status("clock", DiagnosticStatus.OK, "left to another node", {})
         others = self._node.count_publishers("/clock") - 1
-        if others <= 0:
-            self._told_of_clocks = False
-            return self._status("clock", DiagnosticStatus.OK, "nobody else publishes /clock", {"others": 0})
         text = "/clock has another publisher, so time jumps: set publish_clock false in all nodes but one"
-        if not self._told_of_clocks:
-            self._node.get_logger().warning(text)
-        self._told_of_clocks = True
-        return self._status("clock", DiagnosticStatus.WARN, text, {"others": others})
+        return self._alone("clock", max(0, others), text, "nobody else publishes /clock")
+
+    def _alone(self, part: str, others: int, problem: str, usual: str) -> DiagnosticStatus:
+        """Of something that only this node should do; the problem is logged when it appears."""
+        if others and part not in self._shared:
+            self._node.get_logger().warning(problem)
+        (self._shared.add if others else self._shared.discard)(part)
+        level = DiagnosticStatus.WARN if others else DiagnosticStatus.OK
+        return self._status(part, level, problem if others else usual, {"others": others})
 
     def _status(self, part: str, level: bytes, text: str, values: Mapping[str, Any]) -> DiagnosticStatus:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
@@ -190,8 +187,7 @@ class Diagnostics:
 
 
 def _milliseconds(name: str, durations: Distribution) -> dict[str, float]:
-    shown = {"mean": "mean", "std": "std", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-    return {f"{name} {label} [ms]": 1e3 * getattr(durations, key) for key, label in shown.items()}
+    return {f"{name} {label} [ms]": value for label, value in durations.in_milliseconds().items()}
 
 
 def _contact_values(summary: ContactSummary) -> dict[str, Any]:

@@ -252,7 +252,8 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
             _tell_clients_of_goals(executor, node)
             node.report()
             if status is not None:
-                print_report(console, make_report(node.simulation))
+                runner, link = node.simulation.runner, node.simulation.link
+                print_report(console, runner.report(), link.reports(), node.simulation.rejections.total)
             node.simulation.close()
         executor.shutdown()
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import Any
 
 from rich.console import Console
 
 from hydro_sim_core.jit import kernels_are_kept
-from hydro_sim_core.simulation import Snapshot
+from hydro_sim_core.simulation import CommandReport, RunnerReport, Snapshot
 
-#: Ways for a command to get lost, as a link's report names them.
-LOST_COMMANDS = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
 _SILENT_FOR = 2.0  # s; loading compiled kernels takes less
 _LIVE_PERIOD = 0.2  # s
 _LINE_PERIOD = 1.0  # s
@@ -93,39 +90,33 @@ class StatusLine:
         return f"t = {snapshot.time:9.3f} s | {pace} | contact faces {faces:5d}{grip}"
 
 
-def print_report(console: Console, report: dict[str, Any]) -> None:
+def print_report(
+    console: Console, pace: RunnerReport, commands: Mapping[str, CommandReport], refused: int
+) -> None:
     """Print how the run went.
 
     Args:
         console: Where to.
-        report: As made by ``hil.report.make_report``.
+        pace: How the rate was kept.
+        commands: What became of the commands on every interface.
+        refused: How many commands could not be carried out.
     """
-    pace = report["pace"]
-    late = f"skipped {pace['skipped_steps']}, latest {1e3 * pace['late_max']:.2f} ms"
+    late = f"skipped {pace.skipped_steps}, latest {1e3 * pace.late_max:.2f} ms"
     rows = [
-        ("simulated time [s]", f"{pace['simulated_time']:.3f}"),
-        ("wall time [s]", f"{pace['wall_time']:.3f}"),
-        ("real-time factor", f"{pace['real_time_factor']:.3f}"),
-        ("steps", f"{pace['steps']}"),
-        ("late steps", f"{pace['overruns']} ({late}, most in a row {pace['longest_overrun']})"),
-        ("step time [ms]", _milliseconds(pace["step_time"])),
-        ("period [ms]", _milliseconds(pace["period"])),
-        ("commands refused", f"{sum(report['refused'].values())}"),
+        ("simulated time [s]", f"{pace.simulated_time:.3f}"),
+        ("wall time [s]", f"{pace.wall_time:.3f}"),
+        ("real-time factor", f"{pace.real_time_factor:.3f}"),
+        ("steps", f"{pace.steps}"),
+        ("late steps", f"{pace.overruns} ({late}, most in a row {pace.longest_overrun})"),
+        ("step time", f"{pace.step_time}"),
+        ("period", f"{pace.period}"),
+        ("commands refused", f"{refused}"),
     ]
-    for name, link in report["commands"].items():
-        if link["received"]:
-            lost = ", ".join(f"{link[what]} {what.replace('_', ' ')}" for what in LOST_COMMANDS if link[what])
-            rows.append(
-                (f"{name} commands", f"{link['applied']} of {link['received']} applied {lost}".strip())
-            )
-            rows.append(("latency [ms]", _milliseconds(link["latency"])))
+    for name, report in commands.items():
+        if report.received:
+            rows += [(f"{name} commands", f"{report}"), ("latency", f"{report.latency}")]
     for name, value in rows:
         _print(console, f"{name:>20}  {value}")
-
-
-def _milliseconds(distribution: dict[str, float]) -> str:
-    names = {"mean": "mean", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-    return ", ".join(f"{shown} {1e3 * distribution[name]:.3f}" for name, shown in names.items())
 
 
 def _print(console: Console, line: str) -> None:

@@ -21,7 +21,7 @@ from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import Distribution, FixedRateRunner, World
+from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
 from hydro_sim_core.simulation.timing import Durations
 
 #: What a checked message does to the World, in the stepping thread. It raises ``InputError``, having changed nothing,
@@ -40,33 +40,6 @@ _ORDER_MEMORY = 1.0
 OTHER_CLOCK = 1e6
 
 
-@dataclass(frozen=True)
-class LinkReport:
-    """What became of the commands on one interface.
-
-    Attributes:
-        received: Messages that passed the check of their contents.
-        applied: Commands that reached the World.
-        lost: Lost by the faults that were asked for.
-        stale: Dropped because they were too old, or answered an earlier state in lock-step.
-        out_of_order: Dropped because a newer one had come before.
-        duplicate: Dropped because they came twice.
-        timeouts: How often the interface fell silent while it was in command.
-        age: From the stamp of a command to the step that obeys it, s of the stamp's clock.
-        latency: From receiving a command to the step that obeys it, s of wall time.
-    """
-
-    received: int
-    applied: int
-    lost: int
-    stale: int
-    out_of_order: int
-    duplicate: int
-    timeouts: int
-    age: Distribution
-    latency: Distribution
-
-
 @dataclass(eq=False)
 class _Interface:
     received: int = 0
@@ -79,9 +52,9 @@ class _Interface:
     age: Durations = field(default_factory=Durations)
     latency: Durations = field(default_factory=Durations)
 
-    def report(self) -> LinkReport:
+    def report(self) -> CommandReport:
         counts = (self.received, self.applied, self.lost, self.stale, self.out_of_order, self.duplicate)
-        return LinkReport(*counts, self.timeouts, self.age.distribution(), self.latency.distribution())
+        return CommandReport(*counts, self.timeouts, self.age.distribution(), self.latency.distribution())
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +153,17 @@ class CommandLink:
         self._interfaces.setdefault(interface, _Interface())
         self._send(_Packet(interface, name, None, action, None, time.monotonic(), dropped))
 
+    def deliver(self, topic: str, message: Any) -> None:
+        """Take a message that came by another way than its topic; it travels the same link, and is recorded.
+
+        Raises:
+            InputError: The message cannot be carried out.
+        """
+        resolved = self._node.resolve_topic_name(topic)
+        interface, check = self._checks[resolved]
+        action = check(message)
+        self._send(_Packet(interface, resolved, message, action, None, time.monotonic()))
+
     def obey(self, topic: str, message: Any, world: World) -> None:
         """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
 
@@ -200,7 +184,7 @@ class CommandLink:
         """Note that an interface fell silent while it was in command."""
         self._interfaces[interface].timeouts += 1
 
-    def reports(self) -> dict[str, LinkReport]:
+    def reports(self) -> dict[str, CommandReport]:
         """What became of the commands on every interface."""
         return {name: interface.report() for name, interface in self._interfaces.items()}
 
