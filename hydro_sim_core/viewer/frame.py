@@ -1,0 +1,209 @@
+"""What a page is shown of one instant, and the bytes that carry it."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.drawing.patch_surface import PatchFaces, patch_faces
+from hydro_sim_core.simulation import Snapshot
+from hydro_sim_core.viewer.scene import ViewScene
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ViewPatch:
+    """A contact patch and the wrench on its second body, in the world.
+
+    Attributes:
+        name_a: First body.
+        name_b: Second body.
+        faces: Polygons that carry pressure.
+        force_on_b: (3,) N.
+        moment: (3,) N m about ``point``.
+        point: (3,) centre of pressure, m.
+        area: m^2.
+        max_pressure: Largest pressure at a corner, Pa.
+        problem: Why the force should not be trusted; None if it can.
+    """
+
+    name_a: str
+    name_b: str
+    faces: PatchFaces
+    force_on_b: Array
+    moment: Array
+    point: Array
+    area: float
+    max_pressure: float
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How well a run keeps its rate.
+
+    Attributes:
+        rtf: Simulated seconds a wall-clock second, of late.
+        jitter_p99: 99th percentile of a period's distance from the nominal one, s.
+        step_p99: 99th percentile of the time a step takes, s.
+        late_steps: Steps that ended after their deadline.
+    """
+
+    rtf: float
+    jitter_p99: float
+    step_p99: float
+    late_steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class ViewFrame:
+    """One instant.
+
+    Attributes:
+        time: Simulated time, s.
+        step: Steps since the last reset.
+        epoch: As in ``Snapshot``.
+        poses: (L, 4, 4) pose in the world of each of ``ViewScene.links``.
+        joint_positions: (J,) of each of ``ViewScene.joints``, rad or m.
+        grip_forces: Of each gripper, N.
+        patches: Contact patches.
+        paused: Whether the simulation stands.
+        speed: Simulated seconds wanted a wall-clock second; None for as fast as possible.
+        pace: How well that is kept; None where nobody measures.
+        timeline_time: Place on the time line of a recording, s.
+    """
+
+    time: float
+    step: int
+    epoch: int
+    poses: Array
+    joint_positions: Array
+    grip_forces: Mapping[str, float] = field(default_factory=dict)
+    patches: tuple[ViewPatch, ...] = ()
+    paused: bool = False
+    speed: float | None = 1.0
+    pace: Pace | None = None
+    timeline_time: float | None = None
+
+
+def view_patch(patch: ContactPatch, problem: str | None = None) -> ViewPatch | None:
+    """What is drawn of a contact patch; None where nothing presses."""
+    faces = patch_faces(patch.faces)
+    if not len(faces.counts):
+        return None
+    point = patch.centroid
+    return ViewPatch(
+        name_a=patch.name_a,
+        name_b=patch.name_b,
+        faces=faces,
+        force_on_b=patch.force_on_b,
+        moment=patch.moment_on_b(point),
+        point=point,
+        area=patch.area,
+        max_pressure=float(faces.pressures.max()),
+        problem=problem,
+    )
+
+
+def frame_of_snapshot(
+    snapshot: Snapshot,
+    scene: ViewScene,
+    *,
+    paused: bool = False,
+    speed: float | None = 1.0,
+    pace: Pace | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> ViewFrame:
+    """The frame of a snapshot; its world must be that of ``scene``.
+
+    Args:
+        snapshot: State after a step.
+        scene: Says which links, in which order.
+        paused: As in ``ViewFrame``.
+        speed: As in ``ViewFrame``.
+        pace: As in ``ViewFrame``.
+        problems: Why contacts should not be trusted, by ``a on b``.
+    """
+    problems = problems or {}
+    frames, world = snapshot.frames, np.eye(4)
+    drawn = (view_patch(p, problems.get(f"{p.name_a} on {p.name_b}")) for p in snapshot.contacts)
+    return ViewFrame(
+        time=snapshot.time,
+        step=snapshot.step,
+        epoch=snapshot.epoch,
+        poses=np.array([frames.get(name, world) for name in scene.links]),
+        joint_positions=snapshot.joint_positions,
+        grip_forces=snapshot.grip_forces,
+        patches=tuple(patch for patch in drawn if patch is not None),
+        paused=paused,
+        speed=speed,
+        pace=pace,
+    )
+
+
+def encode_frame(frame: ViewFrame, seq: int) -> bytes:
+    """The binary message of a frame: header length, header, poses, vertices, pressures, vertex counts.
+
+    ``docs/viewer.md`` has the layout. Numbers are little-endian, 32-bit floats.
+
+    Args:
+        frame: The frame; all its numbers must be finite.
+        seq: Number of the frame.
+    """
+    header = json.dumps(_header(frame, seq), separators=(",", ":"), allow_nan=False).encode()
+    header = header.ljust(4 * math.ceil(len(header) / 4))
+    faces = [patch.faces for patch in frame.patches]
+    parts: list[bytes] = [struct.pack("<I", len(header)), header, _pose_bytes(frame.poses)]
+    parts += [part.vertices.astype("<f4").tobytes() for part in faces]
+    parts += [part.pressures.astype("<f4").tobytes() for part in faces]
+    parts += [part.counts.astype(np.uint8).tobytes() for part in faces]
+    return b"".join(parts)
+
+
+def _pose_bytes(poses: Array) -> bytes:
+    """Position and quaternion (x, y, z, w) of every link, as 32-bit floats."""
+    if not len(poses):
+        return b""
+    quaternions = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
+    return np.hstack([poses[:, :3, 3], quaternions]).astype("<f4").tobytes()
+
+
+def _header(frame: ViewFrame, seq: int) -> dict[str, Any]:
+    return {
+        "seq": seq,
+        "time": frame.time,
+        "step": frame.step,
+        "epoch": frame.epoch,
+        "paused": frame.paused,
+        "speed": frame.speed,
+        "joints": frame.joint_positions.tolist(),
+        "grip_forces": dict(frame.grip_forces),
+        "patches": [_patch_header(patch) for patch in frame.patches],
+        "pace": None if frame.pace is None else asdict(frame.pace),
+        "timeline_time": frame.timeline_time,
+    }
+
+
+def _patch_header(patch: ViewPatch) -> dict[str, Any]:
+    return {
+        "a": patch.name_a,
+        "b": patch.name_b,
+        "faces": len(patch.faces.counts),
+        "vertices": len(patch.faces.vertices),
+        "force": patch.force_on_b.tolist(),
+        "moment": patch.moment.tolist(),
+        "point": patch.point.tolist(),
+        "area": patch.area,
+        "max_pressure": patch.max_pressure,
+        "problem": patch.problem,
+    }

@@ -1,0 +1,179 @@
+"""Shapes as triangles for a graphics card: flat where they have edges, smooth where they are round."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+from numpy.typing import NDArray
+
+from hydro_sim_core.description.spec import ShapeSpec
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import load_surface
+from hydro_sim_core.geometry.files import first_line, scale_factors
+from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES, load_volume
+
+Array = NDArray[np.float64]
+Rgba = tuple[float, float, float, float]
+
+#: Surfaces that turn by less between two triangles are shaded as round.
+SMOOTH_BELOW = np.radians(40.0)
+GREY: Rgba = (0.6, 0.6, 0.6, 1.0)
+_SUBDIVISIONS = 3  # of an icosahedron, 1280 triangles a sphere
+_SECTIONS = 48  # around a cylinder
+#: Files whose surfaces may have colours of their own.
+_COLOURED = (".dae", ".obj", ".glb")
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles as a page gets them.
+
+    Attributes:
+        key: Hash of ``data``, by which the page asks for it.
+        data: Little-endian: numbers of vertices V and triangles T (uint32), positions, m, and unit normals (V, 3)
+            (float32), vertex indices (T, 3) (uint32).
+    """
+
+    key: str
+    data: bytes
+
+
+def encode_mesh(vertices: Array, triangles: NDArray[np.int64]) -> Mesh:
+    """Vertices (N, 3), m, and triangles (M, 3) as a mesh with normals.
+
+    Normals are averaged over a vertex's triangles, weighted by their angles there, where the surface turns by less than
+    ``SMOOTH_BELOW``; at sharper edges the vertices are doubled.
+    """
+    surface = trimesh.Trimesh(vertices, triangles, process=False)
+    corner_vertex, corner = _split_at_edges(surface)
+    points = vertices[corner_vertex]
+    weighted = surface.face_angles[:, :, None] * surface.face_normals[:, None, :]
+    normals = np.zeros_like(points)
+    np.add.at(normals, corner, weighted)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    normals /= np.where(lengths > 0.0, lengths, 1.0)
+    data = b"".join(
+        (
+            np.array([len(points), len(corner)], dtype="<u4").tobytes(),
+            points.astype("<f4").tobytes(),
+            normals.astype("<f4").tobytes(),
+            corner.astype("<u4").tobytes(),
+        )
+    )
+    return Mesh(hashlib.sha1(data, usedforsecurity=False).hexdigest(), data)
+
+
+def _split_at_edges(surface: trimesh.Trimesh) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Vertex behind each new vertex, and the triangles (M, 3) in new vertices.
+
+    Triangles that are connected without an edge between them share vertices, others do not.
+    """
+    triangles = np.asarray(surface.faces, dtype=np.int64)
+    round_pairs = surface.face_adjacency[surface.face_adjacency_angles < SMOOTH_BELOW]
+    region = trimesh.graph.connected_component_labels(round_pairs, node_count=len(triangles))
+    keys = region[:, None].astype(np.int64) * len(surface.vertices) + triangles
+    unique, corner = np.unique(keys, return_inverse=True)
+    return unique % len(surface.vertices), corner.reshape(-1, 3)
+
+
+def shape_meshes(shape: ShapeSpec, rgba: Rgba | None) -> tuple[tuple[Mesh, Rgba], ...]:
+    """Meshes of a shape, in its frame, and their colours.
+
+    Args:
+        shape: Any but a half space.
+        rgba: Its colour; None takes the file's own colours, grey where there are none.
+
+    Raises:
+        InputError: A mesh file is missing, unreadable or empty.
+    """
+    if shape.kind == "mesh":
+        assert shape.path is not None
+        if rgba is None and shape.path.suffix.lower() in _COLOURED:
+            return _coloured_parts(shape.path, shape.scale)
+    return ((encode_mesh(*_surface(shape)), rgba or GREY),)
+
+
+def _surface(shape: ShapeSpec) -> tuple[Array, NDArray[np.int64]]:
+    if shape.kind == "mesh":
+        assert shape.path is not None
+        if shape.path.suffix.lower() in VOLUME_SUFFIXES:
+            volume = load_volume(shape.path, shape.scale)
+            return volume.vertices, _boundary(volume.vertices, volume.tetrahedra)
+        return load_surface(shape.path, shape.scale)
+    primitive = _primitive(shape)
+    return np.asarray(primitive.vertices), np.asarray(primitive.faces)
+
+
+def _primitive(shape: ShapeSpec) -> trimesh.Trimesh:
+    if shape.kind == "box":
+        return trimesh.creation.box(shape.size)
+    if shape.kind == "cylinder":
+        radius, length = shape.size
+        return trimesh.creation.cylinder(radius, length, sections=_SECTIONS)
+    if shape.kind == "capsule":
+        radius, length = shape.size
+        capsule = trimesh.creation.capsule(length, radius, count=[_SECTIONS // 2, _SECTIONS])
+        return capsule.apply_translation(-capsule.bounds.mean(axis=0))
+    sphere = trimesh.creation.icosphere(subdivisions=_SUBDIVISIONS)
+    axes = shape.size if shape.kind == "ellipsoid" else 3 * shape.size
+    sphere.vertices *= np.asarray(axes)
+    return sphere
+
+
+def _boundary(vertices: Array, tetrahedra: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Triangles of tetrahedra that only one of them has, turned outwards."""
+    sides = tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]]
+    corners = vertices[tetrahedra]
+    inverted = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0.0
+    sides[inverted] = sides[inverted][..., ::-1]
+    sides = sides.reshape(-1, 3)
+    _, first, count = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
+    return sides[first[count == 1]]
+
+
+def _coloured_parts(path: Path, scale: tuple[float, float, float]) -> tuple[tuple[Mesh, Rgba], ...]:
+    """The parts of a mesh file by colour, each placed in the file's frame.
+
+    Raises:
+        InputError: As ``load_surface``.
+    """
+    load_surface(path, scale)  # refuses what is no surface, in words of its own
+    try:
+        scene = trimesh.load_scene(path, process=False)
+        if path.suffix.lower() == ".dae":
+            scene = scene.convert_units("meters")
+        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+        by_colour: dict[Rgba, list[trimesh.Trimesh]] = {}
+        for part in parts:
+            by_colour.setdefault(_colour(part), []).append(part)
+    except Exception as error:  # parsers of damaged materials raise anything
+        raise InputError(path, "", f"cannot be read ({first_line(error)})", "export the mesh again") from None
+    return tuple((_merged(group, scale_factors(path, scale)), colour) for colour, group in by_colour.items())
+
+
+def _merged(parts: list[trimesh.Trimesh], factors: Array) -> Mesh:
+    offsets = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
+    mesh = trimesh.Trimesh(
+        np.vstack([part.vertices for part in parts]),
+        np.vstack([part.faces + offset for part, offset in zip(parts, offsets, strict=True)]),
+        process=False,
+    )
+    mesh.merge_vertices()
+    triangles = np.asarray(mesh.faces)
+    # Mirrored triangles would show their backs.
+    triangles = triangles[:, ::-1] if factors.prod() < 0.0 else triangles
+    return encode_mesh(np.asarray(mesh.vertices) * factors, triangles)
+
+
+def _colour(part: trimesh.Trimesh) -> Rgba:
+    visual: Any = part.visual
+    if not visual.defined:
+        return GREY
+    source = visual.material if visual.kind == "texture" else visual
+    red, green, blue, alpha = (round(float(channel) / 255.0, 4) for channel in source.main_color)
+    return red, green, blue, alpha

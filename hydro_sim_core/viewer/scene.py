@@ -1,0 +1,295 @@
+"""What a page is told once: shapes, frames, joints, grippers and the scale of colours."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from hydro_sim_core.description import parse_robot
+from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.spec import JointSpec, LinkSpec, VisualSpec
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
+from hydro_sim_core.viewer.meshes import Mesh, Rgba, shape_meshes
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+#: Of what the page and the server tell each other.
+PROTOCOL_VERSION = 1
+_WORLD = "world"
+_SCALAR = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True)
+class ViewVisual:
+    """A mesh on a link.
+
+    Attributes:
+        link: Index in ``ViewScene.links``.
+        mesh: Key in ``ViewScene.meshes``.
+        X_LV: (16,) pose of the mesh in the link's frame, row by row.
+        rgba: Colour, 0 to 1.
+    """
+
+    link: int
+    mesh: str
+    X_LV: tuple[float, ...]
+    rgba: Rgba
+
+
+@dataclass(frozen=True)
+class ViewJoint:
+    """A joint with one coordinate.
+
+    Attributes:
+        name: Its name.
+        type: ``revolute``, ``continuous`` or ``prismatic``.
+        unit: ``rad`` or ``m``.
+        lower: Lower limit; None where there is none.
+        upper: Upper limit; None where there is none.
+        commandable: Whether it takes position commands.
+    """
+
+    name: str
+    type: str
+    unit: Literal["rad", "m"]
+    lower: float | None
+    upper: float | None
+    commandable: bool
+
+
+@dataclass(frozen=True)
+class ViewGripper:
+    """A gripper; ``max_force`` in N, ``joints`` those that move its fingers."""
+
+    name: str
+    max_force: float
+    joints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ViewScene:
+    """What stays the same from one frame to the next.
+
+    Attributes:
+        name: Of the scene.
+        links: Names of all frames, in the order of ``ViewFrame.poses``; one of them is the world.
+        visuals: What is drawn.
+        meshes: Every mesh by its key.
+        scale: Colours of pressure.
+        ground: (16,) poses in the world of half spaces, whose surface is their frame's x-y plane.
+        joints: In the order of ``ViewFrame.joint_positions``.
+        grippers: Grippers of the scene.
+        mode: A running simulation or a recording.
+        timeline: First and last time of a recording, s; None without one.
+        time_step: s.
+        takes_commands: Whether pages may command, pause and reset.
+    """
+
+    name: str
+    links: tuple[str, ...]
+    visuals: tuple[ViewVisual, ...]
+    meshes: Mapping[str, bytes] = field(repr=False)
+    scale: PressureScale
+    ground: tuple[tuple[float, ...], ...] = ()
+    joints: tuple[ViewJoint, ...] = ()
+    grippers: tuple[ViewGripper, ...] = ()
+    mode: Literal["live", "replay"] = "live"
+    timeline: tuple[float, float] | None = None
+    time_step: float = 1e-3
+    takes_commands: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """The message that pages get; ``key`` tells scenes apart."""
+        message = {
+            "type": "scene",
+            "version": PROTOCOL_VERSION,
+            "name": self.name,
+            "mode": self.mode,
+            "links": self.links,
+            "visuals": [{**asdict(visual), "mesh": f"/mesh/{visual.mesh}"} for visual in self.visuals],
+            "ground": [{"X_WG": pose} for pose in self.ground],
+            "joints": [asdict(joint) for joint in self.joints],
+            "grippers": [asdict(gripper) for gripper in self.grippers],
+            "scale": {
+                "name": self.scale.name,
+                "maximum": self.scale.maximum,
+                "colours": self.scale.table().tolist(),
+            },
+            "time_step": self.time_step,
+            "takes_commands": self.takes_commands,
+            "timeline": self.timeline and {"start": self.timeline[0], "end": self.timeline[1]},
+        }
+        text = json.dumps(message, sort_keys=True, allow_nan=False)
+        return {**message, "key": hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()}
+
+
+def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = True) -> ViewScene:
+    """The scene of a running world.
+
+    A robot without any visual geometry is drawn by its collision geometry.
+
+    Raises:
+        InputError: A mesh file cannot be read.
+    """
+    links = world.frame_names if _WORLD in world.frame_names else (_WORLD, *world.frame_names)
+    drawn = _DrawnShapes(links)
+    for robot in world.scene.robots:
+        without = not any(link.visuals for link in robot.links)
+        for link in robot.links:
+            drawn.add(link.name, _collisions_as_visuals(link) if without else link.visuals)
+    environment = [VisualSpec(item.name, item.shape, item.X_LG) for item in world.scene.environment]
+    drawn.add(_WORLD, (item for item in environment if item.shape.kind != "half_space"))
+
+    described = {joint.name: joint for robot in world.scene.robots for joint in robot.joints}
+    fingers = world.gripper_joint_names
+    commandable = {
+        name
+        for name in world.actuated_joint_names
+        if takes_commands and name not in fingers and world.takes(name, "position")
+    }
+    return ViewScene(
+        name=world.name,
+        links=links,
+        visuals=tuple(drawn.visuals),
+        meshes=drawn.meshes,
+        scale=scale,
+        ground=tuple(_row_by_row(item.X_LG) for item in environment if item.shape.kind == "half_space"),
+        joints=tuple(_view_joint(described[name], name in commandable) for name in world.joint_names),
+        grippers=tuple(
+            ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
+            for gripper in world.scene.spec.grippers
+        ),
+        time_step=world.time_step,
+        takes_commands=takes_commands,
+    )
+
+
+def scene_of_urdf(
+    text: str,
+    scale: PressureScale,
+    *,
+    source: str = "robot_description",
+    package_dirs: Sequence[str | Path] = (),
+    name: str | None = None,
+    mode: Literal["live", "replay"] = "replay",
+    timeline: tuple[float, float] | None = None,
+    time_step: float = 1e-3,
+) -> ViewScene:
+    """The scene of a robot description, as a recording holds it.
+
+    Its root link is the world. What a mesh file that is missing should draw is left out, with one warning.
+
+    Args:
+        text: URDF.
+        scale: Colours of pressure.
+        source: What to call the text in errors.
+        package_dirs: Packages, or folders that hold packages, of meshes.
+        name: Of the scene; the robot's by default.
+        mode: As in ``ViewScene``.
+        timeline: As in ``ViewScene``.
+        time_step: s.
+
+    Raises:
+        InputError: It is no URDF, or a mesh file cannot be read.
+    """
+    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
+    drawn = _DrawnShapes(tuple(link.name for link in robot.links))
+    for link in robot.links:
+        drawn.add(link.name, link.visuals)
+    return ViewScene(
+        name=name or robot.name,
+        links=drawn.links,
+        visuals=tuple(drawn.visuals),
+        meshes=drawn.meshes,
+        scale=scale,
+        joints=tuple(_view_joint(joint, False) for joint in robot.joints if joint.type in _SCALAR),
+        mode=mode,
+        timeline=timeline,
+        time_step=time_step,
+        takes_commands=False,
+    )
+
+
+class _DrawnShapes:
+    """Collects what is drawn on which link."""
+
+    def __init__(self, links: tuple[str, ...]) -> None:
+        self.links = links
+        self.visuals: list[ViewVisual] = []
+        self.meshes: dict[str, bytes] = {}
+        self._row = {name: i for i, name in enumerate(links)}
+        self._meshes_of = cache(shape_meshes)  # robots repeat their shapes
+
+    def add(self, link: str, visuals: Iterable[VisualSpec]) -> None:
+        for visual in visuals:
+            for mesh, rgba in self._meshes_of(visual.shape, visual.rgba):
+                self._draw(link, mesh, visual.X_LG, rgba)
+
+    def _draw(self, link: str, mesh: Mesh, X_LV: Array, rgba: Rgba) -> None:
+        self.meshes[mesh.key] = mesh.data
+        self.visuals.append(ViewVisual(self._row[link], mesh.key, _row_by_row(X_LV), rgba))
+
+
+def _collisions_as_visuals(link: LinkSpec) -> list[VisualSpec]:
+    return [
+        VisualSpec(collision.name, collision.shape, collision.X_LG)
+        for collision in link.collisions
+        if collision.shape.kind != "half_space"
+    ]
+
+
+def _row_by_row(X: Array) -> tuple[float, ...]:
+    return tuple(float(value) for value in X.ravel())
+
+
+def _view_joint(joint: JointSpec, commandable: bool) -> ViewJoint:
+    def bound(value: float) -> float | None:
+        return float(value) if joint.type != "continuous" and math.isfinite(value) else None
+
+    unit: Literal["rad", "m"] = "m" if joint.type == "prismatic" else "rad"
+    lower, upper = bound(joint.limits.lower), bound(joint.limits.upper)
+    return ViewJoint(joint.name, joint.type, unit, lower, upper, commandable)
+
+
+def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path]) -> str:
+    """The URDF without collision geometry and without visuals whose mesh is missing; the others name files."""
+    try:
+        parser = etree.XMLParser(
+            resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+        )
+        root = etree.fromstring(text.encode(), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise InputError(source, "", f"is no XML ({error})", "give a URDF") from None
+    resolver = PackageResolver(Path(source), package_dirs, placeless=True)
+    for collision in root.findall("link/collision"):
+        collision.getparent().remove(collision)
+    missing = []
+    for visual in root.findall("link/visual"):
+        mesh = visual.find("geometry/mesh")
+        uri = None if mesh is None else mesh.get("filename")
+        if mesh is None or uri is None:
+            continue
+        try:
+            mesh.set("filename", resolver.resolve_mesh(uri, "mesh").as_uri())
+        except InputError:
+            missing.append(uri)
+            visual.getparent().remove(visual)
+    if missing:
+        logger.warning(
+            "%s: %d mesh files are missing and not drawn, %s among them", source, len(missing), missing[0]
+        )
+    return etree.tostring(root, encoding="unicode")
