@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.simulation import CommandReport, RunnerReport
 
 if TYPE_CHECKING:

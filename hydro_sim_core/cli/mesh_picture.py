@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hydro_sim_core.drawing.figures import figure, pressure_colours
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
@@ -94,7 +94,6 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
         path, _WIDTH, float(np.clip(_WIDTH * 0.8 * aspect + 1.0, _LEAST_HEIGHT, _LARGEST_HEIGHT))
     ) as canvas:
         axes = canvas.subplots()
-        from matplotlib import colormaps
         from matplotlib.collections import LineCollection
         from matplotlib.ticker import MaxNLocator
         from matplotlib.tri import Triangulation
@@ -104,7 +103,7 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
             Triangulation(x, y, section.triangles),
             1e-3 * section.pressure,
             levels=np.linspace(0.0, 1e-3 * float(geometry.pressure.max()), _BANDS + 1),
-            cmap=colormaps["viridis"].with_extremes(under=_MARGIN_COLOUR),
+            cmap=pressure_colours().with_extremes(under=_MARGIN_COLOUR),
             extend="min" if geometry.margin > 0.0 else "neither",
         )
         lines = np.stack([x, y], axis=1)[section.outlines]

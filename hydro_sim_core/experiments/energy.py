@@ -37,8 +37,8 @@ from hydro_sim_core.description.spec import (
     RobotSpec,
     ShapeSpec,
 )
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
 

@@ -26,8 +26,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_A,
     FaceBuffer,
 )
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation import World

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, compute_patch
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.elastic_layer import ElasticLayer, finite_elements
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.geometry import Geometry, compliant_mesh, rigid_mesh
 

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description.spec import ShapeSpec
-from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.point_grip import HeldBody, pendulum, reduce_patch, step
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.resting_body import RestingBody

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.coin import (
     FRICTION,
     GRAVITY,
@@ -36,7 +37,6 @@ from hydro_sim_core.experiments.coin import (
     stationary_ratio_of_disc,
     stationary_ratio_of_faces,
 )
-from hydro_sim_core.experiments.plotting import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.simulation import World

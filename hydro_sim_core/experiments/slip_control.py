@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.experiments.spatula_slip import pitch

@@ -20,7 +20,7 @@ import numpy as np
 
 from hydro_sim_core.description import load_scene
 from hydro_sim_core.description.scene import CommandSpec, SignalSpec, SquareSignal
-from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.simulation import World

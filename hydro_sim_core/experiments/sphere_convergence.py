@@ -20,7 +20,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import compute_patch
-from hydro_sim_core.experiments.plotting import figure
+from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.geometry import Geometry, half_space, sphere
 from hydro_sim_core.geometry.simplices import longest_edges

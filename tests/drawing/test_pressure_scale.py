@@ -65,8 +65,9 @@ def test_is_fixed_and_saturates():
 
 @pytest.mark.parametrize("sight", SIGHT)
 def test_grows_lighter_in_every_sight(sight):
-    """Lightness rises all along, so the scale also reads in grey; a tenth of it is easily told from the next:
-    twice the just noticeable difference, which is 2.3 in CIELAB (Mahy, Van Eycken and Oosterlinck 1994).
+    """Lightness rises all along, so the scale also reads in grey, and a tenth of it is told from the next.
+
+    The difference is at least twice what is just noticeable: 2.3 in CIELAB (Mahy, Van Eycken and Oosterlinck 1994).
     """
     colours = lab(PressureScale(1.0).colours(np.linspace(0.0, 1.0, 11))[:, :3].astype(float), SIGHT[sight])
     assert np.all(np.diff(colours[:, 0]) > 2.3)

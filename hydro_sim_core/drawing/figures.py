@@ -1,4 +1,4 @@
-"""Figures of experiments, written without a display."""
+"""Figures that matplotlib draws without a display; it is an optional extra, imported when the first is drawn."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
 
@@ -38,3 +40,11 @@ def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
         raise InputError(
             path, "", error.strerror or "cannot be written", "give a file that can be written"
         ) from None
+
+
+def pressure_colours() -> ListedColormap:
+    """The colours of the pressure scale as matplotlib takes them; for use in a ``figure``."""
+    from matplotlib.colors import ListedColormap
+
+    scale = PressureScale()
+    return ListedColormap(scale.table() / 255.0, name=scale.name)
