@@ -77,10 +77,11 @@ def stored_energy(faces: FaceArrays) -> float:
 def _write_patch(writer: CdrWriter, patch: ContactPatch, relative_twist: Array, flags: int) -> None:
     faces, quality = patch.faces, patch.quality
     used = np.arange(faces.vertices.shape[1]) < faces.num_vertices[:, None]
+    pressures = _vertex_pressures(faces)
     for name in (patch.name_a, patch.name_b, patch.geometry_a, patch.geometry_b):
         writer.string(name)
     writer.float64(*patch.force_on_b, *patch.moment_on_b(patch.p_WR), *patch.p_WR)
-    writer.float64(patch.area, _peak_pressure(faces, used), stored_energy(faces))
+    writer.float64(patch.area, float(np.max(pressures, where=used, initial=0.0)), stored_energy(faces))
     writer.uint32(flags)
     writer.float64(quality.force_error, quality.face_size_ratio, quality.lost_force_share)
     writer.rows(faces.centroids.ravel())
@@ -93,9 +94,10 @@ def _write_patch(writer: CdrWriter, patch: ContactPatch, relative_twist: Array, 
         writer.rows(values.ravel().astype(np.float32))
     writer.rows(faces.num_vertices.astype(np.uint8))
     writer.rows(faces.vertices[used].ravel())
+    writer.rows(pressures[used].astype(np.float32))
 
 
-def _peak_pressure(faces: FaceArrays, used: NDArray[np.bool_]) -> float:
-    """``ContactPatch.peak_pressure``, for all vertices at once."""
+def _vertex_pressures(faces: FaceArrays) -> Array:
+    """``ContactPatch.vertex_pressures`` for all faces at once: (F, MAX_VERTICES), of which only those used count."""
     rise = np.einsum("fvi,fi->fv", faces.vertices - faces.centroids[:, None], faces.field_gradients)
-    return float(np.max(faces.pressures[:, None] + rise, where=used, initial=0.0))
+    return faces.pressures[:, None] + rise

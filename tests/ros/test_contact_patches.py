@@ -71,6 +71,8 @@ def test_every_field_arrives(decode, names):
         ends = np.cumsum(got.vertex_counts)
         for face, polygon in enumerate(np.split(_rows(got.vertices), ends[:-1])):
             assert np.array_equal(polygon, patch.polygons[face])
+        at_vertices = np.concatenate(patch.vertex_pressures)
+        assert got.vertex_pressures == pytest.approx(at_vertices, rel=1e-6, abs=1e-6 * patch.peak_pressure)
 
 
 def test_no_contact_is_an_empty_array(decode):

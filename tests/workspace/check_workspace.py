@@ -109,7 +109,7 @@ def test_contact_patches_carry_the_weight(client):
         normals = np.array(patch.normals).reshape(-1, 3)
         slips = np.array(patch.slip_velocities).reshape(-1, 3)
         assert len(pressures) == len(areas) == len(normals) == len(patch.vertex_counts) > 0
-        assert 3 * sum(patch.vertex_counts) == len(patch.vertices)
+        assert 3 * sum(patch.vertex_counts) == len(patch.vertices) == 3 * len(patch.vertex_pressures)
         assert np.linalg.norm(normals, axis=1) == pytest.approx(1.0, abs=1e-6)
         assert np.einsum("fi,fi->f", normals, slips) == pytest.approx(0.0, abs=1e-6)
         pressed = pressures >= 0.0
