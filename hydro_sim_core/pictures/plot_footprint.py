@@ -1,0 +1,133 @@
+"""Where and how hard a body is pressed, seen straight on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
+from hydro_sim_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+class Contact(Protocol):
+    """What a footprint is made from: a ``ContactPatch`` of a World, or a patch out of a recording."""
+
+    @property
+    def name_a(self) -> str: ...
+    @property
+    def name_b(self) -> str: ...
+    @property
+    def force_on_b(self) -> Array: ...
+    @property
+    def faces(self) -> FaceArrays | PatchFaces: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """The faces that press on a body, projected along that axis of its frame which they face most.
+
+    Attributes:
+        body: Name of the body.
+        partners: Names of what presses on it.
+        faces: The faces themselves, in the world.
+        axes: The two axes of the body's frame that span the picture, such as ``("x", "z")``.
+        points: (V, 2) vertices of the faces along ``axes``, m from the frame's origin.
+        centre: (2,) centre of pressure along ``axes``, m.
+        force: Contact force along the line of sight, N; forces from both sides add up.
+        area: Of the faces themselves, not of their projections, m^2.
+        tilt: Root mean square angle between the faces and the picture, weighted by force, rad.
+    """
+
+    body: str
+    partners: tuple[str, ...]
+    faces: PatchFaces
+    axes: tuple[str, str]
+    points: Array
+    centre: Array
+    force: float
+    area: float
+    tilt: float
+
+
+def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
+    """Project what presses on a body.
+
+    Args:
+        contacts: Contact patches of one instant; those of other bodies are left out.
+        body: Name of the body.
+        X_WB: (4, 4) its pose in the world.
+
+    Raises:
+        InputError: Nothing presses on the body, or there is none of that name among the contacts.
+    """
+    touching, partners = _contacts_of(body, list(contacts))
+    faces = join_faces([_pressing(contact.faces) for contact in touching])
+    if not len(faces.counts):
+        raise InputError("pressure map", f"body '{body}'", "bears no pressure", "choose another instant")
+
+    R_WB, p_WB = X_WB[:3, :3], X_WB[:3, 3]
+    vertices = (faces.vertices - p_WB) @ R_WB
+    triangles = _Triangles(vertices[faces.triangles], faces.pressures[faces.triangles])
+    sight = int(np.argmax(triangles.facing))
+    across, up = (sight + 1) % 3, (sight + 2) % 3
+    return Footprint(
+        body=body,
+        partners=partners,
+        faces=faces,
+        axes=("xyz"[across], "xyz"[up]),
+        points=vertices[:, [across, up]],
+        centre=triangles.centre[[across, up]],
+        force=sum(abs(float(contact.force_on_b @ R_WB[:, sight])) for contact in touching),
+        area=float(triangles.areas.sum()),
+        tilt=float(np.arccos(np.sqrt(min(1.0, triangles.facing[sight])))),
+    )
+
+
+def _contacts_of(body: str, contacts: list[Contact]) -> tuple[list[Contact], tuple[str, ...]]:
+    """The contacts of a body, and the names of what it touches."""
+    touching = [contact for contact in contacts if body in (contact.name_a, contact.name_b)]
+    if not touching:
+        names = {name for contact in contacts for name in (contact.name_a, contact.name_b)}
+        mend = did_you_mean(body, names) if names else "choose an instant with contact"
+        raise InputError("pressure map", f"body '{body}'", "is in no contact", mend)
+    partners = {contact.name_a if contact.name_b == body else contact.name_b for contact in touching}
+    return touching, tuple(sorted(partners))
+
+
+def _pressing(faces: FaceArrays | PatchFaces) -> PatchFaces:
+    return faces if isinstance(faces, PatchFaces) else patch_faces(faces)
+
+
+class _Triangles:
+    """Integrals of a pressure that is linear on every triangle.
+
+    Args:
+        corners: (T, 3, 3) m.
+        pressures: (T, 3) Pa at the corners.
+
+    Attributes:
+        areas: (T,) m^2.
+        centre: (3,) centre of pressure, m.
+        facing: (3,) mean squares of the normals' components, weighted by force; they sum to 1.
+    """
+
+    def __init__(self, corners: Array, pressures: Array) -> None:
+        a, b, c = corners.transpose(1, 0, 2)
+        area_vectors = 0.5 * np.cross(b - a, c - a)
+        self.areas = np.linalg.norm(area_vectors, axis=1)
+        forces = self.areas * pressures.mean(axis=1)
+        # The integral of p x is the area times the sum over corners i, j of p_i x_j (1 + [i = j]) / 12.
+        sums = np.einsum("ti,tjk->tk", pressures, corners) + np.einsum("ti,tik->tk", pressures, corners)
+        self.centre = self.areas @ sums / 12.0 / forces.sum()
+        has_area = self.areas > 0.0
+        self.facing = (
+            forces[has_area] @ (area_vectors[has_area] / self.areas[has_area, None]) ** 2 / forces.sum()
+        )

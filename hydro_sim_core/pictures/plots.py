@@ -1,0 +1,187 @@
+"""Plots of what happens in contact as PNG: grip force, pitch, the pressure on a bubble.
+
+They take arrays and contact patches, of a World or out of a recording::
+
+    plot_pressure_map(world.contacts, "left_finger", world.frame_pose("left_finger"), "pressure.png")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.drawing.figures import figure, pressure_colours
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.pictures.plot_footprint import Contact, Footprint, footprint
+from hydro_sim_core.pictures.plot_rotation import angles_about, main_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+#: Told apart by those who see fewer colours too, and by their lightness; beyond that many they repeat.
+_LINE_COLOURS = ("#1f5fa8", "#d1792c", "#2a2a2a", "#7fb0e0")
+_COMMAND_COLOUR = "#8a8a8a"
+_WIDTH, _HEIGHT = 7.5, 4.0  # inches
+_BANDS = 200
+#: The picture of a footprint follows its shape within these heights, inches.
+_LEAST_HEIGHT, _LARGEST_HEIGHT = 3.6, 8.0
+#: A footprint that is farther from facing the picture is said to be, degrees.
+_NOTABLE_TILT = 20.0
+
+
+def plot_grip_force(
+    time: ArrayLike,
+    forces: Mapping[str, ArrayLike],
+    path: str | Path,
+    commanded: Mapping[str, ArrayLike] | None = None,
+    title: str = "Grip force",
+) -> None:
+    """Draw contact forces over time, and what was commanded.
+
+    Args:
+        time: (N,) s.
+        forces: By label, such as the finger's name: (N,) N.
+        path: PNG file.
+        commanded: By label: (N,) N, NaN where nothing was commanded; drawn as steps.
+        title: Above the plot.
+
+    Raises:
+        InputError: matplotlib is not installed or the file cannot be written.
+    """
+    with figure(Path(path), _WIDTH, _HEIGHT) as canvas:
+        axes = canvas.subplots()
+        for label, values in (commanded or {}).items():
+            axes.step(
+                time, values, where="post", color=_COMMAND_COLOUR, linewidth=3.0, alpha=0.6, label=label
+            )
+        for number, (label, values) in enumerate(forces.items()):
+            # Fingers of a gripper press alike: the line below shows between the dashes of the one above.
+            style = "-" if number == 0 else (0, (4, 2 + number))
+            colour = _LINE_COLOURS[number % len(_LINE_COLOURS)]
+            axes.plot(time, values, color=colour, linestyle=style, linewidth=1.3, label=label)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        _finish(axes, "contact force [N]", title)
+        canvas.legend(loc="outside lower center", ncols=3, frameon=False)
+
+
+def plot_pitch(
+    time: ArrayLike,
+    X_WB: Array,
+    path: str | Path,
+    axis: ArrayLike | None = None,
+    body: str = "",
+) -> None:
+    """Draw how far a body has turned about an axis since the first instant, in degrees.
+
+    Args:
+        time: (N,) s.
+        X_WB: (N, 4, 4) poses of the body in the world.
+        path: PNG file.
+        axis: (3,) in the world; by default the one about which it turns most.
+        body: Its name, for the title.
+
+    Raises:
+        InputError: The axis is no direction, the body never turns and none is given, matplotlib is not installed, or
+            the file cannot be written.
+    """
+    about = main_axis(X_WB) if axis is None else np.asarray(axis, dtype=float)
+    angles = np.degrees(angles_about(about, X_WB))
+    about = about / np.linalg.norm(about)
+    with figure(Path(path), _WIDTH, _HEIGHT) as canvas:
+        axes = canvas.subplots()
+        axes.plot(time, angles, color=_LINE_COLOURS[0], linewidth=1.5)
+        direction = ", ".join(f"{component:.2f}" for component in np.round(about, 2) + 0.0)
+        title = f"Pitch{f' of {body}' if body else ''} about ({direction}) in the world"
+        start = float(np.asarray(time, dtype=float)[0])
+        _finish(axes, f"turned since {start:g} s [deg]", title)
+
+
+def _finish(axes: Axes, quantity: str, title: str) -> None:
+    axes.set(xlabel="simulated time [s]", ylabel=quantity, title=title)
+    axes.margins(x=0.01)
+    axes.grid(alpha=0.3)
+
+
+def plot_pressure_map(
+    contacts: Iterable[Contact],
+    body: str,
+    X_WB: ArrayLike,
+    path: str | Path,
+    scale: PressureScale | None = None,
+    title: str = "",
+) -> None:
+    """Draw where and how hard a body is pressed, seen along that axis of its frame which the contact faces most.
+
+    Args:
+        contacts: Contact patches of one instant, such as ``world.contacts``.
+        body: Name of the body, such as a finger of a gripper.
+        X_WB: (4, 4) its pose in the world, such as ``world.frame_pose(body)``.
+        path: PNG file.
+        scale: Colours of pressure; by default those of RViz and the viewer, up to 20 kPa.
+        title: Said above the figures of the contact, such as the time.
+
+    Raises:
+        InputError: Nothing presses on the body, matplotlib is not installed, or the file cannot be written.
+    """
+    draw_footprint(footprint(contacts, body, np.asarray(X_WB)), path, scale or PressureScale(), title)
+
+
+def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, title: str = "") -> None:
+    """Draw a footprint; see ``plot_pressure_map``."""
+    x, y = 1e3 * found.points.T
+    shape = np.ptp(y) / max(np.ptp(x), 1e-6)
+    height = float(np.clip(0.75 * _WIDTH * shape + 1.4, _LEAST_HEIGHT, _LARGEST_HEIGHT))
+    with figure(Path(path), _WIDTH, height) as canvas:
+        from matplotlib.collections import LineCollection
+        from matplotlib.ticker import MaxNLocator
+        from matplotlib.tri import Triangulation
+
+        axes = canvas.subplots()
+        # Bands have their edges where the linear pressure says; shading would blend colours.
+        bands = axes.tricontourf(
+            Triangulation(x, y, found.faces.triangles),
+            1e-3 * np.maximum(found.faces.pressures, 0.0),
+            levels=np.linspace(0.0, 1e-3 * scale.maximum, _BANDS + 1),
+            cmap=pressure_colours(),
+            extend="max" if found.faces.pressures.max() > scale.maximum else "neither",
+        )
+        sides = np.stack([x, y], axis=1)[found.faces.edges]
+        axes.add_collection(LineCollection(list(sides), colors="black", linewidths=0.3, alpha=0.5))
+        _mark_centre(axes, 1e3 * found.centre)
+        bar = canvas.colorbar(bands, ax=axes)
+        bar.locator = MaxNLocator(5)
+        bar.set_label("pressure [kPa]")
+        across, up = found.axes
+        axes.set(xlabel=f"{across} of {found.body} [mm]", ylabel=f"{up} of {found.body} [mm]")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.use_sticky_edges = False
+        axes.margins(0.06)
+        axes.grid(alpha=0.3)
+        axes.set_axisbelow(True)
+        axes.set_title("\n".join(_headlines(found, title)))
+        canvas.legend(loc="outside lower right", frameon=False)
+
+
+def _mark_centre(axes: Axes, centre: Array) -> None:
+    from matplotlib.patheffects import withStroke
+
+    outline = withStroke(linewidth=4.0, foreground="black")
+    (cross,) = axes.plot(
+        *centre, "+", color="white", markersize=12, markeredgewidth=1.8, label="centre of pressure"
+    )
+    cross.set_path_effects([outline])
+
+
+def _headlines(found: Footprint, title: str) -> list[str]:
+    between = f"{' and '.join(found.partners)} on {found.body}"
+    peak = 1e-3 * found.faces.pressures.max()
+    figures = f"{found.force:.3g} N, {1e4 * found.area:.3g} cm², peak {peak:.3g} kPa"
+    tilt = np.degrees(found.tilt)
+    tilted = [f"faces tilted by {tilt:.0f}° against the picture"] if tilt > _NOTABLE_TILT else []
+    return [f"{between}, {title}" if title else between, figures, *tilted]
