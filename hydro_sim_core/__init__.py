@@ -1,7 +1,32 @@
-"""Rigid multibody simulation with pressure-field (hydroelastic) contact."""
+"""Rigid multibody simulation with pressure-field (hydroelastic) contact.
 
-from hydro_sim_core import contact, geometry
+Rooms are imported when they are first used, so that a program which needs one of them does not wait for all.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import World, load_scene, load_urdf
+
+if TYPE_CHECKING:
+    from hydro_sim_core import contact, geometry
+    from hydro_sim_core.simulation import World, load_scene, load_urdf
 
 __all__ = ["InputError", "World", "contact", "geometry", "load_scene", "load_urdf"]
+
+_OF_SIMULATION = ("World", "load_scene", "load_urdf")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_SIMULATION:
+        value = getattr(import_module("hydro_sim_core.simulation"), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("_") and find_spec(f"hydro_sim_core.{name}") is not None:
+        return import_module(f"hydro_sim_core.{name}")
+    raise AttributeError(f"module 'hydro_sim_core' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,128 @@
+"""The server's process, fed by a simulation through the socket whose descriptor is its argument."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from hydro_sim_core.viewer import wire
+from hydro_sim_core.viewer.commands import MAX_MESSAGE
+from hydro_sim_core.viewer.server.access import Access
+from hydro_sim_core.viewer.server.files import FileServer, read_page_files, too_many_viewers
+from hydro_sim_core.viewer.server.hub import Hub, receive
+from hydro_sim_core.viewer.wire import Kind
+
+#: Ports tried from the one that was asked for.
+_PORTS = 100
+_BACKLOG = 1024
+#: Open connections that a flood of them may take.
+_MAX_FILES = 65_536
+#: Behind the simulation in the queue for a processor.
+_NICENESS = 5
+#: A page that has not answered a ping for so long is dropped, s.
+_PING_PERIOD, _PING_PATIENCE = 10.0, 20.0
+#: A connection that has not asked for anything for so long is dropped, s.
+_OPEN_PATIENCE = 10.0
+_FROM_SIMULATION = 2**20  # bytes that are read ahead
+
+
+async def main(descriptor: int) -> None:
+    """Serve pages until the simulation is gone."""
+    link = socket.socket(fileno=descriptor)
+    reader, writer = await asyncio.open_unix_connection(sock=link, limit=_FROM_SIMULATION)
+    first = await receive(reader)
+    if first is None:
+        return
+    settings: dict[str, Any] = json.loads(first[1])
+    try:
+        listener = _listen(settings["host"], settings["port"])
+    except OSError as error:
+        writer.write(wire.pack_json(Kind.FAILED, error.strerror or str(error)))
+        await writer.drain()
+        return
+    port = listener.getsockname()[1]
+    files = FileServer(read_page_files(), Access(settings["host"], port, settings["token"]))
+    hub = Hub(reader, writer, files, settings["max_viewers"])
+    asyncio.get_running_loop().set_exception_handler(partial(_unexpected, hub))
+    server = await serve(
+        hub.attend,
+        sock=listener,
+        process_request=partial(_answer, files, hub),
+        compression=None,
+        max_size=MAX_MESSAGE,
+        open_timeout=_OPEN_PATIENCE,
+        ping_interval=_PING_PERIOD,
+        ping_timeout=_PING_PATIENCE,
+        close_timeout=1.0,
+        server_header=None,
+        logger=_silent_logger(),
+    )
+    writer.write(wire.pack_json(Kind.READY, port))
+    await hub.follow()
+    server.close()
+
+
+def _answer(files: FileServer, hub: Hub, connection: ServerConnection, request: Request) -> Response | None:
+    response = files.answer(connection, request)
+    return too_many_viewers() if response is None and hub.is_full else response
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen at the first free port from the one given; 0 takes any.
+
+    Raises:
+        OSError: None is free, or the address is none of this machine's.
+    """
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    last = min(port + _PORTS, 65_536) if port else 1
+    for candidate in range(port, last):
+        try:
+            return socket.create_server((address[0], candidate), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or candidate == last - 1:
+                raise
+    raise AssertionError("there is a port to try")
+
+
+def _unexpected(hub: Hub, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    hub.log(f"viewer: {context.get('message')}" + (f" ({type(error).__name__}: {error})" if error else ""))
+
+
+def _silent_logger() -> logging.Logger:
+    """What strangers send wrong is no news for a terminal."""
+    logger = logging.getLogger("hydro_sim_core.viewer.server.websockets")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
+
+
+def _be_modest() -> None:
+    """Leave the processor to the simulation, and take more connections than a process usually may."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the simulation; the server ends with it
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MAX_FILES if most == resource.RLIM_INFINITY else min(most, _MAX_FILES)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+if __name__ == "__main__":
+    _be_modest()
+    asyncio.run(main(int(sys.argv[1])))

@@ -1,0 +1,100 @@
+"""Who may ask: names under which the server is reached, origins, the token."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+_LOCAL_NAME = "localhost"
+
+
+class Access:
+    """Decides about requests by their headers.
+
+    A page of another site that a browser shows may not read or command a simulation (its ``Origin`` differs), not even
+    if its name is made to point to this machine (its ``Host`` is then no name of ours).
+
+    Args:
+        address: Address that is served; its name is one of ours.
+        port: The port.
+        token: What requests must carry; None for nothing.
+    """
+
+    def __init__(self, address: str, port: int, token: str | None) -> None:
+        self.token = token
+        self.cookie = f"hydro_sim_{port}"
+        self._names = {_LOCAL_NAME, address.lower()}
+        self._elsewhere = not is_loopback(address)
+        if self._elsewhere:
+            machine = socket.gethostname().lower()
+            self._names |= {machine, f"{machine}.local"}
+
+    def is_own_host(self, host: str | None) -> bool:
+        """Whether a ``Host`` header names this server; any port, so that it may be forwarded."""
+        name = _host_name(host)
+        if name is None:
+            return False
+        if name in self._names:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        # No foreign site can have an address for its name.
+        return self._elsewhere or address.is_loopback
+
+    def is_own_origin(self, origins: Sequence[str], host: str) -> bool:
+        """Whether a request comes from a page of ours, or from no page at all."""
+        return all(origin.lower() == f"http://{host.lower()}" for origin in origins)
+
+    def is_known(self, query: str, cookies: Sequence[str]) -> bool:
+        """Whether a request carries the token, in its query or in a cookie."""
+        if self.token is None:
+            return True
+        given = [*parse_qs(query, max_num_fields=20).get("token", []), *self._in_cookies(cookies)]
+        return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in given)
+
+    def _in_cookies(self, cookies: Sequence[str]) -> list[str]:
+        found = []
+        for text in cookies:
+            try:
+                jar = SimpleCookie(text)
+            except CookieError:
+                continue
+            if self.cookie in jar:
+                found.append(jar[self.cookie].value)
+        return found
+
+    @property
+    def set_cookie(self) -> str:
+        """Header that lets a browser carry the token from now on, out of reach of scripts and other sites."""
+        return f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if address.lower() == _LOCAL_NAME:
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_name(host: str | None) -> str | None:
+    """Name in a ``Host`` header, without port and brackets, in lower case."""
+    if not host:
+        return None
+    if host.startswith("["):
+        name, bracket, rest = host[1:].partition("]")
+        return name.lower() if bracket and (not rest or _is_port(rest)) else None
+    name, colon, port = host.partition(":")
+    return name.lower() if not colon or _is_port(colon + port) else None
+
+
+def _is_port(text: str) -> bool:
+    return text.startswith(":") and text[1:].isascii() and text[1:].isdigit()

@@ -1,0 +1,140 @@
+"""Between one simulation and many pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import CloseCode
+
+from hydro_sim_core.viewer import wire
+from hydro_sim_core.viewer.commands import Command
+from hydro_sim_core.viewer.server.files import FileServer
+from hydro_sim_core.viewer.server.page import Page
+from hydro_sim_core.viewer.wire import Kind
+
+#: Wall-clock time between two lines in the log about what pages did wrong, s.
+_LOG_PERIOD = 5.0
+#: How long pages may take to say goodbye, s.
+_FAREWELL = 2.0
+
+
+class Hub:
+    """Shows pages what comes from the simulation, and passes commands on.
+
+    Args:
+        reader: From the simulation.
+        writer: To the simulation.
+        files: Told of the scene's meshes.
+        max_viewers: More pages are turned away.
+
+    Attributes:
+        scene: Text of the scene; None before there is one.
+        frame: Number and bytes of the newest frame; None before there is one of this scene.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, files: FileServer, max_viewers: int
+    ) -> None:
+        self.scene: str | None = None
+        self.frame: tuple[int, bytes] | None = None
+        self._reader, self._writer = reader, writer
+        self._files = files
+        self._max_viewers = max_viewers
+        self._pages: dict[int, Page] = {}
+        self._arrivals = 0
+        self._new_meshes: dict[str, bytes] = {}
+        self._last_log = float("-inf")
+        self._unlogged = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another page would be turned away."""
+        return len(self._pages) >= self._max_viewers
+
+    # --- pages
+
+    async def attend(self, connection: ServerConnection) -> None:
+        """Serve a page until it is gone."""
+        if self.is_full:
+            await connection.close(CloseCode.TRY_AGAIN_LATER, "too many viewers")
+            return
+        self._arrivals += 1
+        page = Page(connection, self, self._arrivals)
+        self._pages[page.number] = page
+        try:
+            self._tell_who_is_there()
+            await page.serve()
+        finally:
+            del self._pages[page.number]
+            self._tell_who_is_there()
+
+    def _tell_who_is_there(self) -> None:
+        self._writer.write(wire.pack_json(Kind.WATCHING, len(self._pages)))
+        self._tell_all({"type": "status", "viewers": len(self._pages), "simulation": "running"})
+
+    def _tell_all(self, message: dict[str, Any]) -> None:
+        for page in self._pages.values():
+            page.tell(message)
+
+    async def command(self, page: int, command: Command) -> None:
+        """Pass a command on; waits while the simulation is busy with others."""
+        self._writer.write(wire.pack_command(page, command.model_dump_json().encode()))
+        await self._writer.drain()
+
+    def log(self, line: str) -> None:
+        """Have the simulation log a line, unless it has just logged one."""
+        now = time.monotonic()
+        if now - self._last_log < _LOG_PERIOD:
+            self._unlogged += 1
+            return
+        if self._unlogged:
+            line = f"{line} ({self._unlogged} more since the last such line)"
+        self._last_log, self._unlogged = now, 0
+        self._writer.write(wire.pack_json(Kind.LOG, line))
+
+    # --- the simulation
+
+    async def follow(self) -> None:
+        """Take in what the simulation sends until it is gone, and tell the pages."""
+        while (message := await receive(self._reader)) is not None:
+            self._take(*message)
+        self._tell_all({"type": "status", "viewers": len(self._pages), "simulation": "gone"})
+        pages = list(self._pages.values())
+        await asyncio.sleep(0)  # lets the message go out before the farewell
+        farewells = [asyncio.create_task(page.leave("the simulation has ended")) for page in pages]
+        if farewells:
+            await asyncio.wait(farewells, timeout=_FAREWELL)
+
+    def _take(self, kind: Kind, content: bytes) -> None:
+        if kind is Kind.FRAME:
+            self.frame = wire.unpack_frame(content)
+        elif kind is Kind.MESH:
+            key, data = wire.unpack_mesh(content)
+            self._new_meshes[key] = data
+            return
+        elif kind is Kind.SCENE:
+            self.scene, self.frame = content.decode(), None
+            self._files.meshes, self._new_meshes = self._new_meshes, {}
+        elif kind is Kind.REJECTED:
+            self._reject(**json.loads(content))
+            return
+        for page in self._pages.values():
+            page.has_news()
+
+    def _reject(self, page: int, reason: str) -> None:
+        self.log(reason)
+        if page in self._pages:
+            self._pages[page].tell({"type": "rejected", "reason": reason})
+
+
+async def receive(reader: asyncio.StreamReader) -> tuple[Kind, bytes] | None:
+    """Wait for a message of the simulation; None when it is gone."""
+    try:
+        kind, length = wire.unpack_header(await reader.readexactly(wire.HEADER_SIZE))
+        return kind, await reader.readexactly(length)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None

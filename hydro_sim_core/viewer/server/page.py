@@ -1,0 +1,145 @@
+"""One page that watches: what it is sent, and what it sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.frames import CloseCode
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.viewer.commands import MAX_MESSAGE, Shown, read_message
+
+if TYPE_CHECKING:
+    from hydro_sim_core.viewer.server.hub import Hub
+
+#: Frames that a page may have got without having drawn them.
+MAX_IN_FLIGHT = 2
+#: Messages a second that a page may send for long, and how many at once; it is not read faster.
+MAX_RATE = 120.0
+MAX_BURST = 120
+#: Words that may wait for a page; it loses the oldest.
+_MAX_WAITING = 16
+
+
+class Page:
+    """A connected page.
+
+    What is to be sent waits here, the newest frame only, until the page takes it: a slow page gets fewer frames, and a
+    page that stalls gets none, at nobody's cost.
+
+    Args:
+        connection: Its WebSocket.
+        hub: What there is to be shown, and where commands go.
+        number: Tells it from other pages.
+    """
+
+    def __init__(self, connection: ServerConnection, hub: Hub, number: int) -> None:
+        self.number = number
+        self._connection = connection
+        self._hub = hub
+        self._scene: str | None = None
+        self._words: deque[str] = deque(maxlen=_MAX_WAITING)
+        self._in_flight: deque[int] = deque()
+        self._last_seq = -1
+        self._news = asyncio.Event()
+        self._allowance = float(MAX_BURST)
+        self._refilled = time.monotonic()
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return f"page {self.number}"
+
+    async def serve(self) -> None:
+        """Talk to the page until it is gone."""
+        sender = asyncio.create_task(self._send())
+        try:
+            await self._receive()
+        except ConnectionClosedError as closed:
+            if closed.sent is not None and closed.sent.code == CloseCode.MESSAGE_TOO_BIG:
+                problem = f"sent more than {MAX_MESSAGE} bytes at once and was closed"
+                self._hub.log(str(InputError("viewer", self.name, problem, "send short messages")))
+        except ConnectionClosed:
+            pass
+        finally:
+            sender.cancel()
+
+    def has_news(self) -> None:
+        """Look whether there is something to be sent."""
+        self._news.set()
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message soon."""
+        self._words.append(json.dumps(message))
+        self._news.set()
+
+    def reject(self, reason: str) -> None:
+        """Tell the page, and the log, why it was not obeyed."""
+        self.tell({"type": "rejected", "reason": reason})
+        self._hub.log(reason)
+
+    async def leave(self, reason: str) -> None:
+        """Close the connection."""
+        await self._connection.close(CloseCode.GOING_AWAY, reason)
+
+    async def _send(self) -> None:
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                await self._send_what_waits()
+        except ConnectionClosed:
+            pass  # ``_receive`` notices too
+
+    async def _send_what_waits(self) -> None:
+        if self._scene is not (scene := self._hub.scene) and scene is not None:
+            self._scene = scene
+            self._last_seq = -1
+            await self._connection.send(scene)
+        while self._words:
+            await self._connection.send(self._words.popleft())
+        frame = self._hub.frame
+        # A frame fits only the scene that it was made for, which may have changed while others were sent.
+        if frame is None or self._scene is not self._hub.scene or len(self._in_flight) >= MAX_IN_FLIGHT:
+            return
+        seq, data = frame
+        if seq != self._last_seq:
+            self._last_seq = seq
+            self._in_flight.append(seq)
+            await self._connection.send(data)
+
+    async def _receive(self) -> None:
+        async for text in self._connection:
+            await self._keep_rate()
+            try:
+                if isinstance(text, bytes):
+                    raise InputError(
+                        "viewer", self.name, "sent binary data", "send what docs/viewer.md lists"
+                    )
+                message = read_message(text, self.name)
+            except InputError as error:
+                self.reject(str(error))
+                continue
+            if isinstance(message, Shown):
+                self._shown(message.seq)
+            else:
+                await self._hub.command(self.number, message)
+
+    def _shown(self, seq: int) -> None:
+        while self._in_flight and self._in_flight[0] <= seq:
+            self._in_flight.popleft()
+        self._news.set()
+
+    async def _keep_rate(self) -> None:
+        """Wait until the page may have sent another message; what it sends meanwhile stays in its own buffers."""
+        now = time.monotonic()
+        self._allowance = min(MAX_BURST, self._allowance + MAX_RATE * (now - self._refilled)) - 1.0
+        self._refilled = now
+        if self._allowance < 0.0:
+            await asyncio.sleep(-self._allowance / MAX_RATE)

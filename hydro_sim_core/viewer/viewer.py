@@ -1,0 +1,274 @@
+"""Shows scenes and frames to pages, through a server in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from json import dumps, loads
+from pathlib import Path
+from typing import BinaryIO
+
+import hydro_sim_core
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.viewer import wire
+from hydro_sim_core.viewer.commands import Command, Shown, read_message
+from hydro_sim_core.viewer.frame import ViewFrame, encode_frame
+from hydro_sim_core.viewer.scene import ViewScene
+from hydro_sim_core.viewer.server.access import is_loopback
+from hydro_sim_core.viewer.wire import Kind
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PORT = 8008
+_START_TIMEOUT = 30.0
+_STOP_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True)
+class ViewerOptions:
+    """Where pages are served, and to whom.
+
+    Attributes:
+        host: Address; whoever reaches it and has the token may command the simulation.
+        port: Port, or the first free one after it; 0 for any.
+        token: What browsers must know; None makes one unless only this machine reaches the address.
+        max_viewers: More pages at once are turned away.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str | None = None
+    max_viewers: int = 32
+
+
+def refuse_commands(command: Command) -> None:
+    """Answer of a viewer that nobody may command."""
+    raise InputError("viewer", command.type, "takes no commands here", "run a simulation to command it")
+
+
+class Viewer:
+    """Pages in browsers that show what is handed over; all methods may be called from any thread.
+
+    ``show`` and ``show_scene`` only hand over; a thread encodes and sends. If the server dies, one warning says so and
+    nothing is shown any more.
+
+    Args:
+        options: Where and to whom.
+        on_command: Called with every command of a page, in a thread of the viewer's; an ``InputError`` that it raises
+            is told to that page.
+
+    Attributes:
+        url: Address of the page, once started.
+    """
+
+    def __init__(
+        self,
+        options: ViewerOptions = ViewerOptions(),
+        on_command: Callable[[Command], None] = refuse_commands,
+    ) -> None:
+        self.on_command = on_command
+        self.url = ""
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watching = 0
+        self._closing = False
+        self._gone = False
+        self._changed = threading.Condition()
+        self._outbox: deque[bytes] = deque()
+        self._frame: tuple[int, ViewFrame] | None = None
+        self._seq = 0
+        self._warned_of_frame = False
+
+    def start(self) -> str:
+        """Start the server.
+
+        Returns:
+            Address of the page; with the token where one is needed.
+
+        Raises:
+            InputError: It cannot be served there.
+        """
+        options = self._options
+        token = options.token
+        if token is None and not is_loopback(options.host):
+            token = secrets.token_urlsafe(24)
+        self._link, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-P", "-m", "hydro_sim_core.viewer.server", str(theirs.fileno())]
+            # A group of its own: Ctrl-C is for the simulation, with which the server ends.
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=[theirs.fileno()],
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                process_group=0,
+            )
+        self._inbox: BinaryIO = self._link.makefile("rb")
+        settings = {
+            "host": options.host,
+            "port": options.port,
+            "token": token,
+            "max_viewers": options.max_viewers,
+        }
+        port = self._wait_until_ready(wire.pack_json(Kind.CONFIGURE, settings))
+        if options.port and port != options.port:
+            logger.warning("viewer: port %d is in use; the page is at port %d", options.port, port)
+        self._threads = [
+            threading.Thread(target=self._send, name="viewer's sender", daemon=True),
+            threading.Thread(target=self._receive, name="viewer's receiver", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+        query = f"/?token={token}" if token is not None else "/"
+        self.url = f"http://{_shown_host(options.host)}:{port}{query}"
+        return self.url
+
+    def _wait_until_ready(self, configure: bytes) -> int:
+        """Port at which the server listens."""
+        element = f"{self._options.host} port {self._options.port}"
+        self._link.settimeout(_START_TIMEOUT)
+        try:
+            self._link.sendall(configure)
+            answer = wire.read_message(self._inbox)
+        except OSError:
+            answer = None
+        if answer is None or answer[0] is not Kind.READY:
+            self._end_process(patience=0.0)
+            problem = (
+                "its server does not start" if answer is None else f"cannot be served: {loads(answer[1])}"
+            )
+            raise InputError("viewer", element, problem, "give an address of this machine and a free port")
+        self._link.settimeout(None)
+        return int(loads(answer[1]))
+
+    # --- showing
+
+    @property
+    def watching(self) -> int:
+        """How many pages there are."""
+        return self._watching
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server runs."""
+        return self._process is not None and not (self._gone or self._closing)
+
+    def show_scene(self, scene: ViewScene) -> None:
+        """Show another scene; frames handed over before are forgotten."""
+        messages = [wire.pack_mesh(key, data) for key, data in scene.meshes.items()]
+        messages.append(wire.pack(Kind.SCENE, dumps(scene.as_json(), allow_nan=False).encode()))
+        with self._changed:
+            if self.alive:
+                self._outbox.extend(messages)
+                self._frame = None
+                self._changed.notify_all()
+
+    def show(self, frame: ViewFrame) -> int:
+        """Show a frame of the scene; one that has not been sent yet is replaced.
+
+        Returns:
+            Its number, by which pages name it.
+        """
+        with self._changed:
+            self._seq += 1
+            if self.alive:
+                self._frame = (self._seq, frame)
+                self._changed.notify_all()
+            return self._seq
+
+    def close(self) -> None:
+        """Tell the pages that the simulation is over, and end the server."""
+        if self._process is None:
+            return
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._end_process(_STOP_TIMEOUT)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(_STOP_TIMEOUT)
+
+    def _end_process(self, patience: float) -> None:
+        assert self._process is not None
+        try:
+            self._link.shutdown(socket.SHUT_WR)
+            self._process.wait(patience)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+
+    # --- the viewer's threads
+
+    def _send(self) -> None:
+        with suppress(OSError):  # ``_receive`` notices that too
+            while self.alive:
+                self._link.sendall(self._next_message())
+
+    def _next_message(self) -> bytes:
+        """Wait for something to be sent; nothing when there will be no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.alive or self._outbox or self._frame is not None)
+            if self._outbox:
+                return self._outbox.popleft()
+            frame, self._frame = self._frame, None
+        # Encoding takes longer than a caller of ``show`` should wait for the lock.
+        return b"" if frame is None else self._encoded(*frame)
+
+    def _encoded(self, seq: int, frame: ViewFrame) -> bytes:
+        try:
+            return wire.pack_frame(seq, encode_frame(frame, seq))
+        except ValueError as error:
+            if not self._warned_of_frame:
+                self._warned_of_frame = True
+                logger.warning("viewer: the frame at %g s cannot be shown: %s", frame.time, error)
+            return b""
+
+    def _receive(self) -> None:
+        with suppress(OSError):  # the server's death may reset the link
+            while (message := wire.read_message(self._inbox)) is not None:
+                self._take(*message)
+        with self._changed:
+            self._gone, self._watching = True, 0
+            self._changed.notify_all()
+        if not self._closing:
+            logger.warning("viewer: its server has ended; the simulation goes on without pages")
+            self._end_process(_STOP_TIMEOUT)
+
+    def _take(self, kind: Kind, content: bytes) -> None:
+        if kind is Kind.WATCHING:
+            self._watching = int(loads(content))
+        elif kind is Kind.LOG:
+            logger.warning("%s", loads(content))
+        elif kind is Kind.COMMAND:
+            page, text = wire.unpack_command(content)
+            try:
+                command = read_message(text, f"page {page}")
+                assert not isinstance(command, Shown)
+                self.on_command(command)
+            except InputError as error:
+                with self._changed:
+                    self._outbox.append(wire.pack_json(Kind.REJECTED, {"page": page, "reason": str(error)}))
+                    self._changed.notify_all()
+
+
+def _environment() -> dict[str, str]:
+    """This process's, in which the server finds this package and not another."""
+    package = str(Path(hydro_sim_core.__file__).parents[1])
+    inherited = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([package, inherited] if inherited else [package])}
+
+
+def _shown_host(host: str) -> str:
+    """What to write into an address that reaches ``host``."""
+    if host in ("", "0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
