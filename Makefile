@@ -4,11 +4,12 @@
 # make bench      measure speed beside Drake into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
+# make docs       write the site to build/docs/index.html
 # make lint       style, types, the one-way flow of the rooms, the Dockerfile
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test workspace bench bench-ros validation lint setup clean
+.PHONY: demo test workspace bench bench-ros validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -66,6 +67,9 @@ validation: export OMP_NUM_THREADS ?= 1
 validation: $(VENV)/.test-ready
 	$(BIN)/hydro-sim validate --all --out docs/validation
 
+docs: $(VENV)/.test-ready
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs build/docs
+
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -76,7 +80,7 @@ lint: $(VENV)/.test-ready
 setup: $(VENV)/.test-ready
 
 clean:
-	rm -rf $(VENV) build install log
+	rm -rf $(VENV) build docs/api install log
 
 $(BIN)/python:
 	@for candidate in python3.12 python3.11 python3; do \

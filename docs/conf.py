@@ -1,0 +1,114 @@
+"""The site: the Markdown pages of this folder, and an API reference from the docstrings (decision 12)."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+DOCS = Path(__file__).parent
+
+# Kernels are described as the plain functions that they are compiled from.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+
+project = "hydro-sim"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+# Anchors as GitHub makes them of headings, so that one link serves both.
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_default_options = {"no-value": True}
+autodoc_typehints_format = "short"
+autodoc_typehints_description_target = "documented"
+autodoc_use_type_comments = False
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+toc_object_entries = False  # a sidebar of 2000 names helps nobody
+
+html_theme = "furo"
+html_title = "hydro-sim"
+html_show_sourcelink = False
+html_copy_source = False
+
+
+_comments: dict[str, list[str]] = {}
+
+
+def _set_comments_aside(
+    _app: Sphinx, what: str, name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
+    """Napoleon would take what stands before a colon in the comment on a constant for its type."""
+    if what in ("data", "attribute"):
+        _comments[name] = list(lines)
+
+
+def _mend_docstring(
+    _app: Sphinx, _what: str, name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
+    """Bars in docstrings are norms; to reStructuredText they would be substitutions."""
+    lines[:] = _comments.pop(name, lines)
+    for i, line in enumerate(lines):
+        text_and_code = re.split("(``.*?``)", line)
+        text_and_code[::2] = [text.replace("|", r"\|") for text in text_and_code[::2]]
+        lines[i] = "".join(text_and_code)
+
+
+_PAGE = """\
+``{name}``
+{line}
+
+.. automodule:: {name}
+
+.. toctree::
+
+{subpackages}
+
+{modules}
+"""
+# What a package re-exports is described once, where it is written.
+_MODULE = """\
+``{name}``
+{line}
+
+.. automodule:: {name}
+   :members:
+   :ignore-module-all:
+
+"""
+
+
+def _write_api_pages(package: Path, folder: Path) -> None:
+    """Write a page for autodoc to fill for every package in that folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for init in sorted(package.rglob("__init__.py")):
+        page = folder / f"{_name(init.parent, package)}.rst"
+        text = _page(init.parent, package)
+        # An unchanged page is not built again.
+        if not page.exists() or page.read_text() != text:
+            page.write_text(text)
+
+
+def _page(folder: Path, root: Path) -> str:
+    name = _name(folder, root)
+    subpackages = sorted(init.parent for init in folder.glob("*/__init__.py"))
+    modules = sorted(path.with_suffix("") for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return _PAGE.format(
+        name=name,
+        line="=" * 80,
+        subpackages="\n".join(f"   {path.name} <{_name(path, root)}>" for path in subpackages),
+        modules="\n".join(_MODULE.format(name=_name(path, root), line="-" * 80) for path in modules),
+    )
+
+
+def _name(path: Path, root: Path) -> str:
+    return ".".join(path.relative_to(root.parent).parts)
+
+
+def setup(app: Sphinx) -> None:
+    _write_api_pages(DOCS.parent / "hydro_sim_core", DOCS / "api" / "engine")
+    _write_api_pages(DOCS.parent / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim", DOCS / "api" / "node")
+    app.connect("autodoc-process-docstring", _set_comments_aside, priority=0)
+    app.connect("autodoc-process-docstring", _mend_docstring, priority=1000)
