@@ -1,0 +1,136 @@
+// Wrenches of the patches: the force on B, which pushes on the centre of pressure, and the moment about it.
+
+import {
+  ConeGeometry,
+  CylinderGeometry,
+  DynamicDrawUsage,
+  InstancedMesh,
+  Matrix4,
+  MeshBasicMaterial,
+  Quaternion,
+  Vector3,
+} from "./vendor/three/three.module.min.js";
+
+const AFTER_PATCHES = 3;
+const SMALLEST = 16; // arrows, to begin with
+const LONGEST = 0.2; // m
+const LENGTHS = [1, 2, 5].flatMap((digit) => [-2, -1, 0, 1, 2, 3, 4, 5, 6].map((power) => digit * 10 ** power)).sort((x, y) => x - y);
+const HEAD = 0.012; // m
+const THICKNESS = 0.0018; // m
+const UP = new Vector3(0, 1, 0); // three.js's cylinders point along y
+
+export class Arrows {
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {import("./theme.js").Theme} theme
+   */
+  constructor(stage, theme) {
+    this.stage = stage;
+    this.visible = true;
+    this.force = new ArrowSet(stage, { heads: 1, endsAtPoint: true });
+    this.moment = new ArrowSet(stage, { heads: 2, endsAtPoint: false });
+    const follow = () => {
+      this.force.material.color.set(theme.colour("force"));
+      this.moment.material.color.set(theme.colour("moment"));
+    };
+    theme.addEventListener("change", follow);
+    follow();
+    this.forget();
+  }
+
+  /** Begin with the smallest unit again, for another scene. */
+  forget() {
+    this.unit = { force: 10, moment: 0.1 }; // N and N m of an arrow of 5 cm
+  }
+
+  /** @param {import("./protocol.js").Frame} frame */
+  show({ patches }) {
+    this._fit(patches);
+    this.force.show(patches.map(({ point, force }) => ({ point, vector: force })), 0.05 / this.unit.force);
+    this.moment.show(patches.map(({ point, moment }) => ({ point, vector: moment })), 0.05 / this.unit.moment);
+  }
+
+  setVisible(visible) {
+    this.visible = visible;
+    for (const set of [this.force, this.moment]) set.setVisible(visible);
+    this.stage.invalidate();
+  }
+
+  /** One unit for all arrows, that only grows: the same length is the same force for as long as possible. */
+  _fit(patches) {
+    for (const quantity of ["force", "moment"]) {
+      const largest = Math.max(0, ...patches.map((patch) => Math.hypot(...patch[quantity])));
+      const needed = (largest * 0.05) / LONGEST;
+      if (needed > this.unit[quantity]) this.unit[quantity] = LENGTHS.find((unit) => unit >= needed) ?? needed;
+    }
+  }
+}
+
+class ArrowSet {
+  constructor(stage, { heads, endsAtPoint }) {
+    Object.assign(this, { stage, heads, endsAtPoint });
+    this.material = new MeshBasicMaterial();
+    this.material.transparent = true; // drawn in the order of the patches
+    this._shafts = this._cones = null;
+    this._grow(SMALLEST);
+  }
+
+  setVisible(visible) {
+    this._shafts.visible = this._cones.visible = visible;
+  }
+
+  /**
+   * @param {{point: number[], vector: number[]}[]} arrows
+   * @param {number} scale m a unit of the vectors.
+   */
+  show(arrows, scale) {
+    if (arrows.length > this._capacity) this._grow(arrows.length);
+    let [shafts, cones] = [0, 0];
+    for (const { point, vector } of arrows) {
+      const direction = new Vector3(...vector);
+      const length = scale * direction.length();
+      if (!(length > 1e-4)) continue;
+      direction.normalize();
+      const head = Math.min(HEAD, 0.5 * length);
+      const turn = new Quaternion().setFromUnitVectors(UP, direction);
+      const from = new Vector3(...point);
+      if (this.endsAtPoint) from.addScaledVector(direction, -length);
+      const along = (distance) => from.clone().addScaledVector(direction, distance);
+      const shaft = length - head;
+      const width = head / HEAD;
+      const place = (distance, size) => new Matrix4().compose(along(distance), turn, size);
+      this._shafts.setMatrixAt(shafts++, place(shaft / 2, new Vector3(width, shaft, width)));
+      for (let i = 0; i < this.heads; i += 1) {
+        this._cones.setMatrixAt(cones++, place(length - head * (0.5 + 0.75 * i), new Vector3(width, head, width)));
+      }
+    }
+    for (const [mesh, count] of [[this._shafts, shafts], [this._cones, cones]]) {
+      mesh.count = count;
+      mesh.instanceMatrix.needsUpdate = true;
+    }
+  }
+
+  _grow(needed) {
+    this._capacity = 2 ** Math.ceil(Math.log2(needed));
+    const visible = this._shafts?.visible ?? true;
+    for (const mesh of [this._shafts, this._cones]) {
+      if (!mesh) continue;
+      this.stage.scene.remove(mesh);
+      mesh.geometry.dispose();
+      mesh.dispose();
+    }
+    this._shafts = this._instances(new CylinderGeometry(THICKNESS / 2, THICKNESS / 2, 1, 12), this._capacity);
+    this._cones = this._instances(new ConeGeometry(2 * THICKNESS, 1, 18), this.heads * this._capacity);
+    this.setVisible(visible);
+  }
+
+  _instances(geometry, count) {
+    const mesh = new InstancedMesh(geometry, this.material, count);
+    mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+    mesh.frustumCulled = false;
+    mesh.renderOrder = AFTER_PATCHES;
+    mesh.count = 0;
+    this.stage.scene.add(mesh);
+    return mesh;
+  }
+}

@@ -1,0 +1,90 @@
+// How bodies look: matt, under a soft sky and two lamps. Simple enough to be drawn without a graphics processor.
+
+import { Color, DoubleSide, FrontSide, ShaderMaterial, Vector3 } from "./vendor/three/three.module.min.js";
+
+export const KEY_LIGHT = new Vector3(0.4, -0.62, 0.68).normalize(); // towards the lamp, world
+const FILL_LIGHT = new Vector3(-0.75, 0.6, 0.28).normalize();
+
+/** All in the colours of the screen, without gamma: shades stay soft, and no pixel needs a power. */
+const SHADE = `
+  uniform vec3 albedo, keyLight, fillLight;
+  uniform float opacity;
+  vec4 shade(vec3 normal, vec3 toEye) {
+    float sky = mix(0.60, 0.86, 0.5 + 0.5 * normal.z);
+    float key = max(dot(normal, keyLight), 0.0);
+    float fill = max(dot(normal, fillLight), 0.0);
+    float facing = abs(dot(normal, toEye));
+    vec3 colour = albedo * (sky + 0.24 * key + 0.07 * fill + 0.05 * facing);
+    #ifdef CLEAR
+      // Like a thin shell: clear where it faces the eye, denser towards its outline.
+      return vec4(colour, mix(0.75, 0.17, facing));
+    #else
+      return vec4(colour, opacity);
+    #endif
+  }`;
+
+const VERTEX = `
+  #ifdef LIT_AT_VERTICES
+    varying vec4 lit;
+    ${SHADE}
+  #else
+    varying vec3 vNormal, vToEye;
+  #endif
+  void main() {
+    vec4 world = modelMatrix * vec4(position, 1.0);
+    vec3 worldNormal = normalize(mat3(modelMatrix) * normal);
+    vec3 toEye = cameraPosition - world.xyz;
+    #ifdef LIT_AT_VERTICES
+      lit = shade(worldNormal, normalize(toEye));
+    #else
+      vNormal = worldNormal;
+      vToEye = toEye;
+    #endif
+    gl_Position = projectionMatrix * viewMatrix * world;
+  }`;
+
+const FRAGMENT = `
+  #ifdef LIT_AT_VERTICES
+    varying vec4 lit;
+    void main() { gl_FragColor = lit; }
+  #else
+    varying vec3 vNormal, vToEye;
+    ${SHADE}
+    void main() { gl_FragColor = shade(normalize(vNormal), normalize(vToEye)); }
+  #endif`;
+
+export class BodyMaterial extends ShaderMaterial {
+  /**
+   * @param {number[]} rgba
+   * @param {boolean} litAtVertices Cheaper, and nearly the same on meshes that are not coarse.
+   */
+  constructor(rgba, litAtVertices) {
+    super({
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      defines: litAtVertices ? { LIT_AT_VERTICES: "" } : {},
+      uniforms: {
+        albedo: { value: new Color(rgba[0], rgba[1], rgba[2]) },
+        opacity: { value: rgba[3] },
+        keyLight: { value: KEY_LIGHT },
+        fillLight: { value: FILL_LIGHT },
+      },
+    });
+    this.alpha = rgba[3];
+    this.setClear(false);
+  }
+
+  /** Whether it hides what is behind it. */
+  get solid() {
+    return !this.transparent;
+  }
+
+  setClear(clear) {
+    if (clear) this.defines.CLEAR = "";
+    else delete this.defines.CLEAR;
+    this.transparent = clear || this.alpha < 1;
+    this.depthWrite = !this.transparent;
+    this.side = this.transparent ? FrontSide : DoubleSide; // meshes of others are not always closed
+    this.needsUpdate = true;
+  }
+}

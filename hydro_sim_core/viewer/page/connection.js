@@ -1,0 +1,55 @@
+// The websocket to the server: it is opened again for as long as the page is.
+
+const FIRST_WAIT = 250; // ms
+const LONGEST_WAIT = 4000; // ms
+
+/** Events: "state" (connecting, live, lost), "text" (a parsed message), "frame" (an ArrayBuffer). */
+export class Connection extends EventTarget {
+  constructor() {
+    super();
+    this.bytes = 0;
+    this.state = "connecting";
+    this._wait = FIRST_WAIT;
+    this._open();
+  }
+
+  /** @param {object} message Dropped while there is no connection: a command that comes late is worse than none. */
+  send(message) {
+    if (this._socket.readyState === WebSocket.OPEN) this._socket.send(JSON.stringify(message));
+  }
+
+  _open() {
+    const socket = new WebSocket(new URL("ws", location.href.replace(/^http/, "ws").replace(/[?#].*$/, "")));
+    socket.binaryType = "arraybuffer";
+    socket.onmessage = ({ data }) => this._receive(data);
+    socket.onclose = () => this._retry();
+    this._socket = socket;
+  }
+
+  _receive(data) {
+    this._wait = FIRST_WAIT;
+    this._enter("live");
+    if (data instanceof ArrayBuffer) {
+      this.bytes = data.byteLength;
+      this._tell("frame", data);
+    } else {
+      this._tell("text", JSON.parse(data));
+    }
+  }
+
+  _retry() {
+    this._enter("lost");
+    setTimeout(() => this._open(), this._wait * (0.75 + 0.5 * Math.random()));
+    this._wait = Math.min(1.6 * this._wait, LONGEST_WAIT);
+  }
+
+  _enter(state) {
+    if (state === this.state) return;
+    this.state = state;
+    this._tell("state", state);
+  }
+
+  _tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

@@ -1,0 +1,26 @@
+// From where a contact is seen best.
+
+import { Vector3 } from "./vendor/three/three.module.min.js";
+
+const ROOM = 2.1; // how much of the surroundings is shown
+const SMALLEST = 0.01; // m
+
+/** Sphere around all patches. @param {import("./protocol.js").Patch[]} patches */
+export function contactSphere(patches) {
+  const points = patches.map(({ point }) => new Vector3(...point));
+  const centre = points.reduce((sum, point) => sum.add(point), new Vector3()).divideScalar(points.length);
+  const reaches = patches.map(({ area }, i) => points[i].distanceTo(centre) + Math.sqrt(area / Math.PI));
+  return { centre, radius: ROOM * Math.max(SMALLEST, ...reaches) };
+}
+
+/** Obliquely onto the patch with the largest force, from above. @param {import("./protocol.js").Patch[]} patches */
+export function contactDirection(patches) {
+  const size = ({ force }) => Math.hypot(...force);
+  const strongest = patches.reduce((best, patch) => (size(patch) > size(best) ? patch : best));
+  const normal = new Vector3(...strongest.force).normalize();
+  if (Math.abs(normal.z) > 0.9 || normal.lengthSq() < 0.5) return new Vector3(0.6, -0.7, 0.45);
+  const across = new Vector3(0, 0, 1).cross(normal).normalize();
+  if (normal.y > 0) normal.negate();
+  if (across.x < 0) across.negate();
+  return normal.multiplyScalar(0.62).addScaledVector(across, 0.62).add(new Vector3(0, 0, 0.5));
+}

@@ -1,0 +1,84 @@
+// What the scene stands on: a grid that fades out, on the half spaces of the scene or on a floor below it.
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  Color,
+  Group,
+  LineSegments,
+  Matrix4,
+  ShaderMaterial,
+  Vector3,
+} from "./vendor/three/three.module.min.js";
+
+const CELLS = 20; // to every side
+const SPACINGS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]; // m
+
+export class Ground {
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {import("./theme.js").Theme} theme
+   * @param {import("./shadow.js").ShadowMaterial} shadow Falls on it.
+   */
+  constructor(stage, theme, shadow) {
+    this.group = new Group();
+    this.shadow = shadow;
+    stage.scene.add(this.group);
+    this._lines = new ShaderMaterial({
+      transparent: true,
+      depthWrite: false,
+      uniforms: { colour: { value: new Color() }, reach: { value: 1 } },
+      vertexShader: `
+        varying vec2 place;
+        void main() {
+          place = position.xy;
+          gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+        }`,
+      fragmentShader: `
+        uniform vec3 colour;
+        uniform float reach;
+        varying vec2 place;
+        void main() {
+          float fade = 1.0 - smoothstep(0.15, 1.0, length(place) / reach);
+          gl_FragColor = vec4(colour, fade);
+        }`,
+    });
+    // As written, without conversion: the shader puts it out unchanged.
+    const follow = () => this._lines.uniforms.colour.value.setStyle(theme.colour("grid"), "");
+    theme.addEventListener("change", follow);
+    follow();
+  }
+
+  /**
+   * @param {{X_WG: number[]}[]} halfSpaces
+   * @param {{centre: import("./vendor/three/three.module.min.js").Vector3, radius: number}} sphere Around the scene.
+   * @param {number} lowest z of the lowest point of the scene, m.
+   */
+  lay(halfSpaces, { centre, radius }, lowest) {
+    for (const grid of this.group.children) grid.geometry.dispose();
+    this.group.clear();
+    const floor = new Matrix4().makeTranslation(centre.x, centre.y, lowest);
+    const poses = halfSpaces.length ? halfSpaces.map(({ X_WG }) => new Matrix4().set(...X_WG)) : [floor];
+    const spacing = SPACINGS.find((length) => length * CELLS >= 2.2 * radius) ?? SPACINGS.at(-1);
+    this._lines.uniforms.reach.value = CELLS * spacing;
+    for (const X_WG of poses) {
+      const grid = new LineSegments(gridGeometry(spacing), this._lines);
+      grid.applyMatrix4(X_WG);
+      grid.renderOrder = -1;
+      this.group.add(grid);
+    }
+    const [X_WG] = poses;
+    this.shadow.fallOn(new Vector3().setFromMatrixColumn(X_WG, 2), new Vector3().setFromMatrixPosition(X_WG));
+  }
+}
+
+function gridGeometry(spacing) {
+  const reach = CELLS * spacing;
+  const points = [];
+  for (let i = -CELLS; i <= CELLS; i += 1) {
+    points.push(i * spacing, -reach, 0, i * spacing, reach, 0, -reach, i * spacing, 0, reach, i * spacing, 0);
+  }
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(new Float32Array(points), 3));
+  return geometry;
+}

@@ -1,0 +1,46 @@
+// What the colours and the arrows mean.
+
+import { make } from "./elements.js";
+
+const TICKS = 5;
+
+export class Legend {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this._bar = make("canvas", { height: 1 });
+    this._mark = make("span", { className: "mark", hidden: true });
+    this._ticks = make("div", { className: "ticks" });
+    this._force = make("span", { className: "force" });
+    this._moment = make("span", { className: "moment" });
+    this._units = make("p", { className: "units" }, this._force, this._moment);
+    const title = make("h2", { textContent: "Contact pressure, kPa" });
+    root.append(title, make("div", { className: "bar" }, this._bar, this._mark), this._ticks, this._units);
+  }
+
+  /** @param {import("./protocol.js").Scene["scale"]} scale */
+  setScale(scale) {
+    this._maximum = scale.maximum;
+    const pixels = new Uint8ClampedArray(scale.colours.flatMap(([r, g, b]) => [r, g, b, 255]));
+    this._bar.width = scale.colours.length;
+    this._bar.getContext("2d").putImageData(new ImageData(pixels, scale.colours.length), 0, 0);
+    const values = Array.from({ length: TICKS }, (_, i) => (i / (TICKS - 1)) * (scale.maximum / 1e3));
+    const texts = values.map((value, i) => `${i === TICKS - 1 ? "≥ " : ""}${Number(value.toPrecision(3))}`);
+    this._ticks.replaceChildren(...texts.map((textContent) => make("span", { textContent })));
+  }
+
+  /**
+   * @param {import("./protocol.js").Frame} frame
+   * @param {{force: number, moment: number}|null} unit N and N m of an arrow of 5 cm; null when there are no arrows.
+   */
+  show({ patches }, unit) {
+    const largest = Math.max(0, ...patches.map((patch) => patch.max_pressure));
+    this._mark.hidden = largest === 0;
+    this._mark.style.left = `${100 * Math.min(1, largest / this._maximum)}%`;
+    this._mark.title = `largest now: ${(largest / 1e3).toFixed(2)} kPa`;
+    this._units.hidden = !unit || !patches.length;
+    if (!unit) return;
+    this._force.textContent = `force, ${unit.force} N = 5 cm`;
+    this._moment.textContent = `moment, ${unit.moment} N m = 5 cm`;
+  }
+}

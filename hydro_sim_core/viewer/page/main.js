@@ -1,0 +1,232 @@
+// Connects what arrives from the server to what is shown, and what is moved by hand to the server.
+
+import { Arrows } from "./arrows.js";
+import { CameraMan, VIEW_NAMES } from "./camera.js";
+import { Charts } from "./charts.js";
+import { Connection } from "./connection.js";
+import { contactDirection, contactSphere } from "./contact_view.js";
+import { byId } from "./elements.js";
+import { Ground } from "./ground.js";
+import { Legend } from "./legend.js";
+import { showBanner, toast } from "./notices.js";
+import { Panel } from "./panel.js";
+import { Patches } from "./patches.js";
+import { Pointer } from "./pointer.js";
+import { decodeFrame, frameNumber } from "./protocol.js";
+import { Robot } from "./robot.js";
+import { Stage } from "./stage.js";
+import { Theme } from "./theme.js";
+import { throttle } from "./throttle.js";
+import { Timeline } from "./timeline.js";
+
+const asked = new URLSearchParams(location.search);
+const still = asked.has("still");
+document.body.classList.toggle("still", still);
+fixSize(asked.get("size"));
+
+const theme = new Theme(["light", "dark"].includes(asked.get("theme")) ? asked.get("theme") : "auto");
+const stage = new Stage(byId("view"), theme, still);
+const cameraMan = new CameraMan(stage);
+const robot = new Robot(stage, theme);
+const ground = new Ground(stage, theme, robot.shadow);
+const patches = new Patches(stage);
+const arrows = new Arrows(stage, theme);
+const legend = new Legend(byId("legend"));
+const charts = still ? null : new Charts(theme);
+const connection = new Connection();
+const send = (command) => connection.send(command);
+const panel = new Panel(send, (patch) => cameraMan.lookAt(patches.bounds(patch)));
+const timeline = new Timeline(byId("timeline"), send);
+new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
+
+/** @type {import("./protocol.js").Scene|null} */
+let scene = null;
+/** The newest frame that has arrived and was not yet drawn. @type {ArrayBuffer|null} */
+let arrived = null;
+/** @type {import("./protocol.js").Frame|null} */
+let shown = null;
+let unacknowledged = null;
+let simulationGone = false;
+/** View to take with the next frame; "contact" waits for a contact. */
+let wantedView = VIEW_NAMES.includes(asked.get("view")) ? asked.get("view") : "iso";
+
+connection.addEventListener("text", ({ detail }) => {
+  if (detail.type === "scene") loadScene(detail);
+  else if (detail.type === "rejected") toast(detail.reason);
+  else if (detail.type === "status") simulationGone = detail.simulation === "gone";
+  showState();
+});
+connection.addEventListener("frame", ({ detail }) => {
+  arrived = detail;
+  if (scene) stage.invalidate();
+});
+connection.addEventListener("state", showState);
+stage.beforeDrawing.push(showNewest);
+stage.afterDrawing.push(() => {
+  if (unacknowledged === null) return;
+  send({ type: "shown", seq: unacknowledged });
+  unacknowledged = null;
+});
+
+/** The newest scene is fetched; frames wait for it, since they mean nothing without it. */
+let loading = 0;
+async function loadScene(next) {
+  const mine = ++loading;
+  const sameLinks = scene?.links.join() === next.links.join();
+  scene = null;
+  dropFrame();
+  try {
+    await robot.load(next);
+  } catch (error) {
+    toast(`A mesh of the scene could not be fetched: ${error.message}`);
+  }
+  if (mine !== loading) return;
+  scene = next;
+  patches.setScale(next.scale);
+  legend.setScale(next.scale);
+  panel.load(next);
+  timeline.load(next.timeline);
+  charts?.load(next);
+  byId("scene-name").textContent = document.title = next.name;
+  document.body.dataset.mode = next.mode;
+  robot.showFrames(byId("show-frames").checked);
+  if (!sameLinks) {
+    arrows.forget();
+    wantedView ??= "iso";
+    shown = null;
+  }
+  showState();
+  stage.invalidate();
+}
+
+/** A frame of another scene: told of like one that was drawn, so that the server sends the next. */
+function dropFrame() {
+  if (arrived) send({ type: "shown", seq: frameNumber(arrived) });
+  arrived = null;
+}
+
+function showNewest() {
+  if (!scene || !arrived) return;
+  const frame = decodeFrame(arrived, scene.links.length);
+  arrived = null;
+  robot.show(frame);
+  patches.show(frame);
+  arrows.show(frame);
+  if (!shown) {
+    const all = robot.bounds();
+    ground.lay(scene.ground, all, all.lowest);
+    stage.cover(all.radius);
+  }
+  const first = !shown;
+  shown = frame;
+  unacknowledged = frame.seq;
+  takeWantedView(first);
+  byId("clock").textContent = `${frame.time.toFixed(3)} s`;
+  legend.show(frame, arrows.visible ? arrows.unit : null);
+  timeline.show(frame);
+  if (!still) panel.show(frame);
+  charts?.show(frame);
+  showStateSoon();
+}
+
+function takeWantedView(first) {
+  if (!wantedView) return;
+  const waits = wantedView === "contact" && !shown.patches.length;
+  if (waits && !first) return;
+  if (waits) cameraMan.show("iso", robot.bounds(), null, true);
+  else takeView(wantedView, first);
+  if (!waits) wantedView = null;
+}
+
+function takeView(view, atOnce = false) {
+  if (!shown) return;
+  const contact = view === "contact" && shown.patches.length > 0;
+  const sphere = contact ? contactSphere(shown.patches) : robot.bounds();
+  cameraMan.show(view, sphere, contact ? contactDirection(shown.patches) : null, atOnce);
+}
+
+function showState() {
+  const { state } = connection;
+  document.body.dataset.state = hydroSim.state;
+  document.body.dataset.simulation = simulationGone ? "gone" : "running";
+  if (simulationGone) showBanner("The simulation has ended. Waiting for the next …");
+  else if (state === "lost") showBanner("Connection lost. Trying again …");
+  else showBanner(null);
+  const words = { connecting: "connecting", lost: "no connection", live: runningWord() };
+  byId("state-text").textContent = simulationGone ? "ended" : words[state];
+}
+
+function runningWord() {
+  if (!shown || !scene) return "loading";
+  const word = shown.paused ? "paused" : scene.mode;
+  const pace = !shown.paused && shown.pace ? ` · ${shown.pace.rtf.toFixed(2)}× real time` : "";
+  return `${word}${pace} · ${shown.counts.length} faces`;
+}
+
+const showStateSoon = throttle(() => showState(), 250);
+
+for (const button of byId("cameras").querySelectorAll("button")) {
+  button.addEventListener("click", () => takeView(button.dataset.view));
+}
+byId("theme").value = theme.chosen;
+byId("theme").addEventListener("change", ({ target }) => theme.choose(target.value));
+byId("bodies").addEventListener("change", ({ target }) => robot.setMode(target.value));
+onCheck("show-faces", (on) => patches.showFaces(on));
+onCheck("show-edges", (on) => patches.showEdges(on));
+onCheck("show-wrenches", (on) => arrows.setVisible(on));
+onCheck("show-frames", (on) => robot.showFrames(on));
+onCheck("show-ground", (on) => {
+  ground.group.visible = on;
+  stage.invalidate();
+});
+
+byId("drawer-handle").addEventListener("click", ({ target }) => {
+  const open = document.body.classList.toggle("drawer-open");
+  target.setAttribute("aria-expanded", String(open));
+  target.textContent = open ? "Close" : "Controls";
+});
+
+addEventListener("keydown", (event) => {
+  if (event.target.closest("input, select, button, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const view = VIEW_NAMES[Number(event.key) - 1];
+  if (view) takeView(view);
+  else if (event.key === " ") (scene?.timeline ? timeline : panel).togglePause();
+  else if (event.key === "n") panel.step();
+  else return;
+  event.preventDefault();
+});
+
+function onCheck(id, act) {
+  byId(id).addEventListener("change", ({ target }) => act(target.checked));
+}
+
+/** @param {string|null} size "WxH": the stage has just this size, whatever the window has. */
+function fixSize(size) {
+  const match = /^(\d{2,4})x(\d{2,4})$/.exec(size ?? "");
+  if (match) Object.assign(byId("stage").style, { width: `${match[1]}px`, height: `${match[2]}px`, flex: "none" });
+}
+
+/** What tests and the makers of pictures look at. */
+window.hydroSim = {
+  get state() {
+    return connection.state === "live" && !shown ? "connecting" : connection.state;
+  },
+  get scene() {
+    return scene?.key ?? null;
+  },
+  get seq() {
+    return unacknowledged === null && shown && scene ? shown.seq : null;
+  },
+  get frames() {
+    return stage.drawings;
+  },
+  get fps() {
+    return stage.rate;
+  },
+  get bytes() {
+    return connection.bytes;
+  },
+  get faces() {
+    return shown?.counts.length ?? 0;
+  },
+};

@@ -1,0 +1,98 @@
+// The controls beside the scene: what is commanded, and what the contacts carry in numbers.
+
+import { byId, make, SpeedChoice } from "./elements.js";
+import { Slider } from "./slider.js";
+import { throttle } from "./throttle.js";
+
+const PERIOD = 100; // ms between two updates of numbers: no eye reads faster
+const MOST_CONTACTS = 12;
+const ANY_ANGLE = Math.PI; // range of a joint without stops
+const ANY_LENGTH = 1; // m
+
+export class Panel {
+  /**
+   * @param {(command: object) => void} send
+   * @param {(patch: import("./protocol.js").Patch) => void} focus
+   */
+  constructor(send, focus) {
+    this._send = send;
+    this._focus = focus;
+    this._joints = [];
+    this._grips = new Map();
+    this._paused = false;
+    this._speed = new SpeedChoice(byId("speed"), (factor) => send({ type: "speed", factor }));
+    byId("pause").addEventListener("click", () => this.togglePause());
+    byId("step").addEventListener("click", () => this.step());
+    byId("reset").addEventListener("click", () => send({ type: "reset" }));
+    /** @type {(frame: import("./protocol.js").Frame) => void} */
+    this.show = throttle((frame) => this._show(frame), PERIOD);
+  }
+
+  /** @param {import("./protocol.js").Scene} scene */
+  load(scene) {
+    const enabled = scene.takes_commands;
+    byId("run-section").hidden = !enabled;
+    this._enabled = enabled;
+    this._joints = scene.joints.map((joint) => this._jointSlider(joint, enabled));
+    fill("joint-section", this._joints);
+    this._grips = new Map(scene.grippers.map((gripper) => [gripper.name, this._gripSlider(gripper, enabled)]));
+    fill("grip-section", [...this._grips.values()]);
+  }
+
+  togglePause() {
+    if (this._enabled) this._send({ type: "pause", paused: !this._paused });
+  }
+
+  step() {
+    if (!this._enabled) return;
+    if (!this._paused) this._send({ type: "pause", paused: true });
+    this._send({ type: "step", steps: 1 });
+  }
+
+  _show(frame) {
+    this._paused = frame.paused;
+    byId("pause").textContent = frame.paused ? "Go on" : "Pause";
+    this._speed.show(frame.speed);
+    this._joints.forEach((slider, i) => slider.follow(frame.joints[i]));
+    for (const [name, slider] of this._grips) slider.follow(frame.grip_forces[name]);
+    this._listContacts(frame.patches);
+  }
+
+  _listContacts(patches) {
+    const strongest = [...patches].sort((p, q) => Math.hypot(...q.force) - Math.hypot(...p.force));
+    const rows = strongest.slice(0, MOST_CONTACTS).map((patch) => {
+      const cells = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / 1e3];
+      const row = make(
+        "tr",
+        { title: patch.problem ?? "Look at it", className: patch.problem ? "problem" : "" },
+        make("td", { textContent: `${patch.a} on ${patch.b}` }),
+        ...cells.map((value) => make("td", { textContent: value.toFixed(2) })),
+      );
+      row.addEventListener("click", () => this._focus(patch));
+      return row;
+    });
+    const more = patches.length - rows.length;
+    if (more > 0) rows.push(make("tr", {}, make("td", { colSpan: 4, textContent: `and ${more} weaker` })));
+    if (!patches.length) rows.push(make("tr", {}, make("td", { colSpan: 4, textContent: "none" })));
+    byId("contacts").tBodies[0].replaceChildren(...rows);
+  }
+
+  _jointSlider({ name, unit, lower, upper, commandable }, enabled) {
+    const far = unit === "rad" ? ANY_ANGLE : ANY_LENGTH;
+    const digits = unit === "rad" ? 3 : 4;
+    const range = { lower: lower ?? -far, upper: upper ?? far };
+    const options = { label: name, unit, digits, ...range, enabled: enabled && commandable };
+    return new Slider(options, (position) => this._send({ type: "joint", name, position }));
+  }
+
+  _gripSlider({ name, max_force: upper }, enabled) {
+    const options = { label: name, unit: "N", lower: 0, upper, digits: 1, enabled };
+    return new Slider(options, (force) => this._send({ type: "grip", name, force }));
+  }
+}
+
+function fill(id, sliders) {
+  const section = byId(id);
+  section.hidden = sliders.length === 0;
+  section.replaceChildren(section.querySelector("h2"), ...sliders.map((slider) => slider.element));
+}

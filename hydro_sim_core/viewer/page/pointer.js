@@ -1,0 +1,88 @@
+// What the pointer is over, and where a double-click leads.
+
+import { Raycaster, Vector2 } from "./vendor/three/three.module.min.js";
+
+export class Pointer {
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {import("./robot.js").Robot} robot
+   * @param {import("./patches.js").Patches} patches
+   * @param {import("./camera.js").CameraMan} cameraMan
+   * @param {HTMLElement} tooltip
+   */
+  constructor(stage, robot, patches, cameraMan, tooltip) {
+    Object.assign(this, { stage, robot, patches, cameraMan, tooltip });
+    this._raycaster = new Raycaster();
+    this._at = null;
+    this._due = false;
+    const { canvas } = stage;
+    canvas.addEventListener("pointermove", (event) => this._moved(event));
+    canvas.addEventListener("pointerdown", () => this._leave());
+    canvas.addEventListener("pointerleave", () => this._leave());
+    canvas.addEventListener("dblclick", (event) => this._focus(event));
+    stage.afterDrawing.push(() => this._look());
+  }
+
+  _moved(event) {
+    if (event.buttons || event.pointerType === "touch") return;
+    this._at = { x: event.offsetX, y: event.offsetY };
+    if (this._due) return;
+    this._due = true;
+    requestAnimationFrame(() => {
+      this._due = false;
+      this._look();
+    });
+  }
+
+  _leave() {
+    this._at = null;
+    this.tooltip.hidden = true;
+  }
+
+  _look() {
+    if (!this._at) return;
+    const found = this._patchAt(this._at.x, this._at.y);
+    this.tooltip.hidden = !found;
+    if (!found) return;
+    const { patch, pressure } = found;
+    const force = Math.hypot(...patch.force);
+    this.tooltip.replaceChildren(
+      line("strong", `${(pressure / 1e3).toFixed(2)} kPa`),
+      line("span", `${patch.a} on ${patch.b}`),
+      line("span", `${force.toFixed(2)} N over ${(1e4 * patch.area).toFixed(2)} cm²`),
+      ...(patch.problem ? [line("em", patch.problem)] : []),
+    );
+    this.tooltip.dataset.pressure = pressure;
+    const { clientWidth, clientHeight } = this.stage.canvas;
+    const { offsetWidth, offsetHeight } = this.tooltip;
+    this.tooltip.style.left = `${Math.min(this._at.x + 14, clientWidth - offsetWidth - 8)}px`;
+    this.tooltip.style.top = `${Math.min(this._at.y + 14, clientHeight - offsetHeight - 8)}px`;
+  }
+
+  _focus({ offsetX, offsetY }) {
+    const found = this._patchAt(offsetX, offsetY);
+    if (found) {
+      this.cameraMan.lookAt(this.patches.bounds(found.patch));
+      return;
+    }
+    const [hit] = this._raycaster.intersectObjects(this.robot.bodies, false);
+    if (hit) this.cameraMan.lookAt(this.robot.bounds(new Set([hit.object.userData.link])));
+  }
+
+  /** The patch at a point of the canvas, unless a solid body hides it. */
+  _patchAt(x, y) {
+    const { clientWidth, clientHeight } = this.stage.canvas;
+    const at = new Vector2((2 * x) / clientWidth - 1, 1 - (2 * y) / clientHeight);
+    this._raycaster.setFromCamera(at, this.stage.camera);
+    const found = this.patches.pick(this._raycaster);
+    if (!found) return null;
+    const [hit] = this._raycaster.intersectObjects(this.robot.solids, false);
+    return hit && hit.distance < found.distance ? null : found;
+  }
+}
+
+function line(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+}

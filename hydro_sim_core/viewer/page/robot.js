@@ -1,0 +1,187 @@
+// The bodies: meshes on the frames of the links.
+
+import {
+  AxesHelper,
+  BufferAttribute,
+  BufferGeometry,
+  EdgesGeometry,
+  Group,
+  LineBasicMaterial,
+  LineSegments,
+  Matrix4,
+  Mesh,
+  Sphere,
+  Vector3,
+} from "./vendor/three/three.module.min.js";
+import { BodyMaterial } from "./body_material.js";
+import { decodeMesh } from "./protocol.js";
+import { ShadowMaterial } from "./shadow.js";
+
+const CREASE = 32; // degrees; sharper edges are drawn
+const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes: they are scanned for them, and their edges only dirty them
+const STAYS_CLEAR = 1.0; // s of simulated time after a contact, so that bodies do not flicker
+
+export class Robot {
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {import("./theme.js").Theme} theme
+   */
+  constructor(stage, theme) {
+    this.stage = stage;
+    this.group = new Group();
+    stage.scene.add(this.group);
+    /** @type {Map<string, Promise<BufferGeometry>>} */
+    this._geometries = new Map();
+    this._links = [];
+    this._touched = new Map();
+    this.mode = "contact";
+    this.shadow = new ShadowMaterial(theme);
+    this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
+    const follow = () => {
+      this._edges.color.set(theme.colour("edge"));
+      this._edges.opacity = theme.name === "dark" ? 0.5 : 0.32;
+    };
+    theme.addEventListener("change", follow);
+    follow();
+  }
+
+  /**
+   * Build the bodies of a scene; resolves when all meshes are there.
+   * @param {import("./protocol.js").Scene} scene
+   */
+  async load(scene) {
+    const geometries = await Promise.all(scene.visuals.map(({ mesh }) => this._geometry(mesh)));
+    this._dispose();
+    this._touched.clear();
+    this._links = scene.links.map((name) => this._makeLink(name));
+    scene.visuals.forEach((visual, i) => this._addBody(visual, geometries[i]));
+  }
+
+  /** @param {import("./protocol.js").Frame} frame */
+  show(frame) {
+    this._links.forEach((link, i) => {
+      const at = 7 * i;
+      link.group.position.fromArray(frame.poses, at);
+      link.group.quaternion.fromArray(frame.poses, at + 3);
+    });
+    this._lookThrough(frame);
+  }
+
+  /** @param {"contact"|"solid"|"clear"} mode Which bodies can be seen through. */
+  setMode(mode) {
+    this.mode = mode;
+    for (const link of this._links) this._setClear(link, mode === "clear" || (mode === "contact" && link.touched));
+    this.stage.invalidate();
+  }
+
+  showFrames(visible) {
+    for (const link of this._links) link.axes.visible = visible;
+    this.stage.invalidate();
+  }
+
+  /** Meshes that hide what is behind them. */
+  get solids() {
+    return this._links.flatMap((link) => (link.clear ? [] : link.bodies));
+  }
+
+  get bodies() {
+    return this._links.flatMap((link) => link.bodies);
+  }
+
+  /** Sphere around some links, all if there is none of these names; and the lowest point of all. */
+  bounds(names = null) {
+    this.group.updateMatrixWorld(true);
+    const wanted = this._links.filter((link) => names?.has(link.name) && link.bodies.length);
+    const sphere = new Sphere().makeEmpty();
+    let lowest = Infinity;
+    for (const body of (wanted.length ? wanted : this._links).flatMap((link) => link.bodies)) {
+      sphere.union(body.geometry.boundingSphere.clone().applyMatrix4(body.matrixWorld));
+      const box = body.geometry.boundingBox.clone().applyMatrix4(body.matrixWorld);
+      lowest = Math.min(lowest, box.min.z);
+    }
+    if (sphere.isEmpty()) sphere.set(new Vector3(), 0.5);
+    return { centre: sphere.center, radius: sphere.radius, lowest: Number.isFinite(lowest) ? lowest : 0 };
+  }
+
+  _geometry(url) {
+    if (!this._geometries.has(url)) this._geometries.set(url, fetchGeometry(url));
+    return this._geometries.get(url);
+  }
+
+  _dispose() {
+    for (const link of this._links) {
+      link.axes.dispose();
+      for (const body of link.bodies) {
+        body.material.dispose();
+        for (const child of body.children) if (child.isLineSegments) child.geometry.dispose();
+      }
+    }
+    this.group.clear();
+  }
+
+  _makeLink(name) {
+    const group = new Group();
+    const axes = new AxesHelper(0.08);
+    axes.material.depthTest = false;
+    axes.renderOrder = 4;
+    axes.visible = false;
+    group.add(axes);
+    this.group.add(group);
+    return { name, group, axes, bodies: [], clear: false, touched: false };
+  }
+
+  _addBody({ link: index, X_LV, rgba }, geometry) {
+    const link = this._links[index];
+    const body = new Mesh(geometry, new BodyMaterial(rgba, this.stage.software));
+    body.applyMatrix4(new Matrix4().set(...X_LV));
+    body.userData.link = link.name;
+    if (geometry.index.count < 3 * MOST_EDGE_TRIANGLES) {
+      body.add(new LineSegments(new EdgesGeometry(geometry, CREASE), this._edges));
+    }
+    const shadow = new Mesh(geometry, this.shadow);
+    shadow.frustumCulled = false; // it is not where its vertices are
+    shadow.renderOrder = -1;
+    body.add(shadow);
+    link.bodies.push(body);
+    link.group.add(body);
+    showClear(body, link.clear);
+  }
+
+  /** Bodies in contact are seen through, or the contact inside a grip would be hidden. */
+  _lookThrough({ patches, time }) {
+    for (const { a, b } of patches) {
+      this._touched.set(a, time);
+      this._touched.set(b, time);
+    }
+    for (const link of this._links) {
+      const since = time - (this._touched.get(link.name) ?? -Infinity);
+      if (since < 0) this._touched.delete(link.name); // the time was set back
+      link.touched = since >= 0 && since < STAYS_CLEAR;
+      if (this.mode === "contact") this._setClear(link, link.touched);
+    }
+  }
+
+  _setClear(link, clear) {
+    if (link.clear === clear) return;
+    link.clear = clear;
+    for (const body of link.bodies) showClear(body, clear);
+  }
+}
+
+async function fetchGeometry(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  const { positions, normals, indices } = decodeMesh(await response.arrayBuffer());
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(positions, 3));
+  geometry.setAttribute("normal", new BufferAttribute(normals, 3));
+  geometry.setIndex(new BufferAttribute(indices, 1));
+  geometry.computeBoundingSphere();
+  geometry.computeBoundingBox();
+  return geometry;
+}
+
+function showClear(body, clear) {
+  body.material.setClear(clear);
+  body.renderOrder = body.material.solid ? 0 : 1;
+}
