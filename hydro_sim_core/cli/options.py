@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
+from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
 SceneArgument = Annotated[
     str,
@@ -57,3 +61,42 @@ def positive_and_finite(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not finite")
     return positive(value)
+
+
+ViewPortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--view-port",
+        metavar="PORT",
+        help=f"Port of the page; the next free one if it is in use (default: {DEFAULT_PORT})",
+        min=0,
+        max=65535,
+        show_default=False,
+    ),
+]
+ViewAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--view-address",
+        metavar="ADDRESS",
+        help="Serve the page at another address than 127.0.0.1, to whoever has the token in the printed URL.",
+        show_default=False,
+    ),
+]
+FullScaleOption = Annotated[
+    float,
+    typer.Option(
+        "--full-scale",
+        metavar="KPA",
+        help="Pressure at the upper end of the colours.",
+        callback=positive_and_finite,
+    ),
+]
+#: kPa
+FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
+
+
+def viewer_options(port: int | None, address: str | None) -> ViewerOptions:
+    """Where the options of the command line have the page served."""
+    defaults = ViewerOptions()
+    return replace(defaults, host=address or defaults.host, port=defaults.port if port is None else port)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -18,24 +19,32 @@ from rich.console import Console
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
+    FULL_SCALE,
+    FullScaleOption,
     JsonOption,
     PackageDirOption,
     SceneArgument,
+    ViewAddressOption,
+    ViewPortOption,
     XacroArgOption,
     positive,
     positive_and_finite,
+    viewer_options,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine, compile_progress
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.recording import Recorder, check_new_file
-from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.simulation.timing import Durations
+from hydro_sim_core.viewer.live import LiveView, RunnerControls
+from hydro_sim_core.viewer.viewer import Viewer
 
 #: How often the main thread looks at a runner, s.
 _POLL = 0.02
-#: How long a thread that records may keep the interpreter from the one that steps, s; Python's default is 5 ms.
+#: How long another thread may keep the interpreter from the one that steps, s; Python's default is 5 ms.
 _SWITCH_INTERVAL = 5e-4
 
 
@@ -88,11 +97,19 @@ def run(
         typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")] = False,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show the run in a browser, which may command it.")
+    ] = False,
+    view_port: ViewPortOption = None,
+    view_address: ViewAddressOption = None,
+    full_scale: FullScaleOption = FULL_SCALE,
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
+    if not view and not (view_port is view_address is None):
+        raise typer.BadParameter("--view-port and --view-address need --view")
     for path in (json, save_failed):
         if path is not None:
             output.check_writable(path)
@@ -106,9 +123,24 @@ def run(
     recording = (
         Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
     )
-    result = run_world(
-        world, duration, rate, console, live=not headless, from_state=from_state, recording=recording
-    )
+    page = None
+    if view:
+        page = RunPage(Viewer(viewer_options(view_port, view_address)), PressureScale(1e3 * full_scale))
+        page.viewer.start()
+    try:
+        result = run_world(
+            world,
+            duration,
+            rate,
+            console,
+            live=not headless,
+            from_state=from_state,
+            recording=recording,
+            page=page,
+        )
+    finally:
+        if page is not None:
+            page.viewer.close()
     console.print(result.table())
     if world.failed_step is not None and save_failed is not None:
         world.failed_step.write(save_failed)
@@ -119,6 +151,14 @@ def run(
         raise FloatingPointError(result.error)
 
 
+@dataclass(frozen=True)
+class RunPage:
+    """A page that shows a run: where, once started, and in which colours."""
+
+    viewer: Viewer
+    scale: PressureScale
+
+
 def run_world(
     world: World,
     duration: float | None,
@@ -127,8 +167,11 @@ def run_world(
     live: bool,
     from_state: Path | None = None,
     recording: Recorder | None = None,
+    page: RunPage | None = None,
 ) -> RunReport:
     """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
+
+    With a page to reset it on, a run without end outlives such a step.
 
     Args:
         world: The world; it is reset first.
@@ -138,6 +181,7 @@ def run_world(
         live: Show a live line.
         from_state: Saved state to start from.
         recording: Records the run.
+        page: Shows the run, and may command it.
 
     Raises:
         InputError: The saved state does not fit the world, or the recording cannot be begun.
@@ -153,15 +197,20 @@ def run_world(
     line = StatusLine(console) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
     console.print(f"running {world.name} {end}", markup=False, highlight=False)
-    if recording is not None:
+    if page is not None:
+        console.print(f"watch it at {page.viewer.url}", markup=False, highlight=False, soft_wrap=True)
+    if recording is not None or page is not None:
         sys.setswitchinterval(_SWITCH_INTERVAL)
+    if recording is not None:
         recording.start(take_snapshot(world, epoch=0), world)
     try:
         with _interruptible() as interrupted:
-            if math.isinf(real_time_factor):
+            if math.isinf(real_time_factor) and page is None:
                 pace = _run_freely(world, steps, recorder, line, interrupted, recording)
             else:
-                pace = _run_at_rate(world, steps, real_time_factor, recorder, line, interrupted, recording)
+                # A viewer wants the pace kept on the whole, so late steps are made up for.
+                runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
+                pace = _run_at_rate(runner, steps, recorder, line, interrupted, recording, page)
     finally:
         recorded = recording.stop() if recording is not None else None
     if line is not None:
@@ -224,37 +273,41 @@ def _run_freely(
 
 
 def _run_at_rate(
-    world: World,
+    runner: FixedRateRunner,
     steps: float,
-    real_time_factor: float,
     recorder: RunRecorder,
     line: StatusLine | None,
     interrupted: Event,
     recording: Recorder | None,
+    page: RunPage | None,
 ) -> Pace:
-    # A viewer wants the pace kept on the whole, so late steps are made up for.
-    runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
-    first = world.step_count
+    world = runner.world
+    last = runner.snapshot()
 
-    def before_step(world: World) -> None:
-        if world.step_count > first:
+    def after_step(snapshot: Snapshot) -> None:
+        nonlocal last
+        # What a page resets is no step.
+        if (snapshot.epoch, snapshot.step) == (last.epoch, last.step + 1):
             recorder.observe(world)
-        if world.step_count - first + 1 >= steps:
+        last = snapshot
+        if recorder.steps >= steps:
             runner.pause()
+        if recording is not None:
+            recording.record(snapshot, world)
 
-    runner.add_command_source(before_step)
-    if recording is not None:
-        runner.add_listener(lambda snapshot: recording.record(snapshot, world))
-    runner.start()
-    while not (interrupted.wait(_POLL) or runner.paused or not runner.running):
-        if line is not None and line.due:
-            snapshot = runner.snapshot()
-            line.update(snapshot.time, int(snapshot.diagnostics["faces"]), snapshot.grip_forces)
-    runner.stop()
+    runner.add_listener(after_step)
+    stays_when_failed = page is not None and math.isinf(steps)
+    with _shown(runner, page):
+        runner.start()
+        while runner.running and recorder.steps < steps and not interrupted.wait(_POLL):
+            if runner.failure is not None and not stays_when_failed:
+                break
+            if line is not None and line.due:
+                snapshot = runner.snapshot()
+                line.update(snapshot.time, int(snapshot.diagnostics["faces"]), snapshot.grip_forces)
+        runner.stop()
     if runner.error is not None:
         raise runner.error
-    if world.step_count - first > recorder.steps:
-        recorder.observe(world)
     report = runner.report()
     return Pace(
         wall_time=report.wall_time,
@@ -264,3 +317,17 @@ def _run_at_rate(
         late_max=report.late_max,
         error=runner.failure,
     )
+
+
+@contextmanager
+def _shown(runner: FixedRateRunner, page: RunPage | None) -> Iterator[None]:
+    """Show a runner on a page, if there is one."""
+    if page is None:
+        yield
+        return
+    live = LiveView(runner, page.viewer, page.scale, RunnerControls(runner, overrun="catch_up"))
+    live.start()
+    try:
+        yield
+    finally:
+        live.stop()

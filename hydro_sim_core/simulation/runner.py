@@ -113,6 +113,11 @@ class FixedRateRunner:
         self._real_time_factor, self._overrun = real_time_factor, overrun
 
     @property
+    def real_time_factor(self) -> float:
+        """Simulated seconds wanted a wall-clock second; infinite for as fast as possible."""
+        return self._real_time_factor
+
+    @property
     def _period(self) -> float:
         return self.world.time_step / self._real_time_factor
 

@@ -68,6 +68,21 @@ class Durations:
         if duration > self._max:
             self._max = duration
 
+    def copy(self) -> Durations:
+        """What was counted so far; from any thread."""
+        taken = Durations()
+        taken._bins = self._bins.copy()
+        taken._sum, taken._squares, taken._max = self._sum, self._squares, self._max
+        return taken
+
+    def since(self, earlier: Durations) -> Durations:
+        """What was counted after ``earlier`` was copied; its maximum is that of all."""
+        later = self.copy()
+        later._bins = [now - before for now, before in zip(later._bins, earlier._bins, strict=True)]
+        later._sum -= earlier._sum
+        later._squares -= earlier._squares
+        return later
+
     def histogram(self) -> list[tuple[float, int]]:
         """(Middle of the bin in s, count) of every bin that is not empty, shortest first."""
         return [(self._middle(i), count) for i, count in enumerate(self._bins.copy()) if count]

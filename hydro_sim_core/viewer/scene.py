@@ -140,10 +140,8 @@ class ViewScene:
 def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = True) -> ViewScene:
     """The scene of a running world.
 
-    A robot without any visual geometry is drawn by its collision geometry.
-
-    Raises:
-        InputError: A mesh file cannot be read.
+    A robot without any visual geometry is drawn by its collision geometry. What cannot be read is not drawn, with a
+    warning.
     """
     links = world.frame_names if _WORLD in world.frame_names else (_WORLD, *world.frame_names)
     drawn = _DrawnShapes(links)
@@ -191,7 +189,8 @@ def scene_of_urdf(
 ) -> ViewScene:
     """The scene of a robot description, as a recording holds it.
 
-    Its root link is the world. What a mesh file that is missing should draw is left out, with one warning.
+    Its root link is the world. Mesh files that are missing are not drawn, with one warning for all, nor are those that
+    cannot be read, with a warning each.
 
     Args:
         text: URDF.
@@ -204,7 +203,7 @@ def scene_of_urdf(
         time_step: s.
 
     Raises:
-        InputError: It is no URDF, or a mesh file cannot be read.
+        InputError: It is no URDF.
     """
     robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
@@ -236,7 +235,12 @@ class _DrawnShapes:
 
     def add(self, link: str, visuals: Iterable[VisualSpec]) -> None:
         for visual in visuals:
-            for mesh, rgba in self._meshes_of(visual.shape, visual.rgba):
+            try:
+                meshes = self._meshes_of(visual.shape, visual.rgba)
+            except InputError as error:
+                logger.warning("%s; '%s' of %s is not drawn", error, visual.name, link)
+                continue
+            for mesh, rgba in meshes:
                 self._draw(link, mesh, visual.X_LG, rgba)
 
     def _draw(self, link: str, mesh: Mesh, X_LV: Array, rgba: Rgba) -> None:

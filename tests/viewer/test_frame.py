@@ -82,7 +82,7 @@ def decode(data):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frame=frames(), seq=st.integers(0, 2**50))
 def test_every_frame_survives_the_wire(frame, seq):
     header, poses, vertices, pressures, counts = decode(encode_frame(frame, seq))

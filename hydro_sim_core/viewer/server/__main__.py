@@ -50,7 +50,8 @@ async def main(descriptor: int) -> None:
     try:
         listener = _listen(settings["host"], settings["port"])
     except OSError as error:
-        writer.write(wire.pack_json(Kind.FAILED, error.strerror or str(error)))
+        problem = (error.strerror or str(error)).partition(" (")[0]  # Python adds the address
+        writer.write(wire.pack_json(Kind.FAILED, problem))
         await writer.drain()
         return
     port = listener.getsockname()[1]

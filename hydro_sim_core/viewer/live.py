@@ -1,0 +1,205 @@
+"""Shows a running simulation to pages and lets them command it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.runner import OverrunPolicy
+from hydro_sim_core.viewer import commands
+from hydro_sim_core.viewer.frame import Pace, frame_of_snapshot
+from hydro_sim_core.viewer.pace import PaceMeter
+from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+from hydro_sim_core.viewer.viewer import Viewer, refuse_commands
+
+logger = logging.getLogger(__name__)
+
+#: Frames a second of wall time.
+FRAME_RATE = 30.0
+#: Wall-clock time between two looks at the quality of contacts, s: it costs more than a frame, and changes slowly.
+_QUALITY_PERIOD = 1.0
+
+
+class Controls(Protocol):
+    """What pages may do to a simulation; each raises ``InputError`` for what it cannot do."""
+
+    def set_joint(self, name: str, position: float) -> None:
+        """Drive a joint to a position, rad or m."""
+
+    def set_grip(self, name: str, force: float) -> None:
+        """Close a gripper with a force a finger, N."""
+
+    def pause(self, paused: bool) -> None:
+        """Stop stepping, or go on."""
+
+    def step(self, steps: int) -> None:
+        """Take steps while paused."""
+
+    def reset(self) -> None:
+        """Go back to the start."""
+
+    def set_speed(self, factor: float | None) -> None:
+        """Simulated seconds a wall-clock second; None for as fast as possible."""
+
+
+class RunnerControls:
+    """Controls of a runner that nobody else commands.
+
+    Args:
+        runner: The runner.
+        overrun: What it does when late.
+    """
+
+    def __init__(self, runner: FixedRateRunner, overrun: OverrunPolicy = "skip") -> None:
+        self._runner = runner
+        self._overrun: OverrunPolicy = overrun
+
+    def set_joint(self, name: str, position: float) -> None:
+        """See ``Controls``."""
+        self._runner.world.check_command({name: position}, "position")
+        self._runner.submit(lambda world: world.set_command({name: position}, "position"))
+
+    def set_grip(self, name: str, force: float) -> None:
+        """See ``Controls``."""
+        self._runner.world.check_gripper(name, force=force)
+        self._runner.submit(lambda world: world.set_gripper(name, force=force))
+
+    def pause(self, paused: bool) -> None:
+        """See ``Controls``."""
+        if paused:
+            self._runner.pause()
+        else:
+            self._runner.resume()
+
+    def step(self, steps: int) -> None:
+        """See ``Controls``."""
+        self._runner.begin_steps(steps)
+
+    def reset(self) -> None:
+        """See ``Controls``."""
+        try:
+            self._runner.reset()
+        except RuntimeError as error:
+            raise InputError("viewer", "reset", str(error), "start the simulation again") from None
+
+    def set_speed(self, factor: float | None) -> None:
+        """See ``Controls``."""
+        self._runner.set_pace(math.inf if factor is None else factor, self._overrun)
+
+
+class LiveView:
+    """Shows a runner's newest state, as often as a person can see it, in a thread of its own.
+
+    Nothing is built while nobody watches, or while nothing changes.
+
+    Args:
+        runner: The runner.
+        viewer: Started and closed by its owner.
+        scale: Colours of pressure.
+        controls: What pages may do; None for nothing.
+    """
+
+    def __init__(
+        self,
+        runner: FixedRateRunner,
+        viewer: Viewer,
+        scale: PressureScale,
+        controls: Controls | None = None,
+    ) -> None:
+        self._runner = runner
+        self._viewer = viewer
+        self._scale = scale
+        self._controls = controls
+        self._pace = PaceMeter(runner)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="live view", daemon=True)
+        self._problems: dict[str, str] = {}
+        self._looked = -math.inf
+
+    def start(self) -> None:
+        """Show the scene, obey pages and start the thread."""
+        self._follow(self._runner.world)
+        if self._controls is not None:
+            controls = self._controls
+            self._viewer.on_command = lambda command: obey(command, controls)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Show nothing more, and obey nobody; the runner may be stopped before or after."""
+        self._viewer.on_command = refuse_commands
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        shown: tuple[object, ...] | None = None
+        while self._viewer.alive and not self._stopping.wait(max(0.0, due - time.monotonic())):
+            due = max(due + 1.0 / FRAME_RATE, time.monotonic())
+            if not self._viewer.watching:
+                shown = None
+                continue
+            if self._runner.world is not self._world:
+                self._follow(self._runner.world)
+            state = (
+                self._runner.snapshot(),
+                self._runner.paused,
+                self._runner.real_time_factor,
+                self._pace.now(),
+            )
+            if state != shown:
+                shown = state
+                self._show(*state)
+
+    def _follow(self, world: World) -> None:
+        """Show the scene of a world."""
+        self._world = world
+        self._scene: ViewScene = scene_of_world(world, self._scale, takes_commands=self._controls is not None)
+        self._viewer.show_scene(self._scene)
+
+    def _show(self, snapshot: Snapshot, paused: bool, factor: float, pace: Pace | None) -> None:
+        speed = factor if math.isfinite(factor) else None
+        problems = self._quality(snapshot)
+        self._viewer.show(
+            frame_of_snapshot(snapshot, self._scene, paused=paused, speed=speed, pace=pace, problems=problems)
+        )
+
+    def _quality(self, snapshot: Snapshot) -> Mapping[str, str]:
+        """Why contacts should not be trusted, by ``a on b``; the gravest reason of each."""
+        now = time.monotonic()
+        if now - self._looked >= _QUALITY_PERIOD:
+            self._looked = now
+            self._problems = {}
+            for warning in snapshot.contact_summary.warnings:
+                self._problems.setdefault(warning.bodies, warning.problem)
+        return self._problems
+
+
+def obey(command: commands.Command, controls: Controls) -> None:
+    """Do what a page asks for.
+
+    Raises:
+        InputError: It cannot be done.
+    """
+    match command:
+        case commands.SetJoint():
+            controls.set_joint(command.name, command.position)
+        case commands.SetGrip():
+            controls.set_grip(command.name, command.force)
+        case commands.Pause():
+            controls.pause(command.paused)
+        case commands.Step():
+            controls.step(command.steps)
+        case commands.Reset():
+            controls.reset()
+        case commands.SetSpeed():
+            controls.set_speed(command.factor)
+        case commands.Seek():
+            raise InputError("viewer", "seek", "a running simulation has no time line", "replay a recording")

@@ -1,0 +1,199 @@
+"""Who may read and command: nobody through another site, another name or without the token."""
+
+import http.client
+import os
+
+import pytest
+from pages import PATIENCE, address, get, make_scene, open_page
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+
+FOREIGN_ORIGINS = [
+    "http://evil.example",
+    "null",
+    "https://127.0.0.1:{port}",
+    "http://127.0.0.1",
+    "http://localhost:{port}",
+]
+FOREIGN_HOSTS = [
+    "evil.example",
+    "evil.example:{port}",
+    "127.0.0.1.evil.example",
+    "192.0.2.1:{port}",
+    "",
+    "[::1",
+    "127.0.0.1:x",
+]
+
+CLIMBING = [
+    "/../../../../etc/passwd",
+    "/..%2f..%2f..%2f..%2fetc%2fpasswd",
+    "/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+    "/%252e%252e/%252e%252e/etc/passwd",
+    "/%c0%ae%c0%ae/etc/passwd",
+    "/..;/..;/etc/passwd",
+    "/....//....//etc/passwd",
+    "/..\\..\\etc\\passwd",
+    "//etc/passwd",
+    "///etc/passwd",
+    "/./index.html",
+    "/mesh/../index.html",
+    "/mesh/../../viewer.py",
+    "/mesh/..%2f..%2fviewer.py",
+    "/mesh//etc/passwd",
+    "/mesh/%2fetc%2fpasswd",
+    "/mesh/file:///etc/passwd",
+    "/mesh/",
+    "/mesh",
+    "/mesh/..",
+    "/index.html%00.js",
+    "/index.html/",
+    "/../viewer.py",
+    "/server/__main__.py",
+    "http://127.0.0.1/etc/passwd",
+    "*",
+]
+
+
+def refused_socket(viewer, path="/ws", **options):
+    """Status with which a WebSocket is refused."""
+    host, port = address(viewer)
+    with pytest.raises(InvalidStatus) as caught, connect(f"ws://{host}:{port}{path}", **options):
+        pass
+    return caught.value.response.status_code
+
+
+@pytest.mark.parametrize("path", CLIMBING)
+def test_no_url_opens_a_file(viewer, path):
+    status, _, body = get(viewer, path)
+    assert status == 404
+    assert body in (b"no such page\n", b"no such mesh\n")
+
+
+@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+def test_pages_of_other_sites_are_refused(viewer, origin):
+    origin = origin.format(port=address(viewer)[1])
+    assert get(viewer, "/", Origin=origin)[0] == 403
+    assert refused_socket(viewer, origin=origin) == 403
+
+
+@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+def test_foreign_names_for_this_machine_are_refused(viewer, host):
+    """A site whose name is made to point here would otherwise count as our own."""
+    host = host.format(port=address(viewer)[1])
+    for path in ("/", "/ws", "/nothing"):
+        assert get(viewer, path, Host=host)[0] == 421
+
+
+def test_own_names_are_served(viewer):
+    port = address(viewer)[1]
+    for host in (
+        f"127.0.0.1:{port}",
+        f"localhost:{port}",
+        f"LOCALHOST:{port}",
+        f"[::1]:{port}",
+        "localhost",
+        "localhost:9000",
+    ):
+        assert get(viewer, "/nothing", Host=host, Origin=f"http://{host}")[0] == 404
+
+
+def test_own_origin_is_served(viewer):
+    host, port = address(viewer)
+    with open_page(viewer, origin=f"http://{host}:{port}") as page:
+        assert page.statuses
+
+
+def test_browsers_are_told_to_keep_to_themselves(viewer):
+    status, headers, _ = get(viewer, "/nothing")
+    assert status == 404
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_the_page_is_served_under_a_policy(viewer):
+    status, headers, body = get(viewer, "/")
+    assert status == 200
+    assert b"<html" in body.lower()
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'self'; ")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["Set-Cookie"] is None
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
+def test_only_get_is_answered(viewer, method):
+    connection = http.client.HTTPConnection(*address(viewer), timeout=PATIENCE)
+    connection.request(method, "/")
+    assert connection.getresponse().status >= 400
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    """A viewer that has made itself a token, as it is served beyond this machine."""
+    viewer = Viewer(ViewerOptions(host="0.0.0.0", port=0))
+    viewer.start()
+    viewer.show_scene(make_scene())
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture
+def token(guarded):
+    """Its token; the viewer's address becomes one that reaches it."""
+    token = guarded.url.partition("/?token=")[2]
+    guarded.url = f"http://127.0.0.1:{address(guarded)[1]}/"
+    yield token
+    guarded.url += f"?token={token}"
+
+
+def test_beyond_this_machine_a_token_is_made(token):
+    assert len(token) >= 32
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?token=", "?token=wrong", "?token={}x", "?token=%00", "?tok={}", "?token=%c3%bc"]
+)
+def test_without_the_token_nothing_is_served(guarded, token, query):
+    for path in ("/", "/ws", "/mesh/x", "/nothing"):
+        status, headers, _ = get(guarded, path + query.format(token))
+        assert status == 403
+        assert headers["Set-Cookie"] is None
+    assert refused_socket(guarded) == 403
+
+
+@pytest.mark.parametrize(
+    "cookie", ["{name}=wrong", "{name}=", "other={token}", ";;;=", "{name}", '{name}="\\']
+)
+def test_a_wrong_cookie_is_no_token(guarded, token, cookie):
+    name = f"hydro_sim_{address(guarded)[1]}"
+    assert get(guarded, "/", Cookie=cookie.format(name=name, token=token))[0] == 403
+
+
+def test_the_token_becomes_a_cookie_that_opens_the_rest(guarded, token):
+    status, headers, _ = get(guarded, f"/?token={token}")
+    assert status == 200
+    cookie, *flags = headers["Set-Cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=Strict"} <= set(flags)
+    assert get(guarded, "/nothing", Cookie=cookie)[0] == 404
+    with open_page(guarded, additional_headers={"Cookie": cookie}) as page:
+        page.wait_for(lambda: page.scenes)
+
+
+def test_the_token_does_not_lift_the_other_checks(guarded, token):
+    assert get(guarded, f"/?token={token}", Origin="http://evil.example")[0] == 403
+    assert get(guarded, f"/?token={token}", Host="evil.example")[0] == 421
+
+
+def test_nobody_reads_the_token_from_the_list_of_processes(guarded, token):
+    with open(f"/proc/{guarded._process.pid}/cmdline", "rb") as file:
+        assert token.encode() not in file.read()
+    with open(f"/proc/{guarded._process.pid}/environ", "rb") as file:
+        assert token.encode() not in file.read()
+    assert os.path.isdir(f"/proc/{guarded._process.pid}")
