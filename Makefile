@@ -29,7 +29,7 @@ endif
 demo: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 demo: $(VENV)/.demo-ready
 	@$(BIN)/python -m hydro_sim --ros-args --params-file config/node.yaml \
-		-p scene:=$(SCENE) -p duration:=$(DURATION)
+		-p scene:=$(SCENE) -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
 
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What runs in real
 # time comes by itself, the rest on two cores.

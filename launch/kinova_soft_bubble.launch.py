@@ -52,6 +52,7 @@ ARGUMENTS = {
     "use_sim_time": ("true", "Whether everything beside the node follows /clock.", BOOLEAN),
     "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped.", None),
     "rviz": ("false", "Start RViz.", BOOLEAN),
+    "viewer": ("false", "Serve a web page that shows the simulation.", BOOLEAN),
     "headless": ("false", "Neither RViz nor a status line.", BOOLEAN),
     "log_level": ("info", "Log level of every node.", LEVELS),
 }
@@ -135,6 +136,8 @@ def simulation(given, bringup, published, external):
         "builtin_controllers": not external,
         "publish_clock": is_true(given["publish_clock"]),
     }
+    if is_true(given["viewer"]):
+        parameters["viewer"] = True
     if published:
         parameters["external_models"] = list(bringup.models)
     if is_true(given["headless"]):

@@ -167,7 +167,7 @@ def test_arguments_are_declared_with_a_meaning():
     }
     assert {
         *("scene", "namespace", "use_sim_time", "params_file", "description_file", "arm", "gripper", "rviz"),
-        *("controllers", "headless", "log_level", "duration"),
+        *("controllers", "headless", "log_level", "duration", "viewer"),
     } <= set(declared)
     for argument in declared.values():
         assert argument.description

@@ -21,7 +21,9 @@ from hydro_sim.recording.replay import Replay
 from hydro_sim.rejections import Rejections
 from hydro_sim.simulation_control.control import SimulationControl
 from hydro_sim.simulation_control.services import ClientServices
-from hydro_sim.simulation_control.waiting import Waiting
+from hydro_sim.simulation_control.waiting import Calls, Waiting
+from hydro_sim.viewing.controls import NodeControls
+from hydro_sim.viewing.node_viewer import NodeViewer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.realtime import make_realtime
@@ -68,11 +70,21 @@ class Simulation:
         self._entities = ExitStack()
         self._begin(world, parameters.start_paused)
         self._services = ExitStack()
-        with _destroyed_with(self._services, node):
-            waiting = Waiting(node)
-            self.operations = SimulationControl(self, waiting, quit, parameters.world_frame)
-            self._clients = ClientServices(node, self.operations, parameters, waiting)
-        self._services.callback(self._clients.close)
+        with ExitStack() as undo:
+            undo.callback(self._entities.close)
+            with _destroyed_with(self._services, node):
+                waiting = Waiting(node)
+                self.operations = SimulationControl(self, waiting, quit, parameters.world_frame)
+                self._clients = ClientServices(node, self.operations, parameters, waiting)
+                self._calls = Calls(node, waiting)
+            self._services.callback(self._clients.close)
+            undo.callback(self._services.close)
+            self._viewer: NodeViewer | None = None
+            if parameters.viewer:
+                self._viewer = NodeViewer(node, parameters)
+                undo.callback(self._viewer.close)
+            self._show()
+            undo.pop_all()
 
     def _begin(self, world: World, paused: bool) -> None:
         """Make all that knows the World."""
@@ -96,6 +108,13 @@ class Simulation:
             f"scene '{world.name}': {len(world.joint_names)} joints, {len(world.contact_pairs)} contact pairs, "
             f"time step {1e3 * world.time_step:g} ms"
         )
+
+    def _show(self) -> None:
+        """Let pages see and command the runner."""
+        if self._viewer is not None:
+            controls = NodeControls(self._node, self.runner, self.link, self.operations, self._calls)
+            self._viewer.show(self.runner, controls)
+            self._entities.callback(self._viewer.leave)
 
     # --- another World
 
@@ -139,6 +158,7 @@ class Simulation:
             self._begin(before, paused=True)
             raise
         finally:
+            self._show()
             if running:
                 self.start()
 
@@ -208,6 +228,8 @@ class Simulation:
         if self._recorder is not None:
             self._recorder.stop()
         self._entities.close()
+        if self._viewer is not None:
+            self._viewer.close()
 
     def parameters_changed(self, names: set[str]) -> None:
         """Tell those who do not look by themselves."""

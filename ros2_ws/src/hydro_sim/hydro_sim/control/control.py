@@ -34,6 +34,11 @@ from hydro_sim_core.simulation import FixedRateRunner, World
 _MODES = ("position", "velocity", "effort")
 
 
+def gripper_interface(world: World, name: str) -> str:
+    """What topics and reports call a gripper: where there is only one, its name in the scene does not matter."""
+    return "gripper" if len(world.gripper_names) == 1 else name
+
+
 class Control:
     """Connects the controllers to topics, actions and services, and has them act before every step.
 
@@ -80,7 +85,7 @@ class Control:
         self._add_trajectory()
         self._add_twist()
         for name in world.gripper_names:
-            self._add_gripper(name, "gripper" if len(world.gripper_names) == 1 else name)
+            self._add_gripper(name, gripper_interface(world, name))
         watched = [controller for controller in self._controllers if controller is not self._hold]
         self._timeouts = CommandTimeouts(
             parameters, watched, self._arbiter, self._hold, link, node.get_logger()

@@ -1,0 +1,1 @@
+"""The browser's view of the node, and what it may do to it."""

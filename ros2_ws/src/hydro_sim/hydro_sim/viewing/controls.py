@@ -1,0 +1,110 @@
+"""What a page may ask of the node: commands on the way of all others, the rest as the node's services do it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+
+from hydro_sim.control.control import gripper_interface
+from hydro_sim.hil.link import CommandLink
+from hydro_sim.simulation_control.control import SimulationControl
+from hydro_sim.simulation_control.refusals import Refused
+from hydro_sim.simulation_control.waiting import Calls
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import FixedRateRunner, World
+
+#: How long a page waits for what the executor does, s: a reset may have to build the scene anew.
+_PATIENCE = 30.0
+
+
+class NodeControls:
+    """Carries out a page's commands; called by the viewer's thread.
+
+    Joints and grippers are commanded by messages on the node's own topics, so that arbitration, time-outs, delays and
+    recordings treat a slider like any other controller.
+
+    Args:
+        node: Its parameter ``real_time_factor`` is the speed.
+        runner: Steps the World.
+        link: Brings commands to it.
+        operations: Pauses and resets.
+        calls: For what only the executor's thread may do.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        runner: FixedRateRunner,
+        link: CommandLink,
+        operations: SimulationControl,
+        calls: Calls,
+    ) -> None:
+        self._node = node
+        self._runner = runner
+        self._link = link
+        self._operations = operations
+        self._calls = calls
+
+    def set_joint(self, name: str, position: float) -> None:
+        """Command a joint to a position, rad or m."""
+        self._active_world()
+        self._link.deliver("joint_commands", JointState(name=[name], position=[position]))
+
+    def set_grip(self, name: str, force: float) -> None:
+        """Command a gripper to close with a force, N a finger."""
+        world = self._active_world()
+        world.check_gripper(name, force=force)
+        self._link.deliver(f"{gripper_interface(world, name)}/force_command", Float64(data=force))
+
+    def pause(self, paused: bool) -> None:
+        """Stop stepping, or go on."""
+        with _refusals("pause"):
+            self._operations.pause(paused)
+
+    def step(self, steps: int) -> None:
+        """Take steps while paused; does not wait for them."""
+        self._active_world()
+        self._runner.begin_steps(steps)
+
+    def reset(self) -> None:
+        """Back to the start."""
+        self._ask("reset", self._operations.reset_all)
+
+    def set_speed(self, factor: float | None) -> None:
+        """Simulated seconds a wall-clock second; None for as fast as possible."""
+
+        async def set_parameter() -> None:
+            value = Parameter("real_time_factor", value=0.0 if factor is None else factor)
+            (result,) = self._node.set_parameters([value])
+            if not result.successful:
+                raise InputError("viewer", "speed", result.reason, "choose another")
+
+        self._ask("speed", set_parameter)
+
+    def _active_world(self) -> World:
+        if not self._runner.running:
+            raise InputError("viewer", "node", "is not active", "activate it")
+        return self._runner.world
+
+    def _ask(self, what: str, request: Callable[[], Awaitable[Any]]) -> None:
+        with _refusals(what):
+            try:
+                self._calls.call(request, _PATIENCE)
+            except TimeoutError:
+                problem = f"has not ended within {_PATIENCE:g} s"
+                raise InputError("viewer", what, problem, "wait, or start the node again") from None
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Tell a page why the simulation refused in the words of the services."""
+    try:
+        yield
+    except Refused as refusal:
+        raise InputError("viewer", what, "was refused", str(refusal)) from None

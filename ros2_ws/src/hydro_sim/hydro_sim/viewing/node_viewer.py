@@ -1,0 +1,62 @@
+"""The node's web page, from configuring to cleaning up."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+
+from rclpy.node import Node
+
+from hydro_sim.parameters import Parameters
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.viewer.live import Controls, LiveView
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+
+
+class NodeViewer:
+    """Serves the page, and shows one simulation after the other on it.
+
+    Args:
+        node: Prints the address.
+        parameters: ``viewer_*`` and ``pressure_full_scale``.
+
+    Raises:
+        InputError: It cannot be served at the address that the parameters give.
+    """
+
+    def __init__(self, node: Node, parameters: Parameters) -> None:
+        self._scale = PressureScale(1e3 * parameters.pressure_full_scale)
+        self._viewer = Viewer(ViewerOptions(parameters.viewer_address, parameters.viewer_port))
+        self._view: LiveView | None = None
+        url = self._viewer.start()
+        node.get_logger().info(f"viewer: {url}")
+        if parameters.viewer_open and _has_display():
+            webbrowser.open(url)
+
+    def show(self, runner: FixedRateRunner, controls: Controls) -> None:
+        """Show a simulation, and let pages command it, until another is shown.
+
+        Raises:
+            InputError: A mesh of the scene cannot be read.
+        """
+        self.leave()
+        self._view = LiveView(runner, self._viewer, self._scale, controls)
+        self._view.start()
+
+    def leave(self) -> None:
+        """Show nothing more of the simulation; pages keep what they have."""
+        if self._view is not None:
+            self._view.stop()
+            self._view = None
+
+    def close(self) -> None:
+        """Tell pages that the simulation is over."""
+        self.leave()
+        self._viewer.close()
+
+
+def _has_display() -> bool:
+    """Whether a browser would open a window, and not take the terminal."""
+    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
