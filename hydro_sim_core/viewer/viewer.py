@@ -250,14 +250,25 @@ class Viewer:
             logger.warning("%s", loads(content))
         elif kind is Kind.COMMAND:
             page, text = wire.unpack_command(content)
-            try:
-                command = read_message(text, f"page {page}")
-                assert not isinstance(command, Shown)
-                self.on_command(command)
-            except InputError as error:
+            reason = self._obey(text, f"page {page}")
+            if reason is not None:
                 with self._changed:
-                    self._outbox.append(wire.pack_json(Kind.REJECTED, {"page": page, "reason": str(error)}))
+                    self._outbox.append(wire.pack_json(Kind.REJECTED, {"page": page, "reason": reason}))
                     self._changed.notify_all()
+
+    def _obey(self, text: bytes, sender: str) -> str | None:
+        """Do what a page asks for; why not, if it cannot be done."""
+        try:
+            command = read_message(text, sender)
+            assert not isinstance(command, Shown)
+            self.on_command(command)
+        except InputError as error:
+            return str(error)
+        except Exception as error:
+            # It must not make the viewer deaf.
+            logger.exception("viewer: a command has failed")
+            return f"viewer: the command has failed: {error}"
+        return None
 
 
 def _environment() -> dict[str, str]:

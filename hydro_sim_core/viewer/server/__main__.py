@@ -73,7 +73,8 @@ async def main(descriptor: int) -> None:
     )
     writer.write(wire.pack_json(Kind.READY, port))
     await hub.follow()
-    server.close()
+    server.close(close_connections=False)  # at once, for a simulation that is started again
+    await hub.say_goodbye()
 
 
 def _answer(files: FileServer, hub: Hub, connection: ServerConnection, request: Request) -> Response | None:

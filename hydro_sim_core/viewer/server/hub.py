@@ -99,13 +99,15 @@ class Hub:
     # --- the simulation
 
     async def follow(self) -> None:
-        """Take in what the simulation sends until it is gone, and tell the pages."""
+        """Take in what the simulation sends until it is gone."""
         while (message := await receive(self._reader)) is not None:
             self._take(*message)
+
+    async def say_goodbye(self) -> None:
+        """Tell the pages that the simulation is gone."""
         self._tell_all({"type": "status", "viewers": len(self._pages), "simulation": "gone"})
-        pages = list(self._pages.values())
-        await asyncio.sleep(0)  # lets the message go out before the farewell
-        farewells = [asyncio.create_task(page.leave("the simulation has ended")) for page in pages]
+        await asyncio.sleep(0)  # lets the message go out before the connection closes
+        farewells = [asyncio.create_task(page.leave()) for page in self._pages.values()]
         if farewells:
             await asyncio.wait(farewells, timeout=_FAREWELL)
 

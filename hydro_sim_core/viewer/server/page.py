@@ -84,9 +84,9 @@ class Page:
         self.tell({"type": "rejected", "reason": reason})
         self._hub.log(reason)
 
-    async def leave(self, reason: str) -> None:
-        """Close the connection."""
-        await self._connection.close(CloseCode.GOING_AWAY, reason)
+    async def leave(self) -> None:
+        """Close the connection, as the simulation is gone."""
+        await self._connection.close(CloseCode.GOING_AWAY, "the simulation has ended")
 
     async def _send(self) -> None:
         try:
