@@ -52,6 +52,10 @@ class Snapshot:
         """Names behind the joint arrays; the same object as long as the world is the same."""
         return self._world.joint_names
 
+    def is_of(self, world: World) -> bool:
+        """Whether it was taken of this world, and not of another that the simulation went on with or came from."""
+        return self._world is world
+
     @cached_property
     def contacts(self) -> tuple[ContactPatch, ...]:
         """Contact patches of the last step."""

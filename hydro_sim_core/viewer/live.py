@@ -146,10 +146,13 @@ class LiveView:
             if not self._viewer.watching:
                 shown = None
                 continue
-            if self._runner.world is not self._world:
-                self._follow(self._runner.world)
+            world, snapshot = self._runner.world, self._runner.snapshot()
+            if not snapshot.is_of(world):
+                continue  # the runner is just exchanging them
+            if world is not self._world:
+                self._follow(world)
             state = (
-                self._runner.snapshot(),
+                snapshot,
                 self._runner.paused,
                 self._runner.real_time_factor,
                 self._pace.now(),

@@ -243,6 +243,31 @@ def test_nothing_is_built_while_nobody_watches_or_nothing_changes(world):
         view.stop()
 
 
+def test_no_frame_mixes_two_worlds(world, monkeypatch):
+    """The runner may change worlds between two looks at it."""
+    viewer = _Unwatched()
+    viewer.watching = 1
+    runner = FixedRateRunner(world, start_paused=True)
+    other = hs.load_scene(SCENES / "drop_box.yaml")
+    look = runner.snapshot
+
+    def exchange_and_look():
+        if viewer.frames and runner.world is world:
+            runner.exchange(other)
+        return look()
+
+    monkeypatch.setattr(runner, "snapshot", exchange_and_look)
+    view = LiveView(runner, viewer, SCALE)
+    view.start()
+    try:
+        wait_until(lambda: len(viewer.frames) > 1)
+    finally:
+        view.stop()
+    assert [scene.name for scene in viewer.scenes] == ["spatula_slip", "drop_box"]
+    joints = [len(frame.joint_positions) for frame in viewer.frames]
+    assert joints == [len(world.joint_names), len(other.joint_names)]
+
+
 def test_a_view_without_controls_obeys_nobody(world):
     runner = FixedRateRunner(world, start_paused=True)
     viewer = Viewer(ViewerOptions(port=0))
