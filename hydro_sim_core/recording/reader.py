@@ -15,8 +15,8 @@ from hydro_sim_core.errors import InputError
 
 logger = logging.getLogger(__name__)
 #: A longer record than this is damage, bytes.
-_LONGEST_RECORD = 2**30
-_MAGIC = b"\x89MCAP0\r\n"
+LONGEST_RECORD = 2**30
+MAGIC = b"\x89MCAP0\r\n"
 _MEND = "give a recording"
 
 
@@ -51,26 +51,47 @@ def read_messages(path: Path, topics: Collection[str] | None = None) -> Iterator
     Raises:
         InputError: The file cannot be read, is no MCAP file, or is damaged.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(path, "", (error.strerror or "cannot be read").lower(), _MEND) from None
-    with file:
-        if file.read(len(_MAGIC)) != _MAGIC:
-            raise InputError(path, "", "is no MCAP file", _MEND)
+    with open_recording(path) as file:
         size = file.seek(0, os.SEEK_END)  # the file may be growing
         file.seek(0)
         try:
             yield from _messages(file, topics)
         except Exception as error:  # whatever damage leads the library to
             if file.tell() < size:
-                problem = f"is damaged ({' '.join(str(error).split()) or type(error).__name__})"
-                raise InputError(path, "", problem, _MEND) from None
-            logger.warning("%s: ends early, being written or its recorder killed; taken up to there", path)
+                raise damaged(path, error) from None
+            ends_early(path)
+
+
+def open_recording(path: Path) -> BinaryIO:
+    """Open an MCAP file, to be read from its start.
+
+    Raises:
+        InputError: It cannot be read, or is no MCAP file.
+    """
+    try:
+        file = path.open("rb")
+        magic = file.read(len(MAGIC))
+    except OSError as error:
+        raise InputError(path, "", (error.strerror or "cannot be read").lower(), _MEND) from None
+    if magic != MAGIC:
+        file.close()
+        raise InputError(path, "", "is no MCAP file", _MEND)
+    return file
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """What to raise where the bytes of a file led to ``error``."""
+    problem = f"is damaged ({' '.join(str(error).split()) or type(error).__name__})"
+    return InputError(path, "", problem, _MEND)
+
+
+def ends_early(path: Path) -> None:
+    """Warn that a file was not completed."""
+    logger.warning("%s: ends early, being written or its recorder killed; taken up to there", path)
 
 
 def _messages(file: BinaryIO, topics: Collection[str] | None) -> Iterator[RecordedMessage]:
-    reader = NonSeekingReader(file, validate_crcs=True, record_size_limit=_LONGEST_RECORD)
+    reader = NonSeekingReader(file, validate_crcs=True, record_size_limit=LONGEST_RECORD)
     for schema, channel, message in reader.iter_messages(topics, log_time_order=False):
         yield RecordedMessage(
             topic=channel.topic,

@@ -80,19 +80,28 @@ class ContactSummary:
         return (*overlaps, *map(_deep_warning, self.deep), *map(_coarse_warning, self.under_resolved))
 
 
+def deep_problem(lost_force_share: float) -> str:
+    """What is wrong with a patch that lost part of its force, 0 to 1."""
+    return f"pushed past the medial surface, {100.0 * lost_force_share:.0f} % of the force lost"
+
+
+def coarse_problem(num_faces: int, force_error: float) -> str:
+    """What is wrong with a patch of too few faces that press; its estimated relative error is 0 to 1."""
+    faces = "1 face" if num_faces == 1 else f"{num_faces} faces"
+    return f"{faces}, force at this depth off by about {100.0 * force_error:.0f} %"
+
+
 def _deep_warning(patch: ContactPatch) -> ContactWarning:
-    share = f"{100.0 * patch.quality.lost_force_share:.0f} %"
     return ContactWarning(
         bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=f"pushed past the medial surface, {share} of the force lost",
+        problem=deep_problem(patch.quality.lost_force_share),
         mend="make them thicker or stiffer",
     )
 
 
 def _coarse_warning(patch: ContactPatch) -> ContactWarning:
-    faces = "1 face" if patch.quality.num_faces == 1 else f"{patch.quality.num_faces} faces"
     return ContactWarning(
         bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=f"{faces}, force at this depth off by about {100.0 * patch.quality.force_error:.0f} %",
+        problem=coarse_problem(patch.quality.num_faces, patch.quality.force_error),
         mend="mesh them finer (mesh_resolution_hint)",
     )

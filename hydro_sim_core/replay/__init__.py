@@ -1,0 +1,7 @@
+"""Recordings as time lines of what the viewer draws."""
+
+from hydro_sim_core.replay.player import Player
+from hydro_sim_core.replay.recording import Recording, ReplayedTopic
+from hydro_sim_core.replay.time_line import TimeLine
+
+__all__ = ["Player", "Recording", "ReplayedTopic", "TimeLine"]

@@ -1,0 +1,82 @@
+"""Recorded contact patches as the viewer draws them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.drawing.patch_surface import PatchFaces
+from hydro_sim_core.messages.contact_patches import DEEP, UNDER_RESOLVED
+from hydro_sim_core.simulation.contact_summary import coarse_problem, deep_problem
+from hydro_sim_core.viewer.frame import ViewPatch
+
+Array = NDArray[np.float64]
+
+
+def recorded_patches(message: Any, X_WF: Array) -> tuple[ViewPatch, ...]:
+    """What is drawn of a ``ContactPatchArray``; patches that press nowhere are left out.
+
+    Args:
+        message: The decoded message.
+        X_WF: (4, 4) pose of its frame.
+    """
+    problems = _problems(message.patches)
+    drawn = (
+        _view_patch(patch, X_WF, problems.get((patch.body_a, patch.body_b))) for patch in message.patches
+    )
+    return tuple(patch for patch in drawn if patch is not None)
+
+
+def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | None:
+    presses = message.pressures > 0.0
+    if not presses.any():
+        return None
+    R_WF, p_WF = X_WF[:3, :3], X_WF[:3, 3]
+    of_pressing = np.repeat(presses, message.vertex_counts)
+    faces = PatchFaces(
+        message.vertices.reshape(-1, 3)[of_pressing] @ R_WF.T + p_WF,
+        _vertex_pressures(message)[of_pressing].astype(np.float64),
+        message.vertex_counts[presses].astype(np.int64),
+    )
+    weights = (message.areas * message.pressures)[presses].astype(np.float64)
+    point = weights @ message.centroids.reshape(-1, 3)[presses] / weights.sum()
+    force = _vector(message.wrench_on_b.force)
+    arm = _vector(message.reference_point) - point
+    return ViewPatch(
+        name_a=message.body_a,
+        name_b=message.body_b,
+        faces=faces,
+        force_on_b=R_WF @ force,
+        moment=R_WF @ (_vector(message.wrench_on_b.torque) + np.cross(arm, force)),
+        point=R_WF @ point + p_WF,
+        area=message.area,
+        max_pressure=float(faces.pressures.max()),
+        problem=problem,
+    )
+
+
+def _vertex_pressures(message: Any) -> NDArray[np.float32]:
+    """Pressures at the vertices; recordings from before these were told have one pressure a face."""
+    try:
+        return message.vertex_pressures
+    except AttributeError:
+        return np.repeat(message.pressures, message.vertex_counts)
+
+
+def _problems(patches: Any) -> dict[tuple[str, str], str]:
+    """The gravest problem between every two bodies, in the words of ``ContactSummary``."""
+    found: dict[tuple[str, str], str] = {}
+    for patch in patches:
+        if patch.flags & DEEP:
+            found.setdefault((patch.body_a, patch.body_b), deep_problem(patch.lost_force_share))
+    for patch in sorted(patches, key=lambda patch: patch.force_error, reverse=True):
+        if patch.flags & UNDER_RESOLVED:
+            pressing = int(np.sum(patch.pressures > 0.0))
+            found.setdefault((patch.body_a, patch.body_b), coarse_problem(pressing, patch.force_error))
+    return found
+
+
+def _vector(message: Any) -> Array:
+    return np.array([message.x, message.y, message.z])

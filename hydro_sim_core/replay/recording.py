@@ -1,0 +1,237 @@
+"""A recording as the frames that the viewer draws, at any time."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording import MessageIndex
+from hydro_sim_core.replay.decoding import TopicReader
+from hydro_sim_core.replay.patches import recorded_patches
+from hydro_sim_core.replay.transforms import RecordedTransforms
+from hydro_sim_core.viewer.frame import ViewFrame, ViewPatch
+from hydro_sim_core.viewer.scene import ViewScene, scene_of_urdf
+
+logger = logging.getLogger(__name__)
+Array = NDArray[np.float64]
+
+#: Times beyond this are those of a wall clock, s; the recording's own then begin at 0.
+_WALL_CLOCK = 1e6
+_NS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayedTopic:
+    """A topic of a recording.
+
+    Attributes:
+        name: Absolute name.
+        type_name: Such as ``tf2_msgs/msg/TFMessage``.
+        count: Messages.
+        shows: What of the picture comes from it; empty if nothing does.
+    """
+
+    name: str
+    type_name: str
+    count: int
+    shows: str
+
+
+class Recording:
+    """A recording, by ``hydro-sim`` or another program, as a time line of frames. Usable as a context.
+
+    Poses come from ``/tf`` and ``/tf_static``, shapes from ``robot_description``, joints from ``joint_states``, contact
+    from ``ContactPatchArray``. What is missing is not drawn, only poses there must be. Grip forces are not recorded.
+
+    Args:
+        path: MCAP file.
+        scale: Colours of pressure.
+        package_dirs: Packages, or folders that hold packages, of meshes.
+
+    Attributes:
+        path: The same.
+        instants: (N,) times at which poses or contact were recorded, s, increasing: those that can be shown.
+        topics: What is in the file.
+
+    Raises:
+        InputError: The file cannot be read, is damaged or tells no poses.
+    """
+
+    def __init__(
+        self, path: Path, scale: PressureScale | None = None, package_dirs: Sequence[str | Path] = ()
+    ) -> None:
+        self.path = path
+        self._scale = scale or PressureScale()
+        self._package_dirs = package_dirs
+        self._index = MessageIndex(path)
+        try:
+            self._open_topics()
+        except InputError:
+            self.close()
+            raise
+
+    def _open_topics(self) -> None:
+        shown: dict[int, str] = {}
+
+        def readers(shows: str, type_name: str, ending: str = "") -> list[TopicReader]:
+            topics = [
+                topic
+                for topic in self._index.topics
+                if topic.type_name == type_name and topic.name.endswith(ending)
+            ]
+            shown.update((id(topic), shows) for topic in topics)
+            return [TopicReader(self._index, topic) for topic in topics]
+
+        transforms = "tf2_msgs/msg/TFMessage"
+        moving = readers("poses", transforms, "tf")
+        fixed = readers("poses", transforms, "tf_static")
+        self._descriptions = readers("shapes", "std_msgs/msg/String", "robot_description")
+        self._joints = readers("joints", "sensor_msgs/msg/JointState", "joint_states")
+        self._contacts = readers("contact", "hydro_sim_msgs/msg/ContactPatchArray")
+        if not any(len(reader.topic.times) for reader in (*moving, *fixed)):
+            holds = ", ".join(topic.name for topic in self._index.topics) or "no messages"
+            problem = f"tells no poses: there is no /tf or /tf_static among its topics ({holds})"
+            raise InputError(self.path, "", problem, "record /tf as well")
+        self._transforms = RecordedTransforms(moving, fixed)
+        self._times = np.unique(_all_times([*moving, *self._contacts] if moving else fixed))
+        self._zero = int(self._times[0]) if self._times[0] * _NS > _WALL_CLOCK else 0
+        self.instants: Array = np.asarray((self._times - self._zero) * _NS, dtype=np.float64)
+        self.topics = tuple(
+            ReplayedTopic(topic.name, topic.type_name, len(topic.times), shown.get(id(topic), ""))
+            for topic in self._index.topics
+        )
+        self._scene_of = lru_cache(maxsize=4)(self._make_scene)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._index.close()
+
+    @property
+    def start(self) -> float:
+        """First instant, s."""
+        return float(self.instants[0])
+
+    @property
+    def end(self) -> float:
+        """Last instant, s."""
+        return float(self.instants[-1])
+
+    def row(self, time: float) -> int:
+        """Of ``instants``, the one nearest to ``time`` (s)."""
+        after = int(np.clip(np.searchsorted(self.instants, time), 1, max(1, len(self.instants) - 1)))
+        if len(self.instants) == 1:
+            return 0
+        return after if self.instants[after] - time < time - self.instants[after - 1] else after - 1
+
+    def scene(self, row: int) -> ViewScene:
+        """The scene at an instant; the same object until a model comes or goes.
+
+        Raises:
+            InputError: Its description cannot be read.
+        """
+        return self._scene_of(self._description_row(int(self._times[row])))
+
+    def frame(self, row: int) -> ViewFrame:
+        """What is drawn at an instant: the newest of every topic that is not after it.
+
+        Raises:
+            InputError: The file is damaged there.
+        """
+        time, scene = int(self._times[row]), self.scene(row)
+        poses, world = self._transforms.poses(time), np.eye(4)
+        seconds = float(self.instants[row])
+        return ViewFrame(
+            time=seconds,
+            step=round(seconds / scene.time_step),
+            epoch=0,
+            poses=np.array([poses.get(link, world) for link in scene.links]),
+            joint_positions=self._joint_positions(time, scene),
+            patches=self._patches(time, poses),
+            timeline_time=seconds,
+        )
+
+    def _description_row(self, time: int) -> int:
+        """Row of the description that holds at ``time`` (ns); -1 where the file has none."""
+        if not self._descriptions:
+            return -1
+        return max(0, self._descriptions[0].row_at(time))
+
+    def _make_scene(self, row: int) -> ViewScene:
+        """The scene of a description: what has a pose of it, and joints that are told of."""
+        about = self._index.about
+        time_line = (self.start, self.end)
+        if row < 0:
+            frames = tuple(self._transforms.poses(int(self._times[0])))
+            return ViewScene(self.path.stem, frames, (), {}, self._scale, mode="replay", timeline=time_line)
+        time = int(self._descriptions[0].topic.times[row])
+        scene = scene_of_urdf(
+            self._descriptions[0].message(row).data,
+            self._scale,
+            source=f"{self.path}: robot_description",
+            package_dirs=self._package_dirs,
+            name=about.get("scene"),
+            timeline=time_line,
+            time_step=_positive(about.get("time_step"), 1e-3),
+        )
+        placed = self._transforms.poses(max(time, int(self._times[0])))
+        visuals = tuple(visual for visual in scene.visuals if scene.links[visual.link] in placed)
+        if len(visuals) < len(scene.visuals):
+            links = {scene.links[visual.link] for visual in scene.visuals} - placed.keys()
+            logger.warning(
+                "%s: not drawn, for there is no transform: %s", self.path, ", ".join(sorted(links))
+            )
+        told = self._joint_states(time).keys()
+        return replace(scene, visuals=visuals, joints=tuple(j for j in scene.joints if j.name in told))
+
+    def _joint_states(self, time: int) -> dict[str, float]:
+        """Position of every joint that was told until ``time`` (ns), or first."""
+        found: dict[str, float] = {}
+        for reader in self._joints:
+            first = int(reader.topic.times[0])
+            names = frozenset(reader.message(0).name)
+            found.update(reader.newest(max(time, first), names, _positions))
+        return found
+
+    def _joint_positions(self, time: int, scene: ViewScene) -> Array:
+        found = self._joint_states(time) if scene.joints else {}
+        return np.array([found.get(joint.name, 0.0) for joint in scene.joints])
+
+    def _patches(self, time: int, poses: dict[str, Array]) -> tuple[ViewPatch, ...]:
+        patches: list[ViewPatch] = []
+        for reader in self._contacts:
+            if (message := reader.at(time)) is not None:
+                patches += recorded_patches(message, poses.get(message.header.frame_id, np.eye(4)))
+        return tuple(patches)
+
+
+def _all_times(readers: Sequence[TopicReader]) -> NDArray[np.int64]:
+    return np.concatenate([reader.topic.times for reader in readers])
+
+
+def _positions(message: Any) -> Iterable[tuple[str, float]]:
+    pairs = zip(message.name, message.position, strict=False)  # the standard lets positions be left out
+    return [(name, float(position)) for name, position in pairs if math.isfinite(position)]
+
+
+def _positive(text: str | None, otherwise: float) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return otherwise
+    return value if 0.0 < value < math.inf else otherwise

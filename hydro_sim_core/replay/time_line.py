@@ -1,0 +1,93 @@
+"""One recording after another on one time line, for a run that was reset goes on in another file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.replay.recording import Recording
+from hydro_sim_core.viewer.frame import ViewFrame
+from hydro_sim_core.viewer.scene import ViewScene
+
+
+class TimeLine:
+    """Recordings one after another. A place on the line is the time of the first; it goes on where that one ends.
+
+    Usable as a context, which closes the recordings.
+
+    Args:
+        recordings: At least one.
+    """
+
+    def __init__(self, recordings: Sequence[Recording]) -> None:
+        self.recordings = tuple(recordings)
+        starts = np.array([recording.start for recording in recordings])
+        lengths = np.array([recording.end for recording in recordings]) - starts
+        #: (R,) place at which each recording begins, s.
+        self.places = starts[0] + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+        self._last: tuple[ViewScene, ViewScene] | None = None
+
+    def __enter__(self) -> TimeLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as stack:
+            for recording in self.recordings:
+                stack.callback(recording.close)
+
+    @property
+    def start(self) -> float:
+        """First place, s."""
+        return float(self.places[0])
+
+    @property
+    def end(self) -> float:
+        """Last place, s."""
+        last = self.recordings[-1]
+        return float(self.places[-1]) + last.end - last.start
+
+    def check(self, place: float) -> None:
+        """Refuse a place beyond the ends.
+
+        Raises:
+            InputError: It is.
+        """
+        if not self.start <= place <= self.end:
+            source = ", ".join(str(recording.path) for recording in self.recordings)
+            problem = f"time {place:g} s is outside of the recording"
+            raise InputError(source, "", problem, f"give {self.start:g} to {self.end:g}")
+
+    def locate(self, place: float) -> tuple[int, int]:
+        """Which recording, and the row in it of the instant nearest to a place (s)."""
+        number = max(0, int(np.searchsorted(self.places, place, side="right")) - 1)
+        recording = self.recordings[number]
+        return number, recording.row(place - self.places[number] + recording.start)
+
+    def scene(self, place: float) -> ViewScene:
+        """The scene at a place (s), with this time line; the same object until something comes or goes.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        number, row = self.locate(place)
+        scene = self.recordings[number].scene(row)
+        if self._last is None or self._last[0] is not scene:
+            self._last = scene, replace(scene, timeline=(self.start, self.end))
+        return self._last[1]
+
+    def frame(self, place: float) -> ViewFrame:
+        """The frame nearest to a place (s).
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        number, row = self.locate(place)
+        recording = self.recordings[number]
+        frame = recording.frame(row)
+        return replace(
+            frame, epoch=number, timeline_time=frame.time - recording.start + float(self.places[number])
+        )
