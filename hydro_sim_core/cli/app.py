@@ -14,8 +14,10 @@ from hydro_sim_core.cli import bench, output
 from hydro_sim_core.cli.check import check
 from hydro_sim_core.cli.hil_report import hil_report
 from hydro_sim_core.cli.mesh import mesh
+from hydro_sim_core.cli.replay import replay
 from hydro_sim_core.cli.run import run
 from hydro_sim_core.cli.scenes import scenes
+from hydro_sim_core.cli.snapshot import snapshot
 from hydro_sim_core.cli.validate import validate
 from hydro_sim_core.errors import InputError
 
@@ -43,6 +45,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(replay)
+app.command()(snapshot)
 app.command()(check)
 app.command()(scenes)
 app.command()(validate)

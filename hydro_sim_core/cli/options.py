@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,11 @@ from typing import Annotated
 import typer
 
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
+from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
+
+#: Pixels.
+_LEAST_SIDE, _LARGEST_SIDE = 64, 4096
 
 SceneArgument = Annotated[
     str,
@@ -94,6 +99,34 @@ FullScaleOption = Annotated[
 ]
 #: kPa
 FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
+
+
+def _picture_size(text: str) -> PictureSize:
+    match = re.fullmatch(r"(\d{2,4})[xX×](\d{2,4})", text)
+    if match is None or not all(_LEAST_SIDE <= int(side) <= _LARGEST_SIDE for side in match.groups()):
+        sides = f"{_LEAST_SIDE} to {_LARGEST_SIDE}"
+        raise typer.BadParameter(f"'{text}' is not WxH, such as 1280x720, each of {sides} pixels")
+    return PictureSize(*map(int, match.groups()))
+
+
+VideoOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--video", metavar="FILE", help="Film it: .mp4 or .webm (needs ffmpeg) or .gif.", show_default=False
+    ),
+]
+FrameRateOption = Annotated[
+    float, typer.Option("--fps", metavar="N", help="Frames a second of a film.", callback=positive_and_finite)
+]
+SizeOption = Annotated[
+    PictureSize,
+    typer.Option("--size", metavar="WxH", help="Pixels of a picture or film.", parser=_picture_size),
+]
+PICTURE_SIZE = "1280x720"
+FRAME_RATE = 30.0
+CameraOption = Annotated[
+    CameraName, typer.Option("--camera", help="Where the camera of a picture or film stands.")
+]
 
 
 def viewer_options(port: int | None, address: str | None) -> ViewerOptions:

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -19,11 +19,17 @@ from rich.console import Console
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
+    FRAME_RATE,
     FULL_SCALE,
+    PICTURE_SIZE,
+    CameraOption,
+    FrameRateOption,
     FullScaleOption,
     JsonOption,
     PackageDirOption,
     SceneArgument,
+    SizeOption,
+    VideoOption,
     ViewAddressOption,
     ViewPortOption,
     XacroArgOption,
@@ -33,8 +39,10 @@ from hydro_sim_core.cli.options import (
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine, compile_progress
+from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.scenes import open_world
+from hydro_sim_core.pictures.film import check_film, open_page_film
 from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.snapshot import take_snapshot
@@ -102,6 +110,10 @@ def run(
     ] = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
+    video: VideoOption = None,
+    fps: FrameRateOption = FRAME_RATE,
+    size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
+    camera: CameraOption = "iso",
     full_scale: FullScaleOption = FULL_SCALE,
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
@@ -115,19 +127,28 @@ def run(
             output.check_writable(path)
     if record is not None:
         check_new_file(record, overwrite)
+    if video is not None:
+        if duration is None or rate is not None or view:
+            raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
+        check_film(video, fps)
     console = output.make_console()
     world = open_world(scene, package_dir or (), xacro_arg or ())
     if rate is None:
-        rate = math.inf if headless else 1.0
+        rate = math.inf if headless or video is not None else 1.0
     # Without deadlines nothing is gained by leaving steps out.
     recording = (
         Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
     )
-    page = None
-    if view:
-        page = RunPage(Viewer(viewer_options(view_port, view_address)), PressureScale(1e3 * full_scale))
-        page.viewer.start()
-    try:
+    scale = PressureScale(1e3 * full_scale)
+    with ExitStack() as stack:
+        page = film = None
+        if view:
+            page = RunPage(Viewer(viewer_options(view_port, view_address)), scale)
+            stack.callback(page.viewer.close)
+            page.viewer.start()
+        if video is not None:
+            add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
+            film = WorldFilm(world, scale, fps, add)
         result = run_world(
             world,
             duration,
@@ -137,10 +158,8 @@ def run(
             from_state=from_state,
             recording=recording,
             page=page,
+            film=film,
         )
-    finally:
-        if page is not None:
-            page.viewer.close()
     console.print(result.table())
     if world.failed_step is not None and save_failed is not None:
         world.failed_step.write(save_failed)
@@ -168,6 +187,7 @@ def run_world(
     from_state: Path | None = None,
     recording: Recorder | None = None,
     page: RunPage | None = None,
+    film: WorldFilm | None = None,
 ) -> RunReport:
     """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
 
@@ -182,6 +202,7 @@ def run_world(
         from_state: Saved state to start from.
         recording: Records the run.
         page: Shows the run, and may command it.
+        film: Films a run that is as fast as possible.
 
     Raises:
         InputError: The saved state does not fit the world, or the recording cannot be begun.
@@ -206,7 +227,7 @@ def run_world(
     try:
         with _interruptible() as interrupted:
             if math.isinf(real_time_factor) and page is None:
-                pace = _run_freely(world, steps, recorder, line, interrupted, recording)
+                pace = _run_freely(world, steps, recorder, line, interrupted, recording, film)
             else:
                 # A viewer wants the pace kept on the whole, so late steps are made up for.
                 runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
@@ -249,11 +270,14 @@ def _run_freely(
     line: StatusLine | None,
     interrupted: Event,
     recording: Recorder | None,
+    film: WorldFilm | None,
 ) -> Pace:
     # One call a step, not one a batch: the report covers every step's time, residual and convergence.
     times = Durations()
     error = None
     began = time.perf_counter()
+    if film is not None:
+        film.observe(world)
     while recorder.steps < steps and not interrupted.is_set():
         step_began = time.perf_counter()
         try:
@@ -265,6 +289,8 @@ def _run_freely(
         recorder.observe(world)
         if recording is not None:
             recording.record(take_snapshot(world, epoch=0), world)
+        if film is not None:
+            film.observe(world)
         if line is not None and line.due:
             forces = {name: world.grip_force(name) for name in world.gripper_names}
             line.update(world.time, int(world.diagnostics()["faces"]), forces)

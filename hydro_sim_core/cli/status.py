@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import TypeVar
 
 from rich.console import Console
+from rich.progress import track
 
 from hydro_sim_core.jit import kernels_are_kept
 
@@ -15,6 +17,7 @@ from hydro_sim_core.jit import kernels_are_kept
 _SILENT_FOR = 2.0
 _LINE_PERIOD = 10.0
 _LIVE_PERIOD = 0.2
+Item = TypeVar("Item")
 
 
 @contextmanager
@@ -49,6 +52,11 @@ def _watch(console: Console, began: float, done: Event) -> None:
 def _compiling(began: float) -> str:
     how_often = "once on this machine" if kernels_are_kept() else "as at every start"
     return f"compiling kernels, {how_often}: {time.monotonic() - began:.0f} s"
+
+
+def bar(items: Sequence[Item], description: str, console: Console) -> Iterable[Item]:
+    """The items, with a bar of how many are done where there is a terminal."""
+    return track(items, description, console=console, transient=True, disable=not console.is_terminal)
 
 
 class StatusLine:

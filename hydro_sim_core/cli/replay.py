@@ -1,0 +1,214 @@
+"""A recording as a time line at the terminal, in the viewer, or as a film."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Event
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import (
+    FRAME_RATE,
+    FULL_SCALE,
+    PICTURE_SIZE,
+    CameraOption,
+    FrameRateOption,
+    FullScaleOption,
+    PackageDirOption,
+    SizeOption,
+    VideoOption,
+    ViewAddressOption,
+    ViewPortOption,
+    positive_and_finite,
+    viewer_options,
+)
+from hydro_sim_core.cli.status import bar
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.pictures.film import check_film, open_page_film
+from hydro_sim_core.replay import Player, Recording, TimeLine
+from hydro_sim_core.viewer.frame import ViewFrame
+from hydro_sim_core.viewer.viewer import Viewer
+
+#: Rows of the time line that is printed.
+_ROWS = 16
+_BAR_LENGTH = 24
+
+
+def replay(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE.mcap...", help="Recording; after resets, its other files too, in order."
+        ),
+    ],
+    view: Annotated[bool, typer.Option("--view", help="Show it in the browser, until Ctrl-C.")] = False,
+    speed: Annotated[
+        float,
+        typer.Option(metavar="X", help="Recorded seconds a second.", callback=positive_and_finite),
+    ] = 1.0,
+    begin: Annotated[
+        float | None,
+        typer.Option(
+            "--from", metavar="T", help="Where to begin, s (default: the start)", show_default=False
+        ),
+    ] = None,
+    view_port: ViewPortOption = None,
+    view_address: ViewAddressOption = None,
+    loop: Annotated[bool, typer.Option("--loop", help="With --view: begin anew at the end.")] = False,
+    video: VideoOption = None,
+    fps: FrameRateOption = FRAME_RATE,
+    size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
+    camera: CameraOption = "iso",
+    full_scale: FullScaleOption = FULL_SCALE,
+    package_dir: PackageDirOption = None,
+) -> None:
+    """Play recordings: print their time line, show them in the browser, or film them."""
+    if view and video is not None:
+        raise typer.BadParameter("--view and --video exclude each other")
+    if not view and (loop or not (view_port is view_address is None)):
+        raise typer.BadParameter("--loop, --view-port and --view-address need --view")
+    if video is not None:
+        check_film(video, fps)
+    console = output.make_console()
+    scale = PressureScale(1e3 * full_scale)
+    with TimeLine(_open(files, scale, package_dir or ())) as line:
+        start = line.start if begin is None else begin
+        line.check(start)
+        if view:
+            viewer = Viewer(viewer_options(view_port, view_address))
+            view_line(Player(line, speed, start, loop), viewer, console)
+        elif video is not None:
+            places = film_places(start, line.end, fps, speed)
+            with open_page_film(video, fps, scale, size, camera) as add:
+                for place in bar(places, f"filming {video}", console):
+                    add(line.scene(place), line.frame(place))
+            console.print(f"{video}: {len(places)} frames", markup=False, highlight=False)
+        else:
+            if console.is_terminal:
+                _play_in_line(line, start, speed, console)
+            console.print(time_line_table(line, start))
+            console.print(topics_table(line))
+
+
+def view_line(player: Player, viewer: Viewer, console: Console) -> None:
+    """Show a time line in the browser until Ctrl-C.
+
+    Args:
+        player: Plays it.
+        viewer: Shows it, and passes on what its pages ask for.
+        console: Told the page's address.
+
+    Raises:
+        InputError: The page cannot be served, or the recording is damaged.
+    """
+    viewer.on_command = player.obey
+    try:
+        url = viewer.start()
+        console.print(f"watch it at {url} until Ctrl-C", markup=False, highlight=False, soft_wrap=True)
+        player.run(viewer.show_scene, viewer.show, Event(), watched=lambda: viewer.watching > 0)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        viewer.close()
+
+
+def film_places(start: float, end: float, rate: float, speed: float) -> list[float]:
+    """Places of a film's frames: both ends, if they are a whole number of frames apart."""
+    count = 1 + math.floor((end - start) * rate / speed * (1.0 + 1e-9))
+    return [min(end, start + number * speed / rate) for number in range(count)]
+
+
+def time_line_table(line: TimeLine, start: float) -> Table:
+    """Contact at instants from ``start`` (s) to the end, equal times apart.
+
+    Raises:
+        InputError: The recording is damaged.
+    """
+    frames = [line.frame(place) for place in np.linspace(start, line.end, _ROWS)]
+    pairs = list(dict.fromkeys(pair for frame in frames for pair in _forces(frame)))
+    totals = [sum(_forces(frame).values()) for frame in frames]
+    table = Table(box=box.SIMPLE_HEAD)
+    several = len(line.recordings) > 1
+    headings = (
+        *(["file"] if several else []),
+        "time, s",
+        "faces",
+        "peak, kPa",
+        *(f"{pair}, N" for pair in pairs),
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    if pairs:
+        table.add_column("all forces")
+    for frame, total in zip(frames, totals, strict=True):
+        forces = _forces(frame)
+        peak = max((patch.max_pressure for patch in frame.patches), default=0.0)
+        cells = [f"{frame.time:.3f}", str(_faces(frame)), f"{1e-3 * peak:.2f}"]
+        cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
+        length = "█" * round(_BAR_LENGTH * total / max(totals)) if pairs else ""
+        table.add_row(*([str(frame.epoch + 1)] if several else []), *cells, *([length] if pairs else []))
+    return table
+
+
+def topics_table(line: TimeLine) -> Table:
+    """What the recordings hold, and what is shown of it."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("topic", "type", "messages", "shown as"):
+        table.add_column(heading, justify="right" if heading == "messages" else "left", overflow="fold")
+    topics: dict[tuple[str, str, str], int] = {}
+    for recording in line.recordings:
+        for topic in recording.topics:
+            key = (topic.name, topic.type_name, topic.shows)
+            topics[key] = topics.get(key, 0) + topic.count
+    for (name, type_name, shows), count in topics.items():
+        table.add_row(name, type_name, str(count), shows)
+    return table
+
+
+def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Path]) -> list[Recording]:
+    with ExitStack() as stack:
+        recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in files]
+        stack.pop_all()
+        return recordings
+
+
+def _play_in_line(line: TimeLine, start: float, speed: float, console: Console) -> None:
+    """Play at the terminal, in one line, to the end or until Ctrl-C."""
+    stop = Event()
+    columns = (BarColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as progress, suppress(KeyboardInterrupt):
+        task = progress.add_task("", total=line.end - line.start)
+        player = Player(line, speed, start)
+
+        def show(frame: ViewFrame) -> None:
+            force = sum(_forces(frame).values())
+            text = f"t = {frame.time:8.3f} s | {_faces(frame):5d} contact faces | {force:8.3f} N"
+            progress.update(task, completed=(frame.timeline_time or 0.0) - line.start, description=text)
+            if frame.paused:
+                stop.set()
+
+        player.run(lambda _: None, show, stop)
+
+
+def _forces(frame: ViewFrame) -> dict[str, float]:
+    """Size of the contact force between every two bodies that touch, N."""
+    sums: dict[str, NDArray[np.float64]] = {}
+    for patch in frame.patches:
+        pair = f"{patch.name_a} on {patch.name_b}"
+        sums[pair] = sums.get(pair, np.zeros(3)) + patch.force_on_b
+    return {pair: float(np.linalg.norm(force)) for pair, force in sums.items()}
+
+
+def _faces(frame: ViewFrame) -> int:
+    return sum(len(patch.faces.counts) for patch in frame.patches)

@@ -1,0 +1,92 @@
+"""One picture of a scene or of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import (
+    FULL_SCALE,
+    PICTURE_SIZE,
+    CameraOption,
+    FullScaleOption,
+    PackageDirOption,
+    SizeOption,
+    XacroArgOption,
+)
+from hydro_sim_core.cli.status import bar, compile_progress
+from hydro_sim_core.cli.world_film import frame_of_world
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.experiments.scenes import open_world
+from hydro_sim_core.pictures.files import check_picture_file, write_picture
+from hydro_sim_core.pictures.page_camera import PageCamera
+from hydro_sim_core.replay import Recording, TimeLine
+from hydro_sim_core.simulation import World
+from hydro_sim_core.viewer.frame import ViewFrame
+from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+
+
+def snapshot(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE|FILE.mcap",
+            help="Scene YAML, URDF or xacro file, the name of a shipped scene, or a recording.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it, as PNG.")],
+    time: Annotated[
+        float, typer.Option("--time", metavar="T", help="Simulated time of the picture, s.", min=0.0)
+    ] = 0.0,
+    size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
+    camera: CameraOption = "iso",
+    full_scale: FullScaleOption = FULL_SCALE,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
+) -> None:
+    """Draw a scene, run until a time, or a recording at that time, without a screen."""
+    check_picture_file(out, (".png",))
+    console = output.make_console()
+    scale = PressureScale(1e3 * full_scale)
+    with PageCamera(size, camera) as page:
+        if source.endswith(".mcap"):
+            scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
+        else:
+            world = open_world(source, package_dir or (), xacro_arg or ())
+            run_until(world, time, console)
+            scene = scene_of_world(world, scale, takes_commands=False)
+            frame = frame_of_world(world, scene)
+        write_picture(out, page.picture(scene, frame))
+    console.print(f"{out}: t = {frame.time:g} s", markup=False, highlight=False)
+
+
+def run_until(world: World, time: float, console: Console) -> None:
+    """Step a world from its start as fast as possible, with a bar where there is a terminal.
+
+    Raises:
+        InputError: The time is not finite.
+        FloatingPointError: A step is not finite.
+    """
+    if not time < float("inf"):
+        raise InputError("--time", "", f"{time} is not finite", "give seconds")
+    with compile_progress(console):
+        world.step()
+        world.reset()
+    steps = range(round(time / world.time_step))
+    for _ in bar(steps, f"running {world.name}", console):
+        world.step()
+
+
+def _of_recording(
+    path: Path, time: float, scale: PressureScale, package_dirs: Sequence[Path]
+) -> tuple[ViewScene, ViewFrame]:
+    """Scene and frame of the instant nearest to ``time``."""
+    with TimeLine([Recording(path, scale, package_dirs)]) as line:
+        line.check(time)
+        return line.scene(time), line.frame(time)

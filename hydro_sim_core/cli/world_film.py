@@ -1,0 +1,46 @@
+"""Frames of a running world for pictures and films."""
+
+from __future__ import annotations
+
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.messages.schedule import Schedule
+from hydro_sim_core.pictures.film import AddFrame
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.snapshot import take_snapshot
+from hydro_sim_core.viewer.frame import ViewFrame, frame_of_snapshot
+from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+
+
+class WorldFilm:
+    """Films a world while it runs, at a rate in simulated time.
+
+    Args:
+        world: The world.
+        scale: Colours of pressure.
+        rate: Frames a simulated second.
+        add: Called with scene and frame of every picture that is due.
+    """
+
+    def __init__(self, world: World, scale: PressureScale, rate: float, add: AddFrame) -> None:
+        self._scene = scene_of_world(world, scale, takes_commands=False)
+        self._rate = rate
+        self._add = add
+        self._schedule = Schedule()
+
+    def observe(self, world: World) -> None:
+        """Add the world as it is, if a frame is due."""
+        if self._schedule.due(world.time, self._rate):
+            self._add(self._scene, frame_of_world(world, self._scene))
+
+
+def frame_of_world(world: World, scene: ViewScene) -> ViewFrame:
+    """The frame of a world as it is, with what its contacts suffer from.
+
+    Args:
+        world: The world.
+        scene: Its scene.
+    """
+    snapshot = take_snapshot(world, epoch=0)
+    warnings = reversed(snapshot.contact_summary.warnings)  # the gravest come first and stay
+    problems = {warning.bodies: warning.problem for warning in warnings}
+    return frame_of_snapshot(snapshot, scene, problems=problems)

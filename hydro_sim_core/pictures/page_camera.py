@@ -1,0 +1,98 @@
+"""Pictures of the viewer's page, one frame after the other, in a browser without a screen."""
+
+from __future__ import annotations
+
+import base64
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.pictures.browser import open_browser
+from hydro_sim_core.viewer.frame import ViewFrame
+from hydro_sim_core.viewer.scene import ViewScene
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+
+if TYPE_CHECKING:
+    from playwright.sync_api import CDPSession, Page
+
+#: Where the page's camera stands.
+CameraName = Literal["iso", "front", "side", "top", "contact"]
+
+#: A frame takes a fraction of a second; this is for machines that are busy with much else, s.
+_PATIENCE = 120.0
+_SHOWN = "number => window.hydroSim && window.hydroSim.seq !== null && window.hydroSim.seq >= number"
+
+
+class PictureSize(NamedTuple):
+    """Of a picture, in pixels."""
+
+    width: int = 1280
+    height: int = 720
+
+
+class PageCamera:
+    """Takes pictures of the viewer's page without its controls. Usable as a context; for one thread.
+
+    Args:
+        size: Of the pictures.
+        view: Where the camera stands; ``contact`` faces the contacts of the first frame that has any.
+
+    Raises:
+        InputError: On entering: there is no browser.
+    """
+
+    def __init__(self, size: PictureSize, view: CameraName) -> None:
+        self._size = size
+        self._view = view
+        self._scene: ViewScene | None = None
+        self._page: Page | None = None
+
+    def __enter__(self) -> PageCamera:
+        with ExitStack() as stack:
+            self._browser = stack.enter_context(open_browser())
+            self._viewer = Viewer(ViewerOptions(port=0))
+            self._viewer.start()
+            stack.callback(self._viewer.close)
+            self._ending = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
+
+    def picture(self, scene: ViewScene, frame: ViewFrame) -> bytes:
+        """The page as PNG, once it has drawn the frame.
+
+        Args:
+            scene: The scene; the same object as long as it stays the same.
+            frame: One of its frames.
+
+        Raises:
+            InputError: The page does not draw.
+        """
+        from playwright.sync_api import Error
+
+        if scene is not self._scene:
+            self._viewer.show_scene(scene)
+            self._scene = scene
+        number = self._viewer.show(frame)
+        try:
+            page, session = self._open_page()
+            page.wait_for_function(_SHOWN, arg=number, timeout=1e3 * _PATIENCE)
+            # Half the time of Playwright's own screenshots, for the same pixels.
+            shot = session.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+        except Error as error:
+            problem = f"the page was not drawn: {error.message.splitlines()[0]}"
+            raise InputError(
+                "pictures", "browser", problem, "try a smaller picture, or another browser"
+            ) from None
+        return base64.b64decode(shot["data"])
+
+    def _open_page(self) -> tuple[Page, CDPSession]:
+        """The page, opened before the first picture: it then finds the scene that it is to show."""
+        if self._page is None:
+            self._page = self._browser.new_page(
+                viewport={"width": self._size.width, "height": self._size.height}
+            )
+            self._session = self._page.context.new_cdp_session(self._page)
+            self._page.goto(f"{self._viewer.url}?still&view={self._view}")
+        return self._page, self._session
