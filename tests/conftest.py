@@ -19,3 +19,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for test in {item.obj for item in items if is_hypothesis_test(getattr(item, "obj", None))}:
         chosen = test._hypothesis_internal_use_settings
         test._hypothesis_internal_use_settings = settings(chosen, max_examples=_MORE * chosen.max_examples)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what pages show and tests do not run, with the reasons that the pages give."""
+    passed = terminalreporter.getreports("passed")
+    reasons = [what for report in passed for name, what in report.user_properties if name == "not run"]
+    if reasons:
+        terminalreporter.section(f"{len(reasons)} blocks of pages are not run")
+        for reason in reasons:
+            terminalreporter.line(reason)

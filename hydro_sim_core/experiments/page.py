@@ -127,6 +127,8 @@ def _section(record: Record, description: str, pictures: str) -> str:
         "",
         description,
         "",
+        "<!-- not run: takes minutes; tests/experiments runs the quick form -->",
+        "",
         f"    {command}",
         "",
         f"Reference: {report.source}.",

@@ -1,23 +1,6 @@
-"""The page on contact models runs as it is printed, and so does the program that measures for it."""
-
-import doctest
-import re
-from pathlib import Path
+"""The program that measures for the page on contact models; tests/docs runs the page itself."""
 
 import measure
-
-PAGE = Path(__file__).parents[2] / "docs" / "contact_models.md"
-
-
-def test_the_page_prints_what_it_says():
-    """Blocks share their names, from top to bottom."""
-    examples = re.findall(r"^```pycon\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(examples) == 4
-    page = doctest.DocTestParser().get_doctest("\n".join(examples), {}, PAGE.name, str(PAGE), 0)
-    report = []
-    outcome = doctest.DocTestRunner().run(page, out=report.append)
-    assert outcome.attempted > 20
-    assert outcome.failed == 0, "".join(report)
 
 
 def test_what_the_page_says_of_accuracy_is_measured():
