@@ -23,8 +23,10 @@ logger = logging.getLogger(__name__)
 
 #: Frames a second of wall time.
 FRAME_RATE = 30.0
-#: Wall-clock time between two looks at the quality of contacts, s: it costs more than a frame, and changes slowly.
+#: Wall-clock time between two looks at the quality of contacts, s, and the largest share of time that they may take: a
+#: look costs as much as twenty frames, and what it finds changes slowly.
 _QUALITY_PERIOD = 1.0
+_QUALITY_SHARE = 0.01
 
 
 class Controls(Protocol):
@@ -121,7 +123,7 @@ class LiveView:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="live view", daemon=True)
         self._problems: dict[str, str] = {}
-        self._looked = -math.inf
+        self._look_again = -math.inf
 
     def start(self) -> None:
         """Show the scene, obey pages and start the thread."""
@@ -176,12 +178,13 @@ class LiveView:
 
     def _quality(self, snapshot: Snapshot) -> Mapping[str, str]:
         """Why contacts should not be trusted, by ``a on b``; the gravest reason of each."""
-        now = time.monotonic()
-        if now - self._looked >= _QUALITY_PERIOD:
-            self._looked = now
+        began = time.monotonic()
+        if began >= self._look_again:
             self._problems = {}
             for warning in snapshot.contact_summary.warnings:
                 self._problems.setdefault(warning.bodies, warning.problem)
+            took = time.monotonic() - began
+            self._look_again = began + max(_QUALITY_PERIOD, took / _QUALITY_SHARE)
         return self._problems
 
 
