@@ -55,8 +55,8 @@ class Chart {
   constructor({ title, names, values }, scene, theme, section) {
     this._values = (frame) => values(frame, scene);
     const series = names(scene);
-    this._rows = Array.from({ length: 1 + series.length }, () => new Float64Array(SAMPLES));
-    this._count = 0;
+    /** Times, then the values of each curve; null where there is none. @type {(number|null)[][]} */
+    this._rows = Array.from({ length: 1 + series.length }, () => []);
     const axis = { stroke: theme.colour("muted"), grid: { stroke: theme.colour("line"), width: 1 }, ticks: { show: false } };
     const options = {
       width: section.clientWidth || 300,
@@ -74,26 +74,27 @@ class Chart {
     this._now = make("output");
     this.element = make("figure", {}, make("figcaption", {}, make("span", { textContent: title }), this._now));
     section.append(this.element);
-    this._plot = new uPlot(options, this._data(), this.element);
+    this._plot = new uPlot(options, this._rows, this.element);
   }
 
   /** @param {Frame} frame */
   add(frame) {
     const sample = [frame.time, ...this._values(frame)];
-    if (this._count === SAMPLES) for (const row of this._rows) row.copyWithin(0, 1);
-    else this._count += 1;
-    this._rows.forEach((row, i) => (row[this._count - 1] = sample[i] ?? NaN));
+    this._rows.forEach((row, i) => {
+      row.push(sample[i] ?? null);
+      if (row.length > SAMPLES) row.shift();
+    });
   }
 
   clear() {
-    this._count = 0;
+    for (const row of this._rows) row.length = 0;
   }
 
   draw() {
     if (!this.element.offsetParent) return; // behind the closed drawer
-    const newest = this._rows.slice(1).map((row) => row[this._count - 1]);
-    this._now.textContent = newest.filter(Number.isFinite).map((value) => value.toPrecision(3)).join("  ");
-    this._plot.setData(this._data());
+    const newest = this._rows.slice(1).map((row) => row.at(-1));
+    this._now.textContent = newest.filter(Number.isFinite).map(threeDigits).join("  ");
+    this._plot.setData(this._rows);
   }
 
   fit() {
@@ -104,10 +105,6 @@ class Chart {
   remove() {
     this._plot.destroy();
     this.element.remove();
-  }
-
-  _data() {
-    return this._rows.map((row) => row.subarray(0, this._count));
   }
 }
 
@@ -121,6 +118,10 @@ function gripForces({ grip_forces: forces }, scene) {
 
 function sum(rows, key) {
   return rows.reduce((total, row) => total + row[key], 0);
+}
+
+function threeDigits(value) {
+  return String(Number(Number(value.toPrecision(3)).toFixed(3)));
 }
 
 /** From zero, with room above, and never so narrow that noise fills the chart. */

@@ -14,7 +14,7 @@ import { Patches } from "./patches.js";
 import { Pointer } from "./pointer.js";
 import { decodeFrame, frameNumber } from "./protocol.js";
 import { Robot } from "./robot.js";
-import { Stage } from "./stage.js";
+import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
 import { throttle } from "./throttle.js";
 import { Timeline } from "./timeline.js";
@@ -23,6 +23,10 @@ const asked = new URLSearchParams(location.search);
 const still = asked.has("still");
 document.body.classList.toggle("still", still);
 fixSize(asked.get("size"));
+if (!hasWebGL()) {
+  showBanner("This browser has no WebGL 2, or it is switched off; the scene cannot be drawn.");
+  throw new Error("no WebGL 2");
+}
 
 const theme = new Theme(["light", "dark"].includes(asked.get("theme")) ? asked.get("theme") : "auto");
 const stage = new Stage(byId("view"), theme, still);

@@ -60,21 +60,18 @@ export class Panel {
 
   _listContacts(patches) {
     const strongest = [...patches].sort((p, q) => Math.hypot(...q.force) - Math.hypot(...p.force));
-    const rows = strongest.slice(0, MOST_CONTACTS).map((patch) => {
-      const cells = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / 1e3];
-      const row = make(
-        "tr",
-        { title: patch.problem ?? "Look at it", className: patch.problem ? "problem" : "" },
-        make("td", { textContent: `${patch.a} on ${patch.b}` }),
-        ...cells.map((value) => make("td", { textContent: value.toFixed(2) })),
-      );
-      row.addEventListener("click", () => this._focus(patch));
-      return row;
-    });
-    const more = patches.length - rows.length;
-    if (more > 0) rows.push(make("tr", {}, make("td", { colSpan: 4, textContent: `and ${more} weaker` })));
-    if (!patches.length) rows.push(make("tr", {}, make("td", { colSpan: 4, textContent: "none" })));
+    const rows = strongest.slice(0, MOST_CONTACTS).flatMap((patch) => this._contactRows(patch));
+    if (patches.length > MOST_CONTACTS) rows.push(wordRow(`and ${patches.length - MOST_CONTACTS} weaker`));
+    if (!patches.length) rows.push(wordRow("none"));
     byId("contacts").tBodies[0].replaceChildren(...rows);
+  }
+
+  _contactRows(patch) {
+    const numbers = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / 1e3];
+    const cells = [`${patch.a} on ${patch.b}`, ...numbers.map((number) => number.toFixed(2))];
+    const row = make("tr", { title: "Look at it" }, ...cells.map((textContent) => make("td", { textContent })));
+    row.addEventListener("click", () => this._focus(patch));
+    return patch.problem ? [row, wordRow(patch.problem, "problem")] : [row];
   }
 
   _jointSlider({ name, unit, lower, upper, commandable }, enabled) {
@@ -89,6 +86,10 @@ export class Panel {
     const options = { label: name, unit: "N", lower: 0, upper, digits: 1, enabled };
     return new Slider(options, (force) => this._send({ type: "grip", name, force }));
   }
+}
+
+function wordRow(textContent, className = "") {
+  return make("tr", { className }, make("td", { colSpan: 4, textContent }));
 }
 
 function fill(id, sliders) {

@@ -19,6 +19,8 @@ import { ShadowMaterial } from "./shadow.js";
 
 const CREASE = 32; // degrees; sharper edges are drawn
 const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes: they are scanned for them, and their edges only dirty them
+const FAR_AWAY = 8; // times the median distance from the middle
+const SMALL_SCENE = 2; // m within which nothing is far away
 const STAYS_CLEAR = 1.0; // s of simulated time after a contact, so that bodies do not flicker
 
 export class Robot {
@@ -88,13 +90,17 @@ export class Robot {
     return this._links.flatMap((link) => link.bodies);
   }
 
-  /** Sphere around some links, all if there is none of these names; and the lowest point of all. */
+  /**
+   * Sphere around the links of these names; without names, around all but those that have left the rest far behind.
+   * @param {Set<string>|null} names
+   * @returns {{centre: Vector3, radius: number, lowest: number}} `lowest` is the z of the lowest point, m.
+   */
   bounds(names = null) {
     this.group.updateMatrixWorld(true);
-    const wanted = this._links.filter((link) => names?.has(link.name) && link.bodies.length);
+    const wanted = this._links.filter((link) => names?.has(link.name)).flatMap((link) => link.bodies);
     const sphere = new Sphere().makeEmpty();
     let lowest = Infinity;
-    for (const body of (wanted.length ? wanted : this._links).flatMap((link) => link.bodies)) {
+    for (const body of wanted.length ? wanted : withoutStrays(this.bodies)) {
       sphere.union(body.geometry.boundingSphere.clone().applyMatrix4(body.matrixWorld));
       const box = body.geometry.boundingBox.clone().applyMatrix4(body.matrixWorld);
       lowest = Math.min(lowest, box.min.z);
@@ -166,6 +172,20 @@ export class Robot {
     link.clear = clear;
     for (const body of link.bodies) showClear(body, clear);
   }
+}
+
+/** What has fallen off a table for a minute is a kilometre away; nobody wants to see it all. */
+function withoutStrays(bodies) {
+  if (!bodies.length) return [];
+  const centres = bodies.map(({ geometry, matrixWorld }) => geometry.boundingSphere.center.clone().applyMatrix4(matrixWorld));
+  const middle = new Vector3(...["x", "y", "z"].map((axis) => median(centres.map((centre) => centre[axis]))));
+  const distances = centres.map((centre, i) => Math.max(0, centre.distanceTo(middle) - bodies[i].geometry.boundingSphere.radius));
+  const far = Math.max(FAR_AWAY * median(distances), SMALL_SCENE);
+  return bodies.filter((_, i) => distances[i] <= far);
+}
+
+function median(values) {
+  return [...values].sort((x, y) => x - y)[values.length >> 1];
 }
 
 async function fetchGeometry(url) {

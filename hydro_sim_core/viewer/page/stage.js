@@ -85,9 +85,14 @@ export class Stage {
   }
 }
 
+/** Whether the browser can draw the scene at all. */
+export function hasWebGL() {
+  return document.createElement("canvas").getContext("webgl2") !== null;
+}
+
+/** Whether the processor draws, not a graphics processor. */
 function rendersInSoftware() {
   const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl) return false;
   const info = gl.getExtension("WEBGL_debug_renderer_info");
   const name = gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
   gl.getExtension("WEBGL_lose_context")?.loseContext();

@@ -1,0 +1,376 @@
+"""The page in a real browser: what it shows of a running simulation, and what it commands."""
+
+from __future__ import annotations
+
+import io
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from pages import PATIENCE, make_frame, make_scene, wait_until
+from PIL import Image
+
+import hydro_sim_core as hs
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.pictures.browser import open_browser
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.viewer.commands import SetGrip
+from hydro_sim_core.viewer.frame import frame_of_snapshot
+from hydro_sim_core.viewer.live import LiveView, RunnerControls
+from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+
+SCENE = Path(__file__).parents[2] / "config/scenes/spatula_slip.yaml"
+SCALE = PressureScale(20e3)
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+#: Middle of the desktop's stage, where nothing floats above the scene.
+MIDDLE = {"x": 290, "y": 110, "width": 600, "height": 540}
+LARGEST_PAGE = 5_000_000  # bytes
+
+
+class Simulation:
+    """A gripper that holds a spatula, on a page."""
+
+    def __init__(self):
+        self.world = hs.load_scene(SCENE)
+        self.runner = FixedRateRunner(self.world)
+        self.viewer = Viewer(ViewerOptions(port=0))
+        self.viewer.start()
+        self.view = LiveView(self.runner, self.viewer, SCALE, RunnerControls(self.runner))
+        self.view.start()
+        self.commands = []
+        obey = self.viewer.on_command
+
+        def note_and_obey(command):
+            self.commands.append((time.monotonic(), command))
+            obey(command)
+
+        self.viewer.on_command = note_and_obey
+        self.runner.start()
+
+    def restart(self):
+        """From the start, held with 5 N, at half the pace: the machine may be busy."""
+        self.runner.reset()
+        self.runner.submit(lambda world: world.set_gripper(force=5.0))
+        self.runner.set_pace(0.5)
+        self.runner.resume()
+        self.commands.clear()
+
+    def close(self):
+        self.runner.stop()
+        self.view.stop()
+        self.viewer.close()
+
+    @property
+    def grip_force(self):
+        return self.runner.snapshot().grip_forces["gripper"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def running():
+    simulation = Simulation()
+    yield simulation
+    simulation.close()
+
+
+@pytest.fixture
+def simulation(running):
+    running.restart()
+    return running
+
+
+@pytest.fixture(scope="class")
+def desktop(browser, running):
+    """A page of the simulation; several tests use it in turn, as people do."""
+    running.restart()
+    with opened(browser, running.viewer.url) as page:
+        yield page
+
+
+@pytest.fixture
+def scripted():
+    """A viewer without a simulation behind it."""
+    viewer = Viewer(ViewerOptions(port=0))
+    viewer.start()
+    yield viewer
+    viewer.close()
+
+
+@contextmanager
+def opened(browser, url, viewport=DESKTOP, loses_server=False, **options):
+    """A page that shows its first frame. It asks nobody but its server, and has nothing to complain of."""
+    context = browser.new_context(viewport=viewport, color_scheme="light", **options)
+    try:
+        page = context.new_page()
+        page.set_default_timeout(1e3 * PATIENCE)
+        page.asked, page.answers, page.errors = [], [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("websocket", lambda socket: page.asked.append(socket.url))
+        page.on("response", lambda answer: page.answers.append(answer))
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("console", lambda words: page.errors.append(words.text) if words.type == "error" else None)
+        page.goto(url)
+        wait_until(lambda: look(page, "seq") is not None)
+        yield page
+    finally:
+        context.close()
+    assert {urlsplit(asked).hostname for asked in page.asked} == {"127.0.0.1"}
+    if loses_server:
+        page.errors = [error for error in page.errors if "ERR_CONNECTION_REFUSED" not in error]
+    assert page.errors == []
+
+
+def look(page, what):
+    """Something the page tells of itself."""
+    return page.evaluate(f"window.hydroSim ? hydroSim.{what} : null")
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text()
+
+
+def is_visible(page, selector):
+    return page.locator(selector).is_visible()
+
+
+def picture(page, clip=MIDDLE):
+    """Pixels (H, W, 3) of a part of the page."""
+    return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
+
+
+def places_on_scale(pixels):
+    """Place of each pixel's colour in the table of the scale; -1 where it is none of its colours."""
+    codes = pixels.astype(np.int64) @ [65536, 256, 1]
+    table = SCALE.table().astype(np.int64) @ [65536, 256, 1]
+    order = np.argsort(table)
+    found = order[np.clip(np.searchsorted(table[order], codes), 0, len(table) - 1)]
+    return np.where(table[found] == codes, found, -1)
+
+
+def show_patches_alone(page):
+    """Nothing covers the faces."""
+    for name in ("show-edges", "show-wrenches"):
+        page.locator(f"#{name}").uncheck()
+
+
+def set_grip(page, force):
+    page.locator("#grip-section input[type=range]").fill(str(force))
+
+
+def pause(page, simulation):
+    """Stand still, once the page shows the last step."""
+    page.locator("#pause").click()
+    wait_until(lambda: simulation.runner.paused)
+    wait_until(lambda: text(page, "#clock") == f"{simulation.runner.snapshot().time:.3f} s")
+
+
+def drawn_peak(page):
+    """The highest place on the scale that several pixels show."""
+    counts = np.bincount(1 + places_on_scale(picture(page)).ravel(), minlength=257)[1:]
+    return np.flatnonzero(counts >= 5).max()
+
+
+def test_robot_is_visible(browser, scripted, running):
+    scene = scene_of_world(running.world, SCALE)
+    empty = ViewScene("empty", scene.links, (), {}, SCALE, joints=scene.joints, grippers=scene.grippers)
+    frame = frame_of_snapshot(running.runner.snapshot(), scene)
+    scripted.show_scene(empty)
+    scripted.show(frame)
+    with opened(browser, f"{scripted.url}?view=iso") as page:
+        without = picture(page)
+        before = look(page, "scene")
+        scripted.show_scene(scene)
+        scripted.show(frame)
+        wait_until(lambda: look(page, "scene") not in (None, before) and look(page, "seq") is not None)
+        page.locator("[data-view=iso]").click()
+        wait_until(lambda: (picture(page) != without).any(axis=2).mean() > 0.05)
+
+
+def test_colours_tell_the_pressure(browser, simulation):
+    with opened(browser, f"{simulation.viewer.url}?view=contact") as page:
+        show_patches_alone(page)
+        peaks = []
+        for force in (3.0, 12.0):
+            set_grip(page, force)
+            wait_until(lambda force=force: abs(simulation.grip_force - force) < 0.2)
+            pause(page, simulation)
+            wait_until(lambda: (places_on_scale(picture(page)) >= 0).sum() > 500)
+            true_peak = max(patch.pressures.max() for patch in simulation.runner.snapshot().contacts)
+            peaks.append(drawn_peak(page))
+            # Corners have more pressure than the middles of faces.
+            assert peaks[-1] > 255 * true_peak / SCALE.maximum - 12
+            simulation.runner.resume()
+        assert peaks[1] > peaks[0] + 40
+
+
+def test_hovering_tells_the_pressure_that_the_colour_stands_for(browser, simulation):
+    with opened(browser, f"{simulation.viewer.url}?view=contact") as page:
+        show_patches_alone(page)
+        wait_until(lambda: abs(simulation.grip_force - 5.0) < 0.2)
+        pause(page, simulation)
+        places = places_on_scale(picture(page))
+        rows, columns = np.nonzero(places >= 0)
+        for chosen in np.linspace(0.2, 0.8, 5):
+            row, column = (int(index[int(chosen * len(rows))]) for index in (rows, columns))
+            page.mouse.move(MIDDLE["x"] + column, MIDDLE["y"] + row)
+            wait_until(lambda: is_visible(page, "#tooltip"))
+            pressure = float(page.locator("#tooltip").get_attribute("data-pressure"))
+            nearby = places[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
+            assert nearby[nearby >= 0].min() - 1 <= 256 * pressure / SCALE.maximum <= nearby.max() + 2
+            assert "on spatula" in text(page, "#tooltip")
+            page.mouse.move(5, 795)
+            wait_until(lambda: not is_visible(page, "#tooltip"))
+
+
+class TestDesktop:
+    def test_dragged_slider_commands_at_most_20_times_a_second(self, desktop, simulation):
+        slider = desktop.locator("#grip-section input[type=range]")
+        wait_until(lambda: abs(simulation.grip_force - 5.0) < 0.2)
+        wait_until(lambda: abs(float(slider.input_value()) - 5.0) < 0.5)
+        box = slider.bounding_box()
+        thumb = box["x"] + 8 + (box["width"] - 16) * 5.0 / 80.0
+        height = box["y"] + box["height"] / 2
+        desktop.mouse.move(thumb, height)
+        desktop.mouse.down()
+        for step in range(40):
+            desktop.mouse.move(thumb + 0.3 * step, height)
+            time.sleep(0.01)  # a hand's pace
+        held = slider.input_value()
+        wait_until(lambda: simulation.commands and simulation.commands[-1][1].force == float(held))
+        frames = look(desktop, "seq")
+        wait_until(lambda: look(desktop, "seq") > frames + 5)
+        assert slider.input_value() == held
+        desktop.mouse.up()
+        wait_until(lambda: abs(simulation.grip_force - float(held)) < 0.2)
+
+        times = np.array([at for at, _ in simulation.commands])
+        assert all(isinstance(command, SetGrip) for _, command in simulation.commands)
+        # The way to the simulation may bunch some; on the whole the rate holds.
+        assert len(times) <= 20 * (times[-1] - times[0] + 0.25) + 2
+        simulation.runner.submit(lambda world: world.set_gripper(force=2.0))
+        wait_until(lambda: float(slider.input_value()) < 3.0)
+
+    def test_joint_slider_moves_the_joint(self, desktop, simulation):
+        desktop.locator("#joint-section input[type=range]").first.fill("0.2")
+        wait_until(lambda: abs(simulation.runner.snapshot().joint_positions[0] - 0.2) < 0.02)
+
+    def test_pause_and_step(self, desktop, simulation):
+        pause(desktop, simulation)
+        step = simulation.runner.snapshot().step
+        wait_until(lambda: look(desktop, "fps") == 0.0)  # nothing is drawn while nothing changes
+        desktop.locator("#step").click()
+        wait_until(lambda: simulation.runner.snapshot().step == step + 1)
+        wait_until(lambda: text(desktop, "#clock") == f"{simulation.runner.snapshot().time:.3f} s")
+        desktop.locator("#reset").click()
+        wait_until(lambda: text(desktop, "#clock") == "0.000 s")
+        desktop.locator("#pause").click()
+        wait_until(lambda: simulation.runner.snapshot().step > 1)
+
+    def test_page_is_light(self, desktop):
+        assert any("/mesh/" in asked for asked in desktop.asked)
+        assert sum(len(answer.body()) for answer in desktop.answers) < LARGEST_PAGE
+
+    def test_other_page_shows_the_same(self, browser, desktop, simulation):
+        with opened(browser, simulation.viewer.url) as other:
+            wait_until(lambda: simulation.viewer.watching == 2)
+            pause(desktop, simulation)
+            wait_until(lambda: text(other, "#clock") == text(desktop, "#clock"))
+            wait_until(lambda: "paused" in text(other, "#state-text"))
+
+
+def test_page_comes_back_with_the_simulation(browser):
+    first = Viewer(ViewerOptions(port=0))
+    first.start()
+    port = urlsplit(first.url).port
+    first.show_scene(make_scene("first"))
+    first.show(make_frame(step=1))
+    with opened(browser, first.url, loses_server=True) as page:
+        page.evaluate("window.sameDocument = true")
+        first.close()
+        wait_until(lambda: look(page, "state") == "lost")
+        assert is_visible(page, "#banner")
+        second = Viewer(ViewerOptions(port=port))
+        second.start()
+        try:
+            assert urlsplit(second.url).port == port
+            second.show_scene(make_scene("second"))
+            second.show(make_frame(step=7))
+            wait_until(lambda: text(page, "#scene-name") == "second" and text(page, "#clock") == "0.007 s")
+            assert look(page, "state") == "live"
+            assert not is_visible(page, "#banner")
+            assert page.evaluate("window.sameDocument")
+        finally:
+            second.close()
+
+
+def test_phone(browser, simulation):
+    options = {"viewport": PHONE, "is_mobile": True, "has_touch": True, "device_scale_factor": 1}
+    with opened(browser, simulation.viewer.url, **options) as page:
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
+        assert is_visible(page, "#legend")
+        assert not is_visible(page, "#panel")
+        page.locator("#drawer-handle").tap()
+        wait_until(lambda: is_visible(page, "#grip-section"))
+        page.locator("#pause").tap()
+        wait_until(lambda: simulation.runner.paused)
+        page.locator("#drawer-handle").tap()
+        wait_until(lambda: not is_visible(page, "#panel"))
+
+
+def test_refusal_is_told(browser, scripted):
+    def refuse(command):
+        raise InputError("viewer", "reset", "not now", "wait")
+
+    scripted.on_command = refuse
+    scripted.show_scene(make_scene())
+    scripted.show(make_frame())
+    with opened(browser, scripted.url) as page:
+        page.locator("#reset").click()
+        wait_until(lambda: page.locator(".toast").count() == 1)
+        assert "not now" in text(page, ".toast")
+
+
+def test_time_line_seeks(browser, scripted):
+    sought = []
+
+    def seek(command):
+        sought.append(command)
+        if command.type == "seek":
+            scripted.show(replay_frame(command.time))
+
+    def replay_frame(moment):
+        values = {**vars(make_frame(step=round(1e3 * moment))), "timeline_time": moment, "paused": True}
+        return type(make_frame())(**values)
+
+    scene = make_scene("recorded")
+    values = {**vars(scene), "mode": "replay", "timeline": (0.0, 8.0), "takes_commands": False}
+    scripted.on_command = seek
+    scripted.show_scene(ViewScene(**values))
+    scripted.show(replay_frame(0.0))
+    with opened(browser, scripted.url) as page:
+        assert not is_visible(page, "#run-section")
+        page.locator("#timeline input").fill("6.5")
+        wait_until(lambda: text(page, "#clock") == "6.500 s")
+        assert text(page, "#timeline output") == "6.50 / 8.00 s"
+        page.locator("#timeline button").click()
+        wait_until(lambda: sought[-1].type == "pause" and sought[-1].paused is False)
+
+
+def test_picture_has_only_scene_legend_and_time(browser, simulation):
+    with opened(browser, f"{simulation.viewer.url}?still&view=contact") as page:
+        for shown in ("#legend", "#clock", "#view"):
+            assert is_visible(page, shown)
+        for hidden in ("#panel", "#cameras", "#scene-name", "#drawer-handle"):
+            assert not is_visible(page, hidden)
+        assert "kPa" in text(page, "#legend")
