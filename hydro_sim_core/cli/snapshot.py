@@ -54,15 +54,18 @@ def snapshot(
     check_picture_file(out, (".png",))
     console = output.make_console()
     scale = PressureScale(1e3 * full_scale)
-    with PageCamera(size, camera) as page:
-        if source.endswith(".mcap"):
-            scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
-        else:
-            world = open_world(source, package_dir or (), xacro_arg or ())
+    if source.endswith(".mcap"):
+        scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
+        with PageCamera(size, camera) as page:
+            picture = page.picture(scene, frame)
+    else:
+        world = open_world(source, package_dir or (), xacro_arg or ())
+        with PageCamera(size, camera) as page:  # if it cannot be, the run would be in vain
             run_until(world, time, console)
             scene = scene_of_world(world, scale, takes_commands=False)
             frame = frame_of_world(world, scene)
-        write_picture(out, page.picture(scene, frame))
+            picture = page.picture(scene, frame)
+    write_picture(out, picture)
     console.print(f"{out}: t = {frame.time:g} s", markup=False, highlight=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -111,17 +111,23 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
     pictures = ["-f", "image2pipe", "-c:v", "png", "-framerate", repr(rate), "-i", "-"]
     encode = ["-vf", _FILTER, *_COLOURS, *_CODECS[path.suffix.lower()]]
     command = ["ffmpeg", "-y", "-nostdin", "-loglevel", "error", *pictures, *encode, str(aside)]
-    with TemporaryFile() as log, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log) as process:
+    with TemporaryFile() as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log)
         assert process.stdin is not None
+        whole = False
         try:
-            yield process.stdin.write
-            process.stdin.close()
-            failed = process.wait() != 0
-        except BrokenPipeError:
-            failed = True
-        finally:
+            with suppress(BrokenPipeError):  # the log says why
+                yield process.stdin.write
+                process.stdin.close()
+                whole = True
+        except BaseException:
             process.kill()
-        if failed:
+            raise
+        finally:
+            with suppress(BrokenPipeError):  # raised again for what could not be flushed
+                process.stdin.close()
+            status = process.wait()
+        if status != 0 or not whole:
             log.seek(0)
             lines = log.read().decode(errors="replace").split("\n")
             said = next((line.strip() for line in reversed(lines) if line.strip()), "no reason given")

@@ -81,6 +81,8 @@ def test_patches_are_there_face_by_face(record, tmp_path):
         assert np.reshape(recorded.centroids, (-1, 3)) == pytest.approx(patch.centroids, abs=0.0)
         assert recorded.pressures == pytest.approx(patch.pressures.astype(np.float32), abs=0.0)
         assert recorded.areas == pytest.approx(patch.areas.astype(np.float32), abs=0.0)
+        corners = np.concatenate(patch.vertex_pressures)
+        assert recorded.vertex_pressures == pytest.approx(corners, rel=1e-6, abs=1e-6 * patch.peak_pressure)
         f = recorded.wrench_on_b.force
         assert (f.x, f.y, f.z) == tuple(patch.force_on_b)
 

@@ -20,6 +20,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
+from hydro_sim_core.replay import Recording
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 SECOND = 10**9
@@ -240,6 +241,10 @@ def test_a_kill_costs_the_last_moment_only(tmp_path):
     assert len(times) > 100
     assert times == [10**6 * i for i in range(len(times))]
     assert len(list(read_messages(path, ["/robot_description"]))) == 1
+    with Recording(path) as replayed:
+        assert replayed.end > 1e-9 * times[-1] - 0.02  # s; poses are recorded 60 times a second
+        touching = [row for row in range(len(replayed.instants)) if replayed.frame(row).patches]
+    assert len(touching) > 5
 
 
 @pytest.mark.parametrize(

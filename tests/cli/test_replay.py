@@ -1,0 +1,155 @@
+"""Recordings at the command line: printed, shown and filmed; scenes in pictures; bad input in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from hydro_sim_core.cli import app
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+
+PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
+SCENE = "spatula_slip_welded"
+SMALL = ("--size", "160x120")
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+
+
+def refused(result):
+    """The one red line of a refusal."""
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """A third of a second of the gripper that holds the spatula."""
+    path = tmp_path_factory.mktemp("recording") / "run.mcap"
+    result = call("run", SCENE, "--headless", "--duration", 0.3, "--record", path)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def test_the_time_line_and_the_topics_are_printed(recording):
+    result = call("replay", recording)
+    assert result.exit_code == 0, result.output
+    rows = re.findall(
+        r"^ +(\d\.\d{3}) +(\d+) +(\d+\.\d\d) +(\d+\.\d{3}) +(\d+\.\d{3}) +█+", result.stdout, re.M
+    )
+    assert float(rows[-1][0]) == pytest.approx(0.3)
+    assert int(rows[-1][1]) > 20  # faces
+    assert float(rows[-1][3]) == pytest.approx(6.5, rel=0.1)  # N, of a finger
+    assert "left_finger on spatula, N" in result.stdout
+    assert re.search(
+        r"/hydro_sim/contact_patches +hydro_sim_msgs/msg/ContactPatchArray +10 +contact", result.stdout
+    )
+
+
+def test_files_follow_each_other(recording):
+    result = call("replay", recording, recording)
+    assert result.exit_code == 0, result.output
+    assert {row[0] for row in re.findall(r"^ +([12]) +\d\.\d{3} ", result.stdout, re.M)} == {"1", "2"}
+
+
+def test_the_page_plays_until_it_is_interrupted(recording):
+    command = [*PROGRAM, "replay", str(recording), "--view", "--view-port", "0", "--loop"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+/", line).group()
+        with urllib.request.urlopen(url, timeout=30) as page:
+            assert b"<html" in page.read()
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_a_snapshot_of_a_scene_shows_contact_in_the_colours_of_pressure(tmp_path):
+    """Close to the contact there is yellow, where the scale ends far below the peak of about 14 kPa."""
+    out = tmp_path / "x.png"
+    arguments = ("--time", 0.3, "--out", out, *SMALL, "--camera", "contact", "--full-scale", 5)
+    result = call("snapshot", SCENE, *arguments)
+    assert result.exit_code == 0, result.output
+    with Image.open(out) as picture:
+        assert picture.size == (160, 120)
+        pixels = np.asarray(picture.convert("RGB")).astype(int)[:80]  # above the legend
+    yellow = PressureScale().table()[-1].astype(int)
+    assert (np.abs(pixels - yellow).max(axis=2) < 10).sum() > 20
+
+
+def test_a_recording_is_filmed_from_where_it_is_told(recording, tmp_path):
+    out = tmp_path / "run.gif"
+    result = call("replay", recording, "--video", out, "--fps", 20, "--from", 0.1, "--speed", 0.5, *SMALL)
+    assert result.exit_code == 0, result.output
+    assert f"{out}: 9 frames" in result.stdout  # 0.2 s at half the speed, both ends
+    with Image.open(out) as film:
+        assert film.size == (160, 120)
+        durations = [film.seek(i) or film.info["duration"] for i in range(film.n_frames)]
+    assert sum(durations) == 450  # ms
+
+
+def test_a_run_is_filmed_in_simulated_time(tmp_path):
+    out = tmp_path / "run.gif"
+    result = call("run", SCENE, "--duration", 0.2, "--video", out, "--fps", 10, *SMALL)
+    assert result.exit_code == 0, result.output
+    with Image.open(out) as film:
+        durations = [film.seek(i) or film.info["duration"] for i in range(film.n_frames)]
+    assert sum(durations) == 300  # ms: frames at 0, 0.1 and 0.2 s
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("replay", "gone.mcap"), "gone.mcap: no such file or directory"),
+        (("replay", "empty.mcap"), "empty.mcap: is no MCAP file"),
+        (("replay", "text.mcap"), "text.mcap: is no MCAP file"),
+        (("replay", "RUN", "--from", 7), "time 7 s is outside of the recording; give 0 to 0.3"),
+        (("replay", "RUN", "--video", "x.avi"), "x.avi: .*end it in .mp4 or .webm or .gif"),
+        (("snapshot", "RUN", "--time", 0.5, "--out", "x.png"), "time 0.5 s is outside of the recording; give 0 to 0.3"),
+        (("snapshot", "RUN", "--out", "x.jpg"), "x.jpg: .*end it in .png"),
+        (("snapshot", "RUN", "--out", "nowhere/x.png"), "there is no folder"),
+        (("snapshot", "nosuch", "--out", "x.png"), "nosuch"),
+        (("run", SCENE, "--duration", 1, "--video", "x.avi"), "end it in .mp4"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_leaves_nothing(recording, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.mcap").touch()
+    (tmp_path / "text.mcap").write_text("no recording at all")
+    result = call(*(recording if argument == "RUN" else argument for argument in arguments))
+    assert re.search(says, refused(result))
+    assert sorted(os.listdir(tmp_path)) == ["empty.mcap", "text.mcap"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", SCENE, "--video", "x.gif"),
+        ("run", SCENE, "--video", "x.gif", "--duration", 1, "--rate", 1),
+        ("replay", "x.mcap", "--video", "x.gif", "--view"),
+        ("replay", "x.mcap", "--loop"),
+        ("replay", "x.mcap", "--speed", 0),
+        ("snapshot", SCENE, "--out", "x.png", "--size", "12"),
+        ("snapshot", SCENE, "--out", "x.png", "--size", "9999x9999"),
+        ("snapshot", SCENE, "--out", "x.png", "--camera", "behind"),
+        ("snapshot", SCENE, "--out", "x.png", "--full-scale", -1),
+    ],
+)
+def test_options_that_make_no_sense_are_wrong_usage(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call(*arguments).exit_code == 2
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,129 @@
+"""Any message at once is the one that reading from the start gives, also in files that are cut, damaged or not ours."""
+
+from __future__ import annotations
+
+import logging
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcap.writer import CompressionType, IndexType, Writer
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.cdr import CdrWriter
+from hydro_sim_core.recording import MessageIndex, read_messages
+from hydro_sim_core.recording.mcap_file import RecordingFile
+
+FLOAT = "std_msgs/msg/Float64"
+
+
+def number(value):
+    writer = CdrWriter()
+    writer.float64(float(value))
+    return writer.bytes()
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    """Bytes of a file with six chunks; a topic of its own begins in the fourth."""
+    path = tmp_path_factory.mktemp("recording") / "run.mcap"
+    file = RecordingFile(path, overwrite=False)
+    file.describe({"scene": "some"})
+    for i in range(60):
+        file.write(f"/topic{i % 3 if i < 30 else i % 5}", FLOAT, 0.001 * i, number(i))
+        if i % 10 == 9:
+            file.flush()
+    file.close()
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("scratch") / "run.mcap"
+
+
+def by_reading(path):
+    found = {}
+    for message in read_messages(path):
+        found.setdefault(message.topic, []).append((message.time, message.data))
+    return {topic: sorted(rows) for topic, rows in found.items()}
+
+
+def by_index(path):
+    with MessageIndex(path) as index:
+        return {
+            topic.name: [(time, index.read(topic, row)) for row, time in enumerate(topic.times.tolist())]
+            for topic in index.topics
+        }
+
+
+def test_topics_are_described(recording, scratch):
+    scratch.write_bytes(recording)
+    with MessageIndex(scratch) as index:
+        assert index.about == {"scene": "some"}
+        assert [topic.name for topic in index.topics] == [f"/topic{i}" for i in range(5)]
+        for topic in index.topics:
+            assert (topic.type_name, topic.encoding, topic.definition_encoding) == (FLOAT, "cdr", "ros2msg")
+            assert "float64 data" in topic.definition
+    assert by_index(scratch) == by_reading(scratch)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(length=st.integers(min_value=8, max_value=10_000))
+def test_a_cut_file_gives_what_reading_gives_and_a_warning(recording, scratch, caplog, length):
+    """Wherever it is cut: in a chunk, between a chunk and its index, within that."""
+    scratch.write_bytes(recording[: min(length, len(recording) - 1)])
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        found = by_index(scratch)
+    assert found == by_reading(scratch)
+    assert "ends early" in caplog.text
+
+
+@given(at=st.integers(min_value=0, max_value=10_000), value=st.integers(min_value=1, max_value=255))
+def test_a_damaged_file_is_refused_in_one_line(recording, scratch, at, value):
+    """Any byte changed: no other exception, and no message that was not recorded."""
+    damaged = bytearray(recording)
+    damaged[at % len(recording)] ^= value
+    scratch.write_bytes(damaged)
+    found, refusal = {}, ""
+    try:
+        found = by_index(scratch)
+    except InputError as error:
+        refusal = str(error)
+    assert refusal == "" or refusal.startswith(f"{scratch}: ")
+    assert "\n" not in refusal
+    recorded = {number(i) for i in range(60)}
+    assert {data for rows in found.values() for _, data in rows} <= recorded
+
+
+@pytest.mark.parametrize("compression", list(CompressionType))
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_files_of_other_writers_are_read_too(scratch, compression, chunked, indexed):
+    """Without chunks, indices or order in time; several channels of one topic."""
+    stream = BytesIO()
+    writer = Writer(
+        stream,
+        chunk_size=200,
+        compression=compression,
+        index_types=IndexType.ALL if indexed else IndexType.NONE,
+        use_chunking=chunked,
+    )
+    writer.start("ros2", "another")
+    schema = writer.register_schema(FLOAT, "ros2msg", b"float64 data")
+    channels = [writer.register_channel("/topic", "cdr", schema) for _ in range(2)]
+    times = [7, 3, 5, 1, 4, 0, 9, 2, 8, 6]
+    for i, time in enumerate(times):
+        writer.add_message(channels[i % 2], time, number(time), time, i)
+    writer.finish()
+    scratch.write_bytes(stream.getvalue())
+    assert by_index(scratch) == {"/topic": [(time, number(time)) for time in range(10)]}
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path in (tmp_path / "gone.mcap", tmp_path):
+        with pytest.raises(InputError, match=f"{path}: .*; give a recording"):
+            MessageIndex(Path(path))
