@@ -34,7 +34,7 @@ demo: $(VENV)/.demo-ready
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What runs in real
 # time comes by itself, the rest on two cores.
 test: export OMP_NUM_THREADS ?= 1
-test: $(VENV)/.test-ready
+test: $(VENV)/.browser-ready
 ifdef PYTEST_ARGS
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 else
@@ -101,6 +101,10 @@ $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,test]'
+	@touch $@
+
+$(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
+	@.ci/browser
 	@touch $@
 
 $(VENV)/.workspace-ready: $(PACKAGING) tests/workspace/adapt_wheels.py $(VENV)/.test-ready
