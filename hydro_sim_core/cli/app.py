@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from hydro_sim_core.cli import bench, output
+from hydro_sim_core.cli import bench, output, plot
 from hydro_sim_core.cli.check import check
 from hydro_sim_core.cli.hil_report import hil_report
 from hydro_sim_core.cli.mesh import mesh
@@ -52,6 +52,7 @@ app.command()(scenes)
 app.command()(validate)
 app.command()(hil_report)
 app.command()(mesh)
+app.add_typer(plot.commands, name="plot")
 app.add_typer(bench.commands, name="bench")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,17 @@ from hydro_sim_core.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
+
+
+def require_matplotlib() -> None:
+    """Check that figures can be drawn, before anything is computed for one.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        mend = "install it: pip install 'hydro-sim-core[plot]'"
+        raise InputError("plot", "matplotlib", "is not installed", mend)
 
 
 @contextmanager
@@ -27,11 +39,9 @@ def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
     Raises:
         InputError: matplotlib is not installed or the file cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        mend = "install it: pip install 'hydro-sim-core[plot]'"
-        raise InputError("plot", "matplotlib", "is not installed", mend) from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     canvas = Figure(figsize=(width, height), layout="constrained")
     yield canvas
     try:

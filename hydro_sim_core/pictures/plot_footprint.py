@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact import FaceArrays
 from hydro_sim_core.description.names import did_you_mean
@@ -69,14 +69,15 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
         InputError: Nothing presses on the body, or there is none of that name among the contacts.
     """
     touching, partners = _contacts_of(body, list(contacts))
-    faces = join_faces([_pressing(contact.faces) for contact in touching])
+    faces = join_faces([pressing_faces(contact.faces) for contact in touching])
     if not len(faces.counts):
         raise InputError("pressure map", f"body '{body}'", "bears no pressure", "choose another instant")
 
     R_WB, p_WB = X_WB[:3, :3], X_WB[:3, 3]
     vertices = (faces.vertices - p_WB) @ R_WB
     triangles = _Triangles(vertices[faces.triangles], faces.pressures[faces.triangles])
-    sight = int(np.argmax(triangles.facing))
+    facing = np.diag(triangles.facing)
+    sight = int(np.argmax(facing))
     across, up = (sight + 1) % 3, (sight + 2) % 3
     return Footprint(
         body=body,
@@ -87,7 +88,7 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
         centre=triangles.centre[[across, up]],
         force=sum(abs(float(contact.force_on_b @ R_WB[:, sight])) for contact in touching),
         area=float(triangles.areas.sum()),
-        tilt=float(np.arccos(np.sqrt(min(1.0, triangles.facing[sight])))),
+        tilt=float(np.arccos(np.sqrt(min(1.0, facing[sight])))),
     )
 
 
@@ -102,8 +103,36 @@ def _contacts_of(body: str, contacts: list[Contact]) -> tuple[list[Contact], tup
     return touching, tuple(sorted(partners))
 
 
-def _pressing(faces: FaceArrays | PatchFaces) -> PatchFaces:
+def pressing_faces(faces: FaceArrays | PatchFaces) -> PatchFaces:
+    """The faces of a contact that carry pressure."""
     return faces if isinstance(faces, PatchFaces) else patch_faces(faces)
+
+
+def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | None = None) -> float:
+    """Contact force on a body across the surface it touches.
+
+    What friction carries along that surface, the weight of what is held for example, does not count.
+
+    Args:
+        contacts: Contact patches of one instant; those of other bodies are left out.
+        body: Name of the body, such as a finger.
+        direction: (3,) unit vector in the world along which force counts, such as a finger's joint; by default the main
+            axis of the faces' normals.
+
+    Returns:
+        N; 0 where nothing presses on the body. Forces from both sides add up.
+    """
+    touching = [contact for contact in contacts if body in (contact.name_a, contact.name_b)]
+    faces = [pressing_faces(contact.faces) for contact in touching]
+    if not any(len(part.counts) for part in faces):
+        return 0.0
+    along = _main_normal(join_faces(faces)) if direction is None else np.asarray(direction, dtype=float)
+    return sum(abs(float(contact.force_on_b @ along)) for contact in touching)
+
+
+def _main_normal(faces: PatchFaces) -> Array:
+    triangles = _Triangles(faces.vertices[faces.triangles], faces.pressures[faces.triangles])
+    return np.linalg.eigh(triangles.facing)[1][:, -1]
 
 
 class _Triangles:
@@ -116,7 +145,7 @@ class _Triangles:
     Attributes:
         areas: (T,) m^2.
         centre: (3,) centre of pressure, m.
-        facing: (3,) mean squares of the normals' components, weighted by force; they sum to 1.
+        facing: (3, 3) mean of the normals' outer products, weighted by force; independent of the order of corners.
     """
 
     def __init__(self, corners: Array, pressures: Array) -> None:
@@ -128,6 +157,5 @@ class _Triangles:
         sums = np.einsum("ti,tjk->tk", pressures, corners) + np.einsum("ti,tik->tk", pressures, corners)
         self.centre = self.areas @ sums / 12.0 / forces.sum()
         has_area = self.areas > 0.0
-        self.facing = (
-            forces[has_area] @ (area_vectors[has_area] / self.areas[has_area, None]) ** 2 / forces.sum()
-        )
+        normals = area_vectors[has_area] / self.areas[has_area, None]
+        self.facing = (normals.T * forces[has_area]) @ normals / forces.sum()

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from hydro_sim_core import InputError, contact, geometry
 from hydro_sim_core.drawing.patch_surface import PatchFaces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.pictures.plot_footprint import footprint
+from hydro_sim_core.pictures.plot_footprint import footprint, grip_force
 from hydro_sim_core.pictures.plot_rotation import angles_about, main_axis
 from hydro_sim_core.pictures.plots import plot_grip_force, plot_pitch, plot_pressure_map
 
@@ -82,6 +82,17 @@ def test_forces_from_both_sides_add_up():
     push = rectangle([5e3] * 4, np.eye(4))
     back = Pressed("finger", "pad", push.force_on_b, push.faces)
     assert footprint([push, back], "pad", np.eye(4)).force == pytest.approx(6.0)
+
+
+@given(turn=vectors, friction=st.floats(-5.0, 5.0))
+def test_grip_does_not_count_what_friction_carries(turn, friction):
+    """The force across the faces, wherever they look; along another direction its component there."""
+    X_WB = pose(turn)
+    pad = rectangle([5e3, 6e3, 6e3, 5e3], X_WB)
+    held = Pressed("pad", "mug", pad.force_on_b + friction * X_WB[:3, 0], pad.faces)
+    assert grip_force([held], "pad") == pytest.approx(3.0, rel=1e-9)
+    assert grip_force([held], "pad", X_WB[:3, 0]) == pytest.approx(abs(friction), abs=1e-9)
+    assert grip_force([held], "hand") == 0.0
 
 
 @given(slope=st.floats(0.05, 0.7))

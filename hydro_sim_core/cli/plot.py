@@ -1,0 +1,160 @@
+"""Plots of recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import FULL_SCALE, FullScaleOption
+from hydro_sim_core.cli.plot_series import RecordedMotion
+from hydro_sim_core.drawing.figures import require_matplotlib
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.pictures.plots import plot_grip_force, plot_pitch, plot_pressure_map
+
+commands = typer.Typer(
+    help="Plot a recording: grip force, pitch, the pressure on a finger.", no_args_is_help=True
+)
+
+Array = NDArray[np.float64]
+
+RecordingArgument = Annotated[
+    Path, typer.Argument(metavar="FILE.mcap", help="Recording of hydro-sim run or of the node.")
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", metavar="FILE.png", help="Picture to write.", dir_okay=False)
+]
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+@commands.command("grip-force")
+def grip_force(
+    recording: RecordingArgument,
+    out: OutOption,
+    body: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--body",
+            metavar="NAME",
+            help="Finger, or any other body; may be repeated (default: the links on prismatic joints).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Contact force on fingers over time, and what they were told.
+
+    Along the joint of a finger that closes on a prismatic one, across the touched surface otherwise.
+    """
+    _check_picture(out)
+    with RecordedMotion(recording, output.make_console()) as motion:
+        bodies = list(dict.fromkeys(body or motion.fingers()))
+        time, forces = motion.grip_forces(bodies)
+        if body is None:
+            forces = {name: values for name, values in forces.items() if np.any(values)} or forces
+        commanded = motion.commanded_forces(list(forces), time)
+    plot_grip_force(time, forces, out, _told_once(commanded), f"Grip force, {recording.name}")
+    _say_written(out)
+
+
+@commands.command()
+def pitch(
+    recording: RecordingArgument,
+    out: OutOption,
+    body: Annotated[
+        str | None,
+        typer.Option(
+            "--body",
+            metavar="NAME",
+            help="Link (default: the one that is joined to nothing).",
+            show_default=False,
+        ),
+    ] = None,
+    axis: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X,Y,Z",
+            help="Axis in the world: x, y, z or three numbers (default: the one about which it turns most).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """How far a body has turned since the start."""
+    _check_picture(out)
+    about = None if axis is None else _axis(axis)
+    with RecordedMotion(recording, output.make_console()) as motion:
+        name = body or motion.free_body()
+        time, X_WB = motion.poses(name)
+    plot_pitch(time, X_WB, out, about, name)
+    _say_written(out)
+
+
+@commands.command("pressure-map")
+def pressure_map(
+    recording: RecordingArgument,
+    out: OutOption,
+    body: Annotated[
+        str | None,
+        typer.Option(
+            "--body",
+            metavar="NAME",
+            help="Finger, or any other body that touches something (default: the first finger).",
+            show_default=False,
+        ),
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Recorded time (default: when it is pressed hardest).", show_default=False
+        ),
+    ] = None,
+    full_scale: FullScaleOption = FULL_SCALE,
+) -> None:
+    """Where and how hard a body is pressed, seen straight on, in the colours of RViz and the viewer."""
+    _check_picture(out)
+    with RecordedMotion(recording, output.make_console()) as motion:
+        name = body or motion.fingers()[0]
+        instant = motion.pressed_hardest(name) if time is None else motion.instant(time)
+    X_WB = instant.poses.get(name, np.eye(4))  # what stands in the world is no link
+    scale = PressureScale(1e3 * full_scale)
+    plot_pressure_map(instant.patches, name, X_WB, out, scale, f"at {instant.time:.3f} s")
+    _say_written(out)
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be drawn or written, before anything is read."""
+    require_matplotlib()
+    if path.suffix.lower() != ".png":
+        raise InputError(path, "", "is no .png file", "give a name that ends in .png")
+    output.check_writable(path)
+
+
+def _axis(text: str) -> tuple[float, ...]:
+    if text in _AXES:
+        return _AXES[text]
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3:
+        raise typer.BadParameter(
+            f"'{text}' is not x, y, z or three numbers such as 0,1,0", param_hint="--axis"
+        )
+    return numbers
+
+
+def _told_once(commanded: dict[str, Array]) -> dict[str, Array]:
+    """Commands by the labels that a plot gives them: one where all bodies are told the same."""
+    values = list(commanded.values())
+    if values and all(np.array_equal(values[0], other, equal_nan=True) for other in values):
+        return {"commanded": values[0]}
+    return {f"commanded, {name}": told for name, told in commanded.items()}
+
+
+def _say_written(path: Path) -> None:
+    output.make_console().print(f"{path} written", markup=False, highlight=False)

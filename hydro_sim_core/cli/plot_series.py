@@ -1,0 +1,224 @@
+"""Numbers over time out of a recording, for plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+from rich.console import Console
+
+from hydro_sim_core.cli.status import bar
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.pictures.plot_footprint import grip_force
+from hydro_sim_core.recording import MessageIndex
+from hydro_sim_core.replay import Recording
+from hydro_sim_core.replay.decoding import TopicReader
+from hydro_sim_core.viewer.frame import ViewPatch
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """What plots take from an instant.
+
+    Attributes:
+        time: s.
+        poses: Pose (4, 4) of every link in the world.
+        patches: Contact patches.
+    """
+
+    time: float
+    poses: dict[str, Array]
+    patches: tuple[ViewPatch, ...]
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint of the recorded description; its axis is one of the frame of its child too."""
+
+    name: str
+    kind: str
+    child: str
+    axis: tuple[float, ...]
+
+
+class RecordedMotion:
+    """Poses, contacts and commands of a recording by the names of its bodies. Usable as a context.
+
+    Args:
+        path: MCAP file.
+        console: Shows how far reading has come.
+
+    Raises:
+        InputError: The file cannot be read, is damaged or tells no poses.
+    """
+
+    def __init__(self, path: Path, console: Console) -> None:
+        self.path = path
+        self._console = console
+        self._recording = Recording(path)
+        with MessageIndex(path) as index:
+            self._joints = _joints(_messages(index, "robot_description")[:1])
+            self._targets = _messages(index, "joint_targets")
+
+    def __enter__(self) -> RecordedMotion:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._recording.close()
+
+    def instants(self) -> Iterator[Instant]:
+        """Every instant, in order.
+
+        Raises:
+            InputError: The file is damaged there.
+        """
+        rows = range(len(self._recording.instants))
+        return (self._instant(row) for row in bar(rows, f"reading {self.path}", self._console))
+
+    def instant(self, time: float) -> Instant:
+        """The instant nearest to ``time`` (s).
+
+        Raises:
+            InputError: The time is outside of the recording, or the file is damaged there.
+        """
+        start, end = self._recording.start, self._recording.end
+        if not start <= time <= end:
+            problem = f"time {time:g} s is outside of the recording"
+            raise InputError(self.path, "", problem, f"give {start:g} to {end:g}")
+        return self._instant(self._recording.row(time))
+
+    def _instant(self, row: int) -> Instant:
+        frame = self._recording.frame(row)
+        poses = dict(zip(self._recording.scene(row).links, frame.poses, strict=True))
+        return Instant(frame.time, poses, frame.patches)
+
+    # --- names
+
+    def fingers(self) -> list[str]:
+        """Links that prismatic joints move.
+
+        Raises:
+            InputError: There are none.
+        """
+        found = [joint.child for joint in self._joints if joint.kind == "prismatic"]
+        if not found:
+            raise InputError(self.path, "", "has no finger on a prismatic joint", "name a body with --body")
+        return found
+
+    def free_body(self) -> str:
+        """The one body that nothing is jointed to.
+
+        Raises:
+            InputError: There is none, or several.
+        """
+        found = [joint.child for joint in self._joints if joint.kind == "floating"]
+        if len(found) != 1:
+            which = f"has several free bodies ({', '.join(found)})" if found else "has no free body"
+            raise InputError(self.path, "", which, "name a body with --body")
+        return found[0]
+
+    # --- series
+
+    def grip_forces(self, bodies: Sequence[str]) -> tuple[Array, dict[str, Array]]:
+        """Times (N,), s, and grip force (N,), N, of every body; along the joint of those that a prismatic one moves.
+
+        Raises:
+            InputError: A body is neither there nor touches anything, or the file is damaged.
+        """
+        axes = {joint.child: np.array(joint.axis) for joint in self._joints if joint.kind == "prismatic"}
+        times: list[float] = []
+        forces: list[list[float]] = []
+        known: set[str] = set()
+        for instant in self.instants():
+            known.update(instant.poses, *((patch.name_a, patch.name_b) for patch in instant.patches))
+            along = {body: instant.poses[body][:3, :3] @ axes[body] for body in axes if body in instant.poses}
+            times.append(instant.time)
+            forces.append([grip_force(instant.patches, body, along.get(body)) for body in bodies])
+        for body in bodies:
+            self._check(body, known)
+        return np.array(times), dict(zip(bodies, np.array(forces).T, strict=True))
+
+    def commanded_forces(self, bodies: Sequence[str], time: Array) -> dict[str, Array]:
+        """Force (N,) that the joint of a body is told to bear at each ``time`` (N,), N, NaN where it follows others.
+
+        Bodies whose joint is never told a force are left out.
+        """
+        told = np.array([1e-9 * stamp for stamp, _ in self._targets])
+        rows = np.searchsorted(told, time, side="right") - 1
+        found = {}
+        for joint in self._joints:
+            efforts = [_effort(message, joint.name) for _, message in self._targets]
+            if joint.child in bodies and not np.all(np.isnan(efforts)):
+                found[joint.child] = np.where(rows >= 0, np.abs(efforts)[rows], np.nan)
+        return found
+
+    def poses(self, body: str) -> tuple[Array, Array]:
+        """Times (N,), s, and poses (N, 4, 4) in the world of a link, at the instants at which it is there.
+
+        Raises:
+            InputError: It never is, or the file is damaged.
+        """
+        times, poses = [], []
+        known: set[str] = set()
+        for instant in self.instants():
+            known.update(instant.poses)
+            if body in instant.poses:
+                times.append(instant.time)
+                poses.append(instant.poses[body])
+        self._check(body, known)
+        return np.array(times), np.array(poses)
+
+    def pressed_hardest(self, body: str) -> Instant:
+        """The instant with the largest grip force on a body.
+
+        Raises:
+            InputError: Nothing ever presses on it, or the file is damaged.
+        """
+        time, forces = self.grip_forces([body])
+        if not np.any(forces[body]):
+            raise InputError(self.path, f"body '{body}'", "is never pressed", "name another body with --body")
+        return self.instant(float(time[np.argmax(forces[body])]))
+
+    def _check(self, body: str, known: set[str]) -> None:
+        if body not in known:
+            raise InputError(
+                self.path, f"body '{body}'", "is not in the recording", did_you_mean(body, known)
+            )
+
+
+def _messages(index: MessageIndex, name: str) -> list[tuple[int, Any]]:
+    """Time, ns, and content of every message on the topics of a name, whatever their namespace."""
+    readers = [TopicReader(index, topic) for topic in index.topics if topic.name.rpartition("/")[2] == name]
+    return [
+        (time, reader.message(row))
+        for reader in readers
+        for row, time in enumerate(reader.topic.times.tolist())
+    ]
+
+
+def _joints(descriptions: list[tuple[int, Any]]) -> tuple[_Joint, ...]:
+    """The joints of a URDF that has been read before, so that it is known to be well formed."""
+    if not descriptions:
+        return ()
+    ((_, message),) = descriptions
+    return tuple(_joint(element) for element in etree.fromstring(message.data.encode()).findall("joint"))
+
+
+def _joint(element: Any) -> _Joint:
+    axis = element.find("axis")
+    numbers = (1.0, 0.0, 0.0) if axis is None else tuple(map(float, axis.get("xyz").split()))
+    return _Joint(element.get("name"), element.get("type"), element.find("child").get("link"), numbers)
+
+
+def _effort(targets: Any, joint: str) -> float:
+    """Effort that a JointState tells a joint; NaN if none."""
+    efforts = dict(zip(targets.name, targets.effort, strict=False))
+    return float(efforts.get(joint, np.nan))
