@@ -79,6 +79,7 @@ class Viewer:
         self.url = ""
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
+        self._threads: list[threading.Thread] = []
         self._watching = 0
         self._closing = False
         self._gone = False

@@ -72,9 +72,12 @@ def test_a_port_in_use_gives_the_next_and_says_so(caplog):
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "not an address"])
 def test_an_address_that_is_not_ours_is_refused_in_one_line(host):
+    viewer = Viewer(ViewerOptions(host=host, port=0))
     with pytest.raises(InputError, match="cannot be served") as caught:
-        Viewer(ViewerOptions(host=host, port=0)).start()
+        viewer.start()
     assert "\n" not in str(caught.value)
+    viewer.close()
+    assert not viewer.alive
 
 
 def test_a_simulation_started_again_finds_its_port_free():
