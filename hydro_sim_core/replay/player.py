@@ -99,6 +99,8 @@ class Player:
     ) -> None:
         """Show scene and frames, thirty a second while they change, until told to stop.
 
+        It stands until somebody watches: browsers take their time.
+
         Args:
             show_scene: Called before the first frame, and whenever models have come or gone.
             show: Called with every frame.
@@ -110,17 +112,26 @@ class Player:
         """
         scene: ViewScene | None = None
         shown: tuple[tuple[int, int], float, bool] | None = None
+        waits = True
         while not stop.wait(0.0 if shown is None else PERIOD):
+            if waits:
+                waits = not watched()
+                self._hold()
             playing = self._now()
             stands = playing.paused or (not self._loop and playing.place >= self._line.end)
             state = (self._line.locate(playing.place), playing.speed, stands)
-            if state == shown or not (watched() or shown is None):
+            if state == shown or (shown is not None and not watched()):
                 continue
             if (wanted := self._line.scene(playing.place)) is not scene:
                 scene = wanted
                 show_scene(scene)
             show(replace(self._line.frame(playing.place), speed=playing.speed, paused=stands))
             shown = state
+
+    def _hold(self) -> None:
+        """Let the time that has passed since the last command count for nothing."""
+        with self._lock:
+            self._playing = replace(self._playing, since=self._clock())
 
     def _now(self) -> _Playing:
         """What is asked for, from now on."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import urllib.request
 
 import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
+from websockets.sync.client import connect
 
 from hydro_sim_core.cli import app
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -64,18 +65,43 @@ def test_files_follow_each_other(recording):
     assert {row[0] for row in re.findall(r"^ +([12]) +\d\.\d{3} ", result.stdout, re.M)} == {"1", "2"}
 
 
-def test_the_page_plays_until_it_is_interrupted(recording):
-    command = [*PROGRAM, "replay", str(recording), "--view", "--view-port", "0", "--loop"]
+def test_pages_play_and_seek_until_it_is_interrupted(recording):
+    """A page gets the scene with its time line, stops the recording where it is told, and hears what is wrong."""
+    command = [*PROGRAM, "replay", str(recording), "--view", "--view-port", "0", "--loop", "--speed", "0.1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        line = process.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+/", line).group()
-        with urllib.request.urlopen(url, timeout=30) as page:
-            assert b"<html" in page.read()
+        address = re.search(r"http://(127\.0\.0\.1:\d+)/", process.stdout.readline()).group(1)
+        with connect(f"ws://{address}/ws", origin=f"http://{address}") as page:
+            scene = wait_for(page, lambda told: told["type"] == "scene")
+            assert (scene["mode"], scene["takes_commands"]) == ("replay", False)
+            assert scene["timeline"] == {"start": 0.0, "end": pytest.approx(0.3)}
+            wait_for(page, lambda told: told["type"] == "frame" and told["timeline_time"] > 0.0)
+            for asked in ({"type": "pause", "paused": True}, {"type": "seek", "time": 0.2}):
+                page.send(json.dumps(asked))
+            wait_for(
+                page, lambda told: told["type"] == "frame" and told["paused"] and told["timeline_time"] == 0.2
+            )
+            page.send(json.dumps({"type": "seek", "time": 9.0}))
+            told = wait_for(page, lambda told: told["type"] == "rejected")
+            assert "time 9 s is outside of the recording; give 0 to 0.3" in told["reason"]
     finally:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, "")
+    assert process.returncode == 0
+    assert errors.count("\n") == errors.count("outside of the recording") == 1
+
+
+def wait_for(page, condition):
+    """Take in messages, acknowledging frames, until one of them is it."""
+    while True:
+        message = page.recv(timeout=30)
+        if isinstance(message, str):
+            told = json.loads(message)
+        else:
+            told = {"type": "frame", **json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])}
+            page.send(json.dumps({"type": "shown", "seq": told["seq"]}))
+        if condition(told):
+            return told
 
 
 def test_a_snapshot_of_a_scene_shows_contact_in_the_colours_of_pressure(tmp_path):
