@@ -5,7 +5,8 @@ import { byId, make } from "./elements.js";
 import { throttle } from "./throttle.js";
 
 const SAMPLES = 600; // 20 s at 30 frames a second
-const PERIOD = 125; // ms between two drawings
+const PERIOD = 250; // ms between two drawings
+const LONGEST_STEP = 1; // s of simulated time between two frames; nothing is known of what was in a longer one
 const HEIGHT = 78; // px
 
 /** @typedef {import("./protocol.js").Frame} Frame */
@@ -37,6 +38,7 @@ export class Charts {
   /** @param {Frame} frame */
   show(frame) {
     if (frame.epoch !== this._epoch || frame.time < this._time) this._charts.forEach((chart) => chart.clear());
+    if (frame.time - this._time > Math.max(LONGEST_STEP, frame.pace?.rtf ?? 0)) this._charts.forEach((chart) => chart.breakOff(frame.time));
     if (frame.time !== this._time) this._charts.forEach((chart) => chart.add(frame));
     this._epoch = frame.epoch;
     this._time = frame.time;
@@ -79,7 +81,15 @@ class Chart {
 
   /** @param {Frame} frame */
   add(frame) {
-    const sample = [frame.time, ...this._values(frame)];
+    this._push([frame.time, ...this._values(frame)]);
+  }
+
+  /** Draw no line across the time before this one. */
+  breakOff(time) {
+    this._push([time]);
+  }
+
+  _push(sample) {
     this._rows.forEach((row, i) => {
       row.push(sample[i] ?? null);
       if (row.length > SAMPLES) row.shift();

@@ -126,11 +126,10 @@ function showNewest() {
   unacknowledged = frame.seq;
   takeWantedView(first);
   byId("clock").textContent = `${frame.time.toFixed(3)} s`;
-  legend.show(frame, arrows.visible ? arrows.unit : null);
   timeline.show(frame);
   if (!still) panel.show(frame);
   charts?.show(frame);
-  showStateSoon();
+  describe();
 }
 
 function takeWantedView(first) {
@@ -167,7 +166,13 @@ function runningWord() {
   return `${word}${pace} · ${shown.counts.length} faces`;
 }
 
-const showStateSoon = throttle(() => showState(), 250);
+/** Words are costlier than pictures; in a picture, they have to be those of its instant. */
+const describe = still ? describeNow : throttle(describeNow, 150);
+
+function describeNow() {
+  showState();
+  if (shown) legend.show(shown, arrows.visible ? arrows.unit : null);
+}
 
 for (const button of byId("cameras").querySelectorAll("button")) {
   button.addEventListener("click", () => takeView(button.dataset.view));

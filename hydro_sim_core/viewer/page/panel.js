@@ -4,7 +4,7 @@ import { byId, make, SpeedChoice } from "./elements.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
-const PERIOD = 100; // ms between two updates of numbers: no eye reads faster
+const PERIOD = 150; // ms between two updates of numbers: no eye reads faster
 const MOST_CONTACTS = 12;
 const ANY_ANGLE = Math.PI; // range of a joint without stops
 const ANY_LENGTH = 1; // m
