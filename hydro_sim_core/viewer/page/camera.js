@@ -4,7 +4,8 @@ import { MathUtils, Vector3 } from "./vendor/three/three.module.min.js";
 import { OrbitControls } from "./vendor/three/OrbitControls.js";
 
 const FLIGHT = 450; // ms
-const ROOM = 0.98; // how much wider the view is than what it shows
+const NOTHING = 0.5; // m, what is shown where there is nothing
+const ROOM = 1.12; // how much wider the view is than what it shows
 
 /** Directions from what is looked at to the camera, world; that of "contact" depends on the contact. */
 const VIEWS = {
@@ -31,31 +32,29 @@ export class CameraMan {
   }
 
   /**
-   * Look at a sphere from a named view.
+   * Show points from a named view.
    * @param {string} view
-   * @param {{centre: Vector3, radius: number}} sphere
-   * @param {Vector3|null} direction For "contact".
+   * @param {Vector3[]} points
    */
-  show(view, sphere, direction, atOnce = false) {
-    this.lookAt(sphere, direction ?? new Vector3(...(VIEWS[view] ?? VIEWS.iso)), atOnce);
+  show(view, points, atOnce = false) {
+    this.lookAt(points, new Vector3(...(VIEWS[view] ?? VIEWS.iso)), atOnce);
   }
 
-  /** Look at a sphere; from where the camera is now, unless told otherwise. */
-  lookAt({ centre, radius }, direction = null, atOnce = false) {
+  /** Come just so close that all points are in view; from where the camera is now, unless told otherwise. */
+  lookAt(points, direction = null, atOnce = false) {
+    if (!points.length) return this.lookAt(around(new Vector3(), NOTHING), direction, atOnce);
     const camera = this.stage.camera;
     const away = (direction ?? camera.position.clone().sub(this.controls.target)).clone().normalize();
-    const half = MathUtils.degToRad(camera.fov / 2);
-    const narrow = Math.atan(Math.tan(half) * Math.min(1, camera.aspect));
-    const distance = (ROOM * radius) / Math.sin(narrow);
-    const position = centre.clone().addScaledVector(away, distance);
+    const { target, distance } = fit(points, away, camera);
+    const position = target.clone().addScaledVector(away, distance);
     if (atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches) {
       this._flight = null;
-      this._place(position, centre);
+      this._place(position, target);
     } else {
       this._flight = {
         began: performance.now(),
         from: [camera.position.clone(), this.controls.target.clone()],
-        to: [position, centre.clone()],
+        to: [position, target],
       };
     }
     this.stage.invalidate();
@@ -79,4 +78,27 @@ export class CameraMan {
     if (fraction >= 1) this._flight = null;
     this.stage.invalidate();
   }
+}
+
+/** What to look at, and from how far, so that all points are seen: in the middle of their extent across the view. */
+function fit(points, away, camera) {
+  const right = camera.up.clone().cross(away).normalize();
+  const up = away.clone().cross(right);
+  const target = new Vector3();
+  for (const axis of [right, up, away]) {
+    const places = points.map((point) => point.dot(axis));
+    target.addScaledVector(axis, (Math.min(...places) + Math.max(...places)) / 2);
+  }
+  const tangent = Math.tan(MathUtils.degToRad(camera.fov / 2)) / ROOM;
+  const distances = points.map((point) => {
+    const offset = point.clone().sub(target);
+    const across = Math.max(Math.abs(offset.dot(right)) / camera.aspect, Math.abs(offset.dot(up)));
+    return offset.dot(away) + across / tangent;
+  });
+  return { target, distance: Math.max(...distances) };
+}
+
+/** Points that stand for a sphere. */
+export function around(centre, radius) {
+  return [0, 1, 2].flatMap((axis) => [-radius, radius].map((x) => centre.clone().setComponent(axis, centre.getComponent(axis) + x)));
 }

@@ -1,16 +1,17 @@
 // From where a contact is seen best.
 
 import { Vector3 } from "./vendor/three/three.module.min.js";
+import { around } from "./camera.js";
 
-const ROOM = 2.1; // how much of the surroundings is shown
+const ROOM = 1.9; // how much of the surroundings is shown
 const SMALLEST = 0.01; // m
 
-/** Sphere around all patches. @param {import("./protocol.js").Patch[]} patches */
-export function contactSphere(patches) {
+/** Points around all patches. @param {import("./protocol.js").Patch[]} patches */
+export function contactPoints(patches) {
   const points = patches.map(({ point }) => new Vector3(...point));
   const centre = points.reduce((sum, point) => sum.add(point), new Vector3()).divideScalar(points.length);
   const reaches = patches.map(({ area }, i) => points[i].distanceTo(centre) + Math.sqrt(area / Math.PI));
-  return { centre, radius: ROOM * Math.max(SMALLEST, ...reaches) };
+  return around(centre, ROOM * Math.max(SMALLEST, ...reaches));
 }
 
 /** Obliquely onto the patch with the largest force, from above. @param {import("./protocol.js").Patch[]} patches */

@@ -51,15 +51,16 @@ export class Ground {
 
   /**
    * @param {{X_WG: number[]}[]} halfSpaces
-   * @param {{centre: import("./vendor/three/three.module.min.js").Vector3, radius: number}} sphere Around the scene.
-   * @param {number} lowest z of the lowest point of the scene, m.
+   * @param {import("./vendor/three/three.module.min.js").Box3} extent Around the scene.
    */
-  lay(halfSpaces, { centre, radius }, lowest) {
+  lay(halfSpaces, extent) {
     for (const grid of this.group.children) grid.geometry.dispose();
     this.group.clear();
-    const floor = new Matrix4().makeTranslation(centre.x, centre.y, lowest);
+    const centre = extent.isEmpty() ? new Vector3() : extent.getCenter(new Vector3());
+    const size = extent.isEmpty() ? 1 : extent.getSize(new Vector3()).length();
+    const floor = new Matrix4().makeTranslation(centre.x, centre.y, extent.isEmpty() ? 0 : extent.min.z);
     const poses = halfSpaces.length ? halfSpaces.map(({ X_WG }) => new Matrix4().set(...X_WG)) : [floor];
-    const spacing = SPACINGS.find((length) => length * CELLS >= 2.2 * radius) ?? SPACINGS.at(-1);
+    const spacing = SPACINGS.find((length) => length * CELLS >= 1.2 * size) ?? SPACINGS.at(-1);
     this._lines.uniforms.reach.value = CELLS * spacing;
     for (const X_WG of poses) {
       const grid = new LineSegments(gridGeometry(spacing), this._lines);

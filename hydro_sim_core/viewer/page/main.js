@@ -4,7 +4,7 @@ import { Arrows } from "./arrows.js";
 import { CameraMan, VIEW_NAMES } from "./camera.js";
 import { Charts } from "./charts.js";
 import { Connection } from "./connection.js";
-import { contactDirection, contactSphere } from "./contact_view.js";
+import { contactDirection, contactPoints } from "./contact_view.js";
 import { byId } from "./elements.js";
 import { Ground } from "./ground.js";
 import { Legend } from "./legend.js";
@@ -18,6 +18,7 @@ import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
 import { throttle } from "./throttle.js";
 import { Timeline } from "./timeline.js";
+import { Box3, Vector3 } from "./vendor/three/three.module.min.js";
 
 const asked = new URLSearchParams(location.search);
 const still = asked.has("still");
@@ -39,7 +40,7 @@ const legend = new Legend(byId("legend"));
 const charts = still ? null : new Charts(theme);
 const connection = new Connection();
 const send = (command) => connection.send(command);
-const panel = new Panel(send, (patch) => cameraMan.lookAt(patches.bounds(patch)));
+const panel = new Panel(send, (patch) => cameraMan.lookAt(contactPoints([patch])));
 const timeline = new Timeline(byId("timeline"), send);
 new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
 
@@ -117,9 +118,9 @@ function showNewest() {
   patches.show(frame);
   arrows.show(frame);
   if (!shown) {
-    const all = robot.bounds();
-    ground.lay(scene.ground, all, all.lowest);
-    stage.cover(all.radius);
+    const extent = new Box3().setFromPoints(robot.corners());
+    ground.lay(scene.ground, extent);
+    stage.cover(extent.getSize(new Vector3()).length());
   }
   const first = !shown;
   shown = frame;
@@ -135,17 +136,17 @@ function showNewest() {
 function takeWantedView(first) {
   if (!wantedView) return;
   const waits = wantedView === "contact" && !shown.patches.length;
-  if (waits && !first) return;
-  if (waits) cameraMan.show("iso", robot.bounds(), null, true);
-  else takeView(wantedView, first);
+  if (first || !waits) takeView(wantedView, first);
   if (!waits) wantedView = null;
 }
 
 function takeView(view, atOnce = false) {
   if (!shown) return;
-  const contact = view === "contact" && shown.patches.length > 0;
-  const sphere = contact ? contactSphere(shown.patches) : robot.bounds();
-  cameraMan.show(view, sphere, contact ? contactDirection(shown.patches) : null, atOnce);
+  if (view === "contact" && shown.patches.length) {
+    cameraMan.lookAt(contactPoints(shown.patches), contactDirection(shown.patches), atOnce);
+  } else {
+    cameraMan.show(view, robot.corners(), atOnce);
+  }
 }
 
 function showState() {

@@ -97,11 +97,6 @@ export class Patches {
     return { patch, pressure: this._pressureAt(hit), distance: hit.distance };
   }
 
-  /** Sphere around a patch. @param {import("./protocol.js").Patch} patch */
-  bounds(patch) {
-    return { centre: new Vector3(...patch.point), radius: 1.6 * Math.sqrt(patch.area / Math.PI) + 1e-3 };
-  }
-
   _pressureAt({ face, point }) {
     const corner = (i) => new Vector3().fromBufferAttribute(this._position, i);
     const [a, b, c] = [face.a, face.b, face.c].map(corner);

@@ -1,6 +1,7 @@
 // What the pointer is over, and where a double-click leads.
 
 import { Raycaster, Vector2 } from "./vendor/three/three.module.min.js";
+import { contactPoints } from "./contact_view.js";
 
 export class Pointer {
   /**
@@ -62,11 +63,11 @@ export class Pointer {
   _focus({ offsetX, offsetY }) {
     const found = this._patchAt(offsetX, offsetY);
     if (found) {
-      this.cameraMan.lookAt(this.patches.bounds(found.patch));
+      this.cameraMan.lookAt(contactPoints([found.patch]));
       return;
     }
     const [hit] = this._raycaster.intersectObjects(this.robot.bodies, false);
-    if (hit) this.cameraMan.lookAt(this.robot.bounds(new Set([hit.object.userData.link])));
+    if (hit) this.cameraMan.lookAt(this.robot.corners(new Set([hit.object.userData.link])));
   }
 
   /** The patch at a point of the canvas, unless a solid body hides it. */

@@ -10,13 +10,14 @@ import {
   LineSegments,
   Matrix4,
   Mesh,
-  Sphere,
   Vector3,
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
 import { decodeMesh } from "./protocol.js";
 import { ShadowMaterial } from "./shadow.js";
 
+const AXIS = 0.06; // m
+const AXIS_COLOURS = ["#e5484d", "#30a46c", "#3b82f6"]; // x, y, z
 const CREASE = 32; // degrees; sharper edges are drawn
 const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes: they are scanned for them, and their edges only dirty them
 const FAR_AWAY = 8; // times the median distance from the middle
@@ -91,22 +92,20 @@ export class Robot {
   }
 
   /**
-   * Sphere around the links of these names; without names, around all but those that have left the rest far behind.
+   * Corners of the boxes around the bodies of the links of these names; without names, of all bodies but those that
+   * have left the rest far behind.
    * @param {Set<string>|null} names
-   * @returns {{centre: Vector3, radius: number, lowest: number}} `lowest` is the z of the lowest point, m.
+   * @returns {Vector3[]}
    */
-  bounds(names = null) {
+  corners(names = null) {
     this.group.updateMatrixWorld(true);
     const wanted = this._links.filter((link) => names?.has(link.name)).flatMap((link) => link.bodies);
-    const sphere = new Sphere().makeEmpty();
-    let lowest = Infinity;
-    for (const body of wanted.length ? wanted : withoutStrays(this.bodies)) {
-      sphere.union(body.geometry.boundingSphere.clone().applyMatrix4(body.matrixWorld));
-      const box = body.geometry.boundingBox.clone().applyMatrix4(body.matrixWorld);
-      lowest = Math.min(lowest, box.min.z);
-    }
-    if (sphere.isEmpty()) sphere.set(new Vector3(), 0.5);
-    return { centre: sphere.center, radius: sphere.radius, lowest: Number.isFinite(lowest) ? lowest : 0 };
+    return (wanted.length ? wanted : withoutStrays(this.bodies)).flatMap(({ geometry, matrixWorld }) => {
+      const { min, max } = geometry.boundingBox;
+      const ends = (axis) => [min[axis], max[axis]];
+      const corners = ends("x").flatMap((x) => ends("y").flatMap((y) => ends("z").map((z) => new Vector3(x, y, z))));
+      return corners.map((corner) => corner.applyMatrix4(matrixWorld));
+    });
   }
 
   _geometry(url) {
@@ -127,7 +126,8 @@ export class Robot {
 
   _makeLink(name) {
     const group = new Group();
-    const axes = new AxesHelper(0.08);
+    const axes = new AxesHelper(AXIS);
+    axes.setColors(...AXIS_COLOURS);
     axes.material.depthTest = false;
     axes.renderOrder = 4;
     axes.visible = false;

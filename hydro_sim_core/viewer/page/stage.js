@@ -47,10 +47,10 @@ export class Stage {
     return this._times.filter((time) => now - time <= RATE_WINDOW).length / (RATE_WINDOW / 1000);
   }
 
-  /** Let the camera see all of something of this radius, m, from near and far. */
-  cover(radius) {
-    this.camera.near = 0.002 * radius;
-    this.camera.far = 60 * radius;
+  /** Let the camera see all of something of this size, m, from near and far. */
+  cover(size) {
+    this.camera.near = 1e-3 * Math.max(size, 0.1);
+    this.camera.far = 30 * Math.max(size, 0.1);
     this.camera.updateProjectionMatrix();
     this.invalidate();
   }
