@@ -112,7 +112,8 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
     encode = ["-vf", _FILTER, *_COLOURS, *_CODECS[path.suffix.lower()]]
     command = ["ffmpeg", "-y", "-nostdin", "-loglevel", "error", *pictures, *encode, str(aside)]
     with TemporaryFile() as log:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log)
+        # A group of its own: Ctrl-C is for what is filmed, and the film ends with that.
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log, process_group=0)
         assert process.stdin is not None
         whole = False
         try:

@@ -51,7 +51,8 @@ class Recording:
     """A recording, by ``hydro-sim`` or another program, as a time line of frames. Usable as a context.
 
     Poses come from ``/tf`` and ``/tf_static``, shapes from ``robot_description``, joints from ``joint_states``, contact
-    from ``ContactPatchArray``. What is missing is not drawn, only poses there must be. Grip forces are not recorded.
+    from ``ContactPatchArray``, whatever the namespace; of several descriptions, from the first. What is missing is not
+    drawn, only poses there must be. Grip forces are not recorded.
 
     Args:
         path: MCAP file.
@@ -93,11 +94,13 @@ class Recording:
             return [TopicReader(self._index, topic) for topic in topics]
 
         transforms = "tf2_msgs/msg/TFMessage"
-        moving = readers("poses", transforms, "tf")
-        fixed = readers("poses", transforms, "tf_static")
-        self._descriptions = readers("shapes", "std_msgs/msg/String", "robot_description")
-        self._joints = readers("joints", "sensor_msgs/msg/JointState", "joint_states")
+        moving = readers("poses", transforms, "/tf")
+        fixed = readers("poses", transforms, "/tf_static")
+        self._descriptions = readers("shapes", "std_msgs/msg/String", "/robot_description")
+        self._joints = readers("joints", "sensor_msgs/msg/JointState", "/joint_states")
         self._contacts = readers("contact", "hydro_sim_msgs/msg/ContactPatchArray")
+        for reader in self._descriptions[1:]:
+            del shown[id(reader.topic)]
         if not any(len(reader.topic.times) for reader in (*moving, *fixed)):
             holds = ", ".join(topic.name for topic in self._index.topics) or "no messages"
             problem = f"tells no poses: there is no /tf or /tf_static among its topics ({holds})"

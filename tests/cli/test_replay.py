@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -135,6 +136,32 @@ def test_a_run_is_filmed_in_simulated_time(tmp_path):
     with Image.open(out) as film:
         durations = [film.seek(i) or film.info["duration"] for i in range(film.n_frames)]
     assert sum(durations) == 300  # ms: frames at 0, 0.1 and 0.2 s
+
+
+def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
+    """As at a terminal, where it reaches every process of the group."""
+    command = [*PROGRAM, "run", SCENE, "--duration", "600", "--video", str(tmp_path / "x.mp4"), *SMALL]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    until = time.monotonic() + 120.0
+    while not list(tmp_path.glob(".x.*.mp4")):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
+    assert os.listdir(tmp_path) == ["x.mp4"]
+    count = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-count_frames",
+        "-show_entries",
+        "stream=nb_read_frames",
+        "-of",
+        "csv=p=0",
+    ]
+    assert 1 <= int(subprocess.check_output([*count, tmp_path / "x.mp4"])) < 600
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,23 @@ def test_models_come_where_the_description_changes(bag):
     assert scenes[2] is scenes[3]
 
 
+def test_topics_say_what_is_shown_of_them(bag):
+    """By type and the end of the name, in any namespace; of two descriptions one is shown."""
+    bag.transforms("/a/tf", 0.0, transform("base", "arm", 1.0))
+    for name in ("a", "b"):
+        text = TYPES["std_msgs/msg/String"](URDF.format(name=name))
+        bag.write(f"/{name}/robot_description", "std_msgs/msg/String", 0.0, text)
+    bag.write("/a/old_joint_states", "sensor_msgs/msg/JointState", 0.0, joints(shoulder=1.0))
+    with bag.opened() as recording:
+        assert {topic.name: topic.shows for topic in recording.topics} == {
+            "/a/tf": "poses",
+            "/a/robot_description": "shapes",
+            "/b/robot_description": "",
+            "/a/old_joint_states": "",
+        }
+        assert recording.scene(0).name == "a"
+
+
 def test_a_file_without_poses_is_refused_with_what_it_holds(bag):
     bag.joints(0.0, shoulder=1.0)
     with pytest.raises(InputError, match=r"tells no poses.*\(/joint_states\); record /tf as well"):
