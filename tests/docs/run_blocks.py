@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from blocks import ROOT, Block
 
 #: What commands in pages name of a checkout.
@@ -83,21 +86,31 @@ class Runner:
             self._run_session(block)
 
     def _run_to_the_end(self, block: Block) -> None:
-        done = subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", block.text],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_TIMEOUT,
-        )
-        assert done.returncode == 0, f"{block} ended with {done.returncode}:\n{done.stdout}"
+        with self._shell(block) as (process, log):
+            process.wait(_TIMEOUT)
+        assert process.returncode == 0, f"{block} ended with {process.returncode}:\n{log.read_text()}"
 
     def _run_until(self, block: Block) -> None:
         """Press Ctrl-C once the text is there: all of the block's processes get it, and end in order."""
-        log = self._folder.parent / "until.log"
+        with self._shell(block) as (process, log):
+            deadline = time.monotonic() + _TIMEOUT
+            while block.told not in log.read_text():
+                assert process.poll() is None, f"{block} ended by itself:\n{log.read_text()}"
+                assert time.monotonic() < deadline, (
+                    f"{block} never printed '{block.told}':\n{log.read_text()}"
+                )
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(_ENDS_WITHIN)
+        said, status = log.read_text(), process.returncode
+        assert "Traceback" not in said, f"{block} did not end in order:\n{said}"
+        # make and bash say that they were interrupted, whatever their children answer.
+        assert status in (0, 2, 130, -signal.SIGINT), f"{block} ended with {status}:\n{said}"
+
+    @contextmanager
+    def _shell(self, block: Block) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+        """The block in a shell, and the file that it writes to; nothing of it is left running."""
+        log = self._folder.parent / "output.txt"
         with log.open("w") as output:
             process = subprocess.Popen(
                 ["bash", "-e", "-o", "pipefail", "-c", block.text],
@@ -111,25 +124,13 @@ class Runner:
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         try:
-            deadline = time.monotonic() + _TIMEOUT
-            while block.told not in log.read_text():
-                assert process.poll() is None, f"{block} ended by itself:\n{log.read_text()}"
-                assert time.monotonic() < deadline, (
-                    f"{block} never printed '{block.told}':\n{log.read_text()}"
-                )
-                time.sleep(0.05)
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(_ENDS_WITHIN)
+            yield process, log
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"{block} goes on for too long:\n{log.read_text()}")
         finally:
-            if process.poll() is None:
+            with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        said = log.read_text()
-        assert "Traceback" not in said, f"{block} did not end in order:\n{said}"
-        # make and bash say that they were interrupted, whatever their children answer.
-        assert process.returncode in (0, 2, 130, -signal.SIGINT), (
-            f"{block} ended with {process.returncode}:\n{said}"
-        )
+            process.wait()
 
     def _run_session(self, block: Block) -> None:
         session = doctest.DocTestParser().get_doctest(
