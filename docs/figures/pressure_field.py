@@ -44,7 +44,9 @@ def draw(path):
     with figure(path, 10.0, 4.2) as canvas:
         fields, profile = canvas.subplots(1, 2, width_ratios=[2.0, 1.0])
         # Where both are, the contact surface parts what is still the pad's from what is still the ball's.
-        shown = fields.pcolormesh(1e3 * x, 1e3 * z, 1e-3 * np.fmax(of_pad, of_ball), vmin=0.0, cmap=pressure_colours())
+        shown = fields.pcolormesh(
+            1e3 * x, 1e3 * z, 1e-3 * np.fmax(of_pad, of_ball), vmin=0.0, cmap=pressure_colours()
+        )
         fields.contour(1e3 * x, 1e3 * z, of_pad - of_ball, levels=[0.0], colors="#d5402b", linewidths=2.5)
         fields.set(xlabel="x [mm]", ylabel="z [mm]", title="ball on pad: fields, and contact surface in red")
         fields.set_aspect("equal")
