@@ -109,7 +109,11 @@ export class Robot {
   }
 
   _geometry(url) {
-    if (!this._geometries.has(url)) this._geometries.set(url, fetchGeometry(url));
+    if (!this._geometries.has(url)) {
+      const geometry = fetchGeometry(url);
+      geometry.catch(() => this._geometries.delete(url)); // asked for again with the next scene
+      this._geometries.set(url, geometry);
+    }
     return this._geometries.get(url);
   }
 

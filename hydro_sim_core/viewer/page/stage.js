@@ -32,6 +32,7 @@ export class Stage {
     this._times = [];
     this._due = 0;
     this._followTheme(theme);
+    canvas.addEventListener("webglcontextrestored", () => this.invalidate());
     new ResizeObserver(() => this._resize()).observe(canvas.parentElement);
     this._resize();
   }
