@@ -60,6 +60,16 @@ def test_the_time_line_and_the_topics_are_printed(recording):
     )
 
 
+def test_at_a_terminal_it_plays_in_one_line_first(recording):
+    arguments = ("replay", str(recording), "--speed", "2")
+    result = CliRunner().invoke(app, arguments, env={"FORCE_COLOR": "1", "COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    times = [float(time) for time in re.findall(r"t = +(\d\.\d{3}) s", result.stdout)]
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(0.3)
+    assert result.stdout.rindex("contact faces") < result.stdout.index("peak, kPa")
+
+
 def test_files_follow_each_other(recording):
     result = call("replay", recording, recording)
     assert result.exit_code == 0, result.output
