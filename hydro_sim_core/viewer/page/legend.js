@@ -14,8 +14,10 @@ export class Legend {
     this._force = make("span", { className: "force" });
     this._moment = make("span", { className: "moment" });
     this._units = make("p", { className: "units" }, this._force, this._moment);
+    const words = "red edges: inaccurate force";
+    this._warning = make("p", { className: "warning", textContent: words, hidden: true });
     const title = make("h2", { textContent: "Contact pressure, kPa" });
-    root.append(title, make("div", { className: "bar" }, this._bar, this._mark), this._ticks, this._units);
+    root.append(title, make("div", { className: "bar" }, this._bar, this._mark), this._ticks, this._units, this._warning);
   }
 
   /** @param {import("./protocol.js").Scene["scale"]} scale */
@@ -38,6 +40,7 @@ export class Legend {
     this._mark.hidden = largest === 0;
     this._mark.style.left = `${100 * Math.min(1, largest / this._maximum)}%`;
     this._mark.title = `largest now: ${(largest / 1e3).toFixed(2)} kPa`;
+    this._warning.hidden = !patches.some(({ problem }) => problem);
     this._units.hidden = !unit || !patches.length;
     if (!unit) return;
     this._force.textContent = `force, ${unit.force} N = 5 cm`;

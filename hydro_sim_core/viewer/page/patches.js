@@ -219,7 +219,7 @@ function edgeMaterial() {
       uniform vec3 plain, warning;
       varying float warned;
       void main() {
-        gl_FragColor = vec4(mix(plain, warning, warned), strength * mix(1.0, 1.6, warned));
+        gl_FragColor = vec4(mix(plain, warning, warned), strength);
       }`,
   });
 }
