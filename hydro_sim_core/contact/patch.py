@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -242,6 +242,12 @@ def fan_triangles(faces: FaceArrays) -> FaceArrays:
     )
 
 
+@lru_cache(maxsize=1)
+def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
+    """Both as one set, kept for who moves them past each other: to make it takes as long as to find the patch."""
+    return make_geometry_set((a, b))
+
+
 def compute_patch(
     a: Geometry, X_WA: ArrayLike, b: Geometry, X_WB: ArrayLike, representation: Representation = "polygon"
 ) -> ContactPatch:
@@ -280,7 +286,7 @@ def compute_patch(
             "make one of the two a compliant mesh, or a rigid mesh against a compliant half space",
         )
     first, second = (0, 1) if canonical else (1, 0)
-    geometries = make_geometry_set((a, b))
+    geometries = _as_set(a, b)
     R_BA, p_BA = relative_pose(poses[first], poses[second])
     capacity, count = 0, 256
     while count > capacity:
