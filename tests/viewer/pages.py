@@ -79,7 +79,7 @@ def address(viewer):
 def open_page(viewer, **options):
     """A page that has got its scene, if there is one, and knows that it is counted."""
     host, port = address(viewer)
-    with connect(f"ws://{host}:{port}/ws", max_size=None, max_queue=None, **options) as socket:
+    with connect(f"ws://{host}:{port}/ws", max_size=None, max_queue=1024, **options) as socket:
         page = Page(socket)
         page.wait_for(lambda: page.statuses)
         yield page

@@ -105,9 +105,8 @@ class Hub:
 
     async def say_goodbye(self) -> None:
         """Tell the pages that the simulation is gone."""
-        self._tell_all({"type": "status", "viewers": len(self._pages), "simulation": "gone"})
-        await asyncio.sleep(0)  # lets the message go out before the connection closes
-        farewells = [asyncio.create_task(page.leave()) for page in self._pages.values()]
+        last = {"type": "status", "viewers": len(self._pages), "simulation": "gone"}
+        farewells = [asyncio.create_task(page.leave(last)) for page in self._pages.values()]
         if farewells:
             await asyncio.wait(farewells, timeout=_FAREWELL)
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from websockets.asyncio.server import ServerConnection
@@ -84,18 +85,18 @@ class Page:
         self.tell({"type": "rejected", "reason": reason})
         self._hub.log(reason)
 
-    async def leave(self) -> None:
-        """Close the connection, as the simulation is gone."""
+    async def leave(self, last: dict[str, Any]) -> None:
+        """Send a last message and close the connection, as the simulation is gone."""
+        with suppress(ConnectionClosed):
+            await self._connection.send(json.dumps(last))
         await self._connection.close(CloseCode.GOING_AWAY, "the simulation has ended")
 
     async def _send(self) -> None:
-        try:
+        with suppress(ConnectionClosed):  # ``_receive`` notices too
             while True:
                 await self._news.wait()
                 self._news.clear()
                 await self._send_what_waits()
-        except ConnectionClosed:
-            pass  # ``_receive`` notices too
 
     async def _send_what_waits(self) -> None:
         if self._scene is not (scene := self._hub.scene) and scene is not None:
