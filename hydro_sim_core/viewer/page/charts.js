@@ -6,7 +6,7 @@ import { throttle } from "./throttle.js";
 
 const SAMPLES = 600; // 20 s at 30 frames a second
 const PERIOD = 250; // ms between two drawings
-const LONGEST_STEP = 1; // s of simulated time between two frames; nothing is known of what was in a longer one
+const LONGEST_STEP = 0.4; // s of simulated time between two frames; nothing is known of what was in a longer one
 const HEIGHT = 78; // px
 
 /** @typedef {import("./protocol.js").Frame} Frame */
@@ -38,7 +38,7 @@ export class Charts {
   /** @param {Frame} frame */
   show(frame) {
     if (frame.epoch !== this._epoch || frame.time < this._time) this._charts.forEach((chart) => chart.clear());
-    if (frame.time - this._time > Math.max(LONGEST_STEP, frame.pace?.rtf ?? 0)) this._charts.forEach((chart) => chart.breakOff(frame.time));
+    if (frame.time - this._time > LONGEST_STEP * Math.max(1, frame.pace?.rtf ?? 1)) this._charts.forEach((chart) => chart.breakOff(frame.time));
     if (frame.time !== this._time) this._charts.forEach((chart) => chart.add(frame));
     this._epoch = frame.epoch;
     this._time = frame.time;
