@@ -190,7 +190,10 @@ def test_a_thousand_connections_leave_the_simulation_and_its_viewer_alone():
         for peer in watchers:
             status = int(peer.recv(12).split()[1])
             answers[status] = answers.get(status, 0) + 1
-        assert answers == {101: 31, 503: 469}
+        # Some that come in the same instant are let in and sent away after that.
+        assert answers[101] >= 31
+        assert answers[101] + answers[503] == 500
+        wait_until(lambda: viewer.watching == 32)
         page.wait_for_frame(lambda frame: frame["step"] > began + 100)
         goes_on(runner)
         assert get(viewer, "/nothing")[0] == 404
