@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 #: Frames a second of wall time.
 FRAME_RATE = 30.0
+#: How long a frame waits for a step to end, s; nobody steps while paused.
+_STEP_PATIENCE = 0.01
 #: Wall-clock time between two looks at the quality of contacts, s, and the largest share of time that they may take: a
 #: look costs as much as twenty frames, and what it finds changes slowly.
 _QUALITY_PERIOD = 1.0
@@ -148,6 +150,8 @@ class LiveView:
             if not self._viewer.watching:
                 shown = None
                 continue
+            # Right after a step the stepping thread sleeps until its next one, and needs no interpreter.
+            self._runner.wait_for_step(self._runner.snapshot(), timeout=_STEP_PATIENCE)
             world, snapshot = self._runner.world, self._runner.snapshot()
             if not snapshot.is_of(world):
                 continue  # the runner is just exchanging them
