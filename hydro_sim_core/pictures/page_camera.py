@@ -67,7 +67,7 @@ class PageCamera:
             frame: One of its frames.
 
         Raises:
-            InputError: The page does not draw.
+            InputError: The frame cannot be shown, or the page does not draw.
         """
         from playwright.sync_api import Error
 
@@ -75,6 +75,7 @@ class PageCamera:
             self._viewer.show_scene(scene)
             self._scene = scene
         number = self._viewer.show(frame)
+        self._viewer.wait_until_sent(number)
         try:
             page, session = self._open_page()
             page.wait_for_function(_SHOWN, arg=number, timeout=1e3 * _PATIENCE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import ContactPatch
@@ -157,9 +157,13 @@ def encode_frame(frame: ViewFrame, seq: int) -> bytes:
     ``docs/viewer.md`` has the layout. Numbers are little-endian, 32-bit floats.
 
     Args:
-        frame: The frame; all its numbers must be finite.
+        frame: The frame.
         seq: Number of the frame.
+
+    Raises:
+        ValueError: One of its numbers is not finite, or not as a 32-bit float: a browser could not draw it.
     """
+    _check_finite(frame)
     header = json.dumps(_header(frame, seq), separators=(",", ":"), allow_nan=False).encode()
     header = header.ljust(4 * math.ceil(len(header) / 4))
     faces = [patch.faces for patch in frame.patches]
@@ -168,6 +172,32 @@ def encode_frame(frame: ViewFrame, seq: int) -> bytes:
     parts += [part.pressures.astype("<f4").tobytes() for part in faces]
     parts += [part.counts.astype(np.uint8).tobytes() for part in faces]
     return b"".join(parts)
+
+
+def _check_finite(frame: ViewFrame) -> None:
+    for what, numbers in _numbers(frame):
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.asarray(numbers, dtype=np.float32))
+        if not finite.all():
+            raise ValueError(f"{what} not finite")
+
+
+def _numbers(frame: ViewFrame) -> Iterator[tuple[str, ArrayLike]]:
+    """All numbers of a frame, and what to say of them."""
+    yield "its time is", [t for t in (frame.time, frame.timeline_time, frame.speed) if t is not None]
+    yield "the pose of a link is", frame.poses
+    yield "the position of a joint is", frame.joint_positions
+    yield "the force of a gripper is", list(frame.grip_forces.values())
+    if frame.pace is not None:
+        yield "its pace is", [frame.pace.rtf, frame.pace.jitter_p99, frame.pace.step_p99]
+    for patch in frame.patches:
+        of_patch = f"of the contact {patch.name_a} on {patch.name_b}"
+        yield f"a vertex {of_patch} is", patch.faces.vertices
+        yield f"a pressure {of_patch} is", np.append(patch.faces.pressures, patch.max_pressure)
+        yield (
+            f"the wrench or the area {of_patch} is",
+            [*patch.force_on_b, *patch.moment, *patch.point, patch.area],
+        )
 
 
 def _pose_bytes(poses: Array) -> bytes:

@@ -87,7 +87,8 @@ class Viewer:
         self._outbox: deque[bytes] = deque()
         self._frame: tuple[int, ViewFrame] | None = None
         self._seq = 0
-        self._warned_of_frame = False
+        self._settled = 0
+        self._refused: tuple[int, str] | None = None
 
     def start(self) -> str:
         """Start the server.
@@ -171,6 +172,7 @@ class Viewer:
             if self.alive:
                 self._outbox.extend(messages)
                 self._frame = None
+                self._settled = self._seq
                 self._changed.notify_all()
 
     def show(self, frame: ViewFrame) -> int:
@@ -185,6 +187,24 @@ class Viewer:
                 self._frame = (self._seq, frame)
                 self._changed.notify_all()
             return self._seq
+
+    def wait_until_sent(self, number: int) -> None:
+        """Wait until a frame, or one that has replaced it, is on its way to the pages.
+
+        Args:
+            number: What ``show`` has returned.
+
+        Raises:
+            InputError: The frame cannot be shown, or the server has ended.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self.alive or self._settled >= number)
+            refused, problem = self._refused or (None, "")
+            if refused != number and self._settled < number:
+                refused, problem = number, "its server has ended"
+        if refused == number:
+            mend = "look in the scene for what brings the simulation there"
+            raise InputError("viewer", f"frame {number}", problem, mend)
 
     def close(self) -> None:
         """Tell the pages that the simulation is over, and end the server."""
@@ -225,13 +245,19 @@ class Viewer:
         return b"" if frame is None else self._encoded(*frame)
 
     def _encoded(self, seq: int, frame: ViewFrame) -> bytes:
+        """The message that carries a frame; nothing if it cannot be encoded."""
+        message, refused = b"", self._refused
         try:
-            return wire.pack_frame(seq, encode_frame(frame, seq))
-        except ValueError as error:
-            if not self._warned_of_frame:
-                self._warned_of_frame = True
+            message = wire.pack_frame(seq, encode_frame(frame, seq))
+        except Exception as error:
+            # Whatever it is, later frames are still to be sent, and whoever waits for this one is told.
+            if refused is None:
                 logger.warning("viewer: the frame at %g s cannot be shown: %s", frame.time, error)
-            return b""
+            refused = (seq, f"the frame at {frame.time:g} s cannot be shown: {error}")
+        with self._changed:
+            self._settled, self._refused = max(self._settled, seq), refused
+            self._changed.notify_all()
+        return message
 
     def _receive(self) -> None:
         with suppress(OSError):  # the server's death may reset the link

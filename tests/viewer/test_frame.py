@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -137,8 +138,47 @@ def test_a_frame_shows_the_state_of_its_world():
         assert patch.problem == ("bad" if patch.name_a == "left_finger" else None)
 
 
-def test_no_number_that_is_not_finite_reaches_a_page():
-    """NaN is no JSON: a browser would refuse the whole frame."""
-    frame = ViewFrame(0.0, 0, 0, np.eye(4)[None], np.array([np.nan]))
-    with pytest.raises(ValueError, match="JSON"):
-        encode_frame(frame, 0)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e39])
+def test_no_number_that_is_not_finite_reaches_a_page(value):
+    """NaN is no JSON: a browser would refuse the whole frame. Infinite is also what 32 bits cannot hold."""
+    for change, named in change_of_each_number(value):
+        with pytest.raises(ValueError, match=f"{named}.* not finite"):
+            encode_frame(replace(full_frame(), **change), 0)
+
+
+def full_frame():
+    """A frame with one of everything."""
+    faces = PatchFaces(np.zeros((3, 3)), np.zeros(3), np.array([3]))
+    patch = ViewPatch("plate", "ball", faces, np.zeros(3), np.zeros(3), np.zeros(3), 1.0, 2.0)
+    return ViewFrame(
+        1.0, 1, 0, np.eye(4)[None], np.zeros(1), {"gripper": 1.0}, (patch,), pace=Pace(1.0, 0.0, 0.0, 0)
+    )
+
+
+def change_of_each_number(value):
+    """What to replace in the full frame, and what the error should name."""
+    frame = full_frame()
+    (patch,) = frame.patches
+    three = np.array([0.0, value, 0.0])
+    turned, moved = frame.poses.copy(), frame.poses.copy()
+    turned[0, 1, 1] = moved[0, 1, 3] = value
+    faces = patch.faces
+    patches = [
+        ({"faces": replace(faces, vertices=np.full((3, 3), value))}, "vertex of the contact plate on ball"),
+        ({"faces": replace(faces, pressures=three)}, "pressure of the contact plate on ball"),
+        ({"max_pressure": value}, "pressure"),
+        ({"force_on_b": three}, "wrench"),
+        ({"moment": three}, "wrench"),
+        ({"point": three}, "wrench"),
+        ({"area": value}, "area"),
+    ]
+    return [
+        ({"time": value}, "time"),
+        ({"timeline_time": value}, "time"),
+        ({"poses": turned}, "pose"),
+        ({"poses": moved}, "pose"),
+        ({"joint_positions": np.array([value])}, "joint"),
+        ({"grip_forces": {"gripper": value}}, "gripper"),
+        ({"pace": Pace(value, 0.0, 0.0, 0)}, "pace"),
+        *(({"patches": (replace(patch, **change),)}, named) for change, named in patches),
+    ]

@@ -217,6 +217,21 @@ def test_a_frame_that_is_no_number_is_left_out_with_one_warning(caplog):
     assert len(caplog.records) == 1
 
 
+def test_who_waits_for_a_frame_hears_why_it_is_not_shown():
+    with started() as viewer:
+        viewer.show_scene(make_scene())
+        viewer.wait_until_sent(viewer.show(make_frame(1)))
+        broken = make_frame(2)
+        broken.poses[0, 0, 0] = float("nan")
+        with pytest.raises(InputError, match="the pose of a link is not finite"):
+            viewer.wait_until_sent(viewer.show(broken))
+        viewer.wait_until_sent(viewer.show(make_frame(3)))
+        os.kill(viewer._process.pid, signal.SIGKILL)
+        wait_until(lambda: not viewer.alive)
+        with pytest.raises(InputError, match="its server has ended"):
+            viewer.wait_until_sent(viewer.show(make_frame(4)))
+
+
 def test_closing_twice_or_unstarted_is_no_harm():
     viewer = Viewer()
     viewer.close()
