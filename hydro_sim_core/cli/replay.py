@@ -138,6 +138,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
     frames = [line.frame(place) for place in np.linspace(start, line.end, _ROWS)]
     pairs = list(dict.fromkeys(pair for frame in frames for pair in _forces(frame)))
     totals = [sum(_forces(frame).values()) for frame in frames]
+    longest = max(totals) or 1.0  # patches may press without force
     table = Table(box=box.SIMPLE_HEAD)
     several = len(line.recordings) > 1
     headings = (
@@ -156,7 +157,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         peak = max((patch.max_pressure for patch in frame.patches), default=0.0)
         cells = [f"{frame.time:.3f}", str(_faces(frame)), f"{1e-3 * peak:.2f}"]
         cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
-        length = "█" * round(_BAR_LENGTH * total / max(totals)) if pairs else ""
+        length = "█" * round(_BAR_LENGTH * total / longest) if pairs else ""
         table.add_row(*([str(frame.epoch + 1)] if several else []), *cells, *([length] if pairs else []))
     return table
 

@@ -9,24 +9,66 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.drawing.patch_surface import PatchFaces
 from hydro_sim_core.messages.contact_patches import DEEP, UNDER_RESOLVED
+from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.simulation.contact_summary import coarse_problem, deep_problem
 from hydro_sim_core.viewer.frame import ViewPatch
 
 Array = NDArray[np.float64]
 
 
-def recorded_patches(message: Any, X_WF: Array) -> tuple[ViewPatch, ...]:
+#: A polygon has no fewer vertices.
+_FEWEST_VERTICES = 3
+_MEND = "mend the program that wrote it"
+
+
+def recorded_patches(reader: TopicReader, message: Any, X_WF: Array) -> tuple[ViewPatch, ...]:
     """What is drawn of a ``ContactPatchArray``; patches that press nowhere are left out.
 
     Args:
+        reader: Of its topic.
         message: The decoded message.
         X_WF: (4, 4) pose of its frame.
+
+    Raises:
+        InputError: The arrays of a patch do not fit each other, or hold what no contact has.
     """
+    for patch in message.patches:
+        if problem := _malformed(patch):
+            bodies = f"'{patch.body_a}' and '{patch.body_b}'"
+            raise reader.error(f"holds a patch of {bodies} with {problem}", _MEND)
     problems = _problems(message.patches)
     drawn = (
         _view_patch(patch, X_WF, problems.get((patch.body_a, patch.body_b))) for patch in message.patches
     )
     return tuple(patch for patch in drawn if patch is not None)
+
+
+def _malformed(patch: Any) -> str | None:
+    """What is wrong with a patch; None if nothing is."""
+    counts = patch.vertex_counts
+    faces, vertices = len(counts), int(counts.sum())
+    at_vertices = _told_at_vertices(patch)
+    arrays = {
+        "pressures": (patch.pressures, faces),
+        "areas": (patch.areas, faces),
+        "coordinates of centroids": (patch.centroids, 3 * faces),
+        "coordinates of vertices": (patch.vertices, 3 * vertices),
+        "pressures at vertices": (at_vertices, vertices if len(at_vertices) else 0),
+    }
+    for name, (values, wanted) in arrays.items():
+        if len(values) != wanted:
+            return f"{len(values)} {name} where {wanted} belong to its faces"
+        if not np.isfinite(values).all():
+            return f"{name} that are not finite"
+    if faces and counts.min() < _FEWEST_VERTICES:
+        return f"a face of {counts.min()} vertices"
+    if np.any(patch.areas < 0.0):
+        return "an area below zero"
+    vectors = (patch.wrench_on_b.force, patch.wrench_on_b.torque, patch.reference_point)
+    numbers = [patch.area, patch.force_error, patch.lost_force_share]
+    if not np.isfinite([*np.concatenate([_vector(vector) for vector in vectors]), *numbers]).all():
+        return "a wrench, a reference point, an area or a quality that is not finite"
+    return None
 
 
 def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | None:
@@ -40,8 +82,11 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         _vertex_pressures(message)[of_pressing].astype(np.float64),
         message.vertex_counts[presses].astype(np.int64),
     )
-    weights = (message.areas * message.pressures)[presses].astype(np.float64)
-    point = weights @ message.centroids.reshape(-1, 3)[presses] / weights.sum()
+    weights = message.areas[presses].astype(np.float64) * message.pressures[presses]
+    # Slivers may be so small that single precision has no area for them.
+    point = np.average(
+        message.centroids.reshape(-1, 3)[presses], axis=0, weights=weights if weights.any() else None
+    )
     force = _vector(message.wrench_on_b.force)
     arm = _vector(message.reference_point) - point
     return ViewPatch(
@@ -59,10 +104,13 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
 
 def _vertex_pressures(message: Any) -> NDArray[np.float32]:
     """Pressures at the vertices; recordings from before these were told have one pressure a face."""
-    try:
-        return message.vertex_pressures
-    except AttributeError:
-        return np.repeat(message.pressures, message.vertex_counts)
+    if len(told := _told_at_vertices(message)):
+        return told
+    return np.repeat(message.pressures, message.vertex_counts)
+
+
+def _told_at_vertices(message: Any) -> NDArray[np.float32]:
+    return getattr(message, "vertex_pressures", message.pressures[:0])
 
 
 def _problems(patches: Any) -> dict[tuple[str, str], str]:

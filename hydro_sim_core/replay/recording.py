@@ -219,7 +219,8 @@ class Recording:
         patches: list[ViewPatch] = []
         for reader in self._contacts:
             if (message := reader.at(time)) is not None:
-                patches += recorded_patches(message, poses.get(message.header.frame_id, np.eye(4)))
+                X_WF = poses.get(message.header.frame_id, np.eye(4))
+                patches += recorded_patches(reader, message, X_WF)
         return tuple(patches)
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from typer.testing import CliRunner
 from websockets.sync.client import connect
 
 from hydro_sim_core.cli import app
+from hydro_sim_core.cli.replay import time_line_table
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.replay import Recording, TimeLine
 
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 SCENE = "spatula_slip_welded"
@@ -58,6 +61,16 @@ def test_the_time_line_and_the_topics_are_printed(recording):
     assert re.search(
         r"/hydro_sim/contact_patches +hydro_sim_msgs/msg/ContactPatchArray +10 +contact", result.stdout
     )
+
+
+def test_contact_without_force_has_a_time_line_too(recording, monkeypatch):
+    with TimeLine([Recording(recording)]) as line:
+        frame = line.frame(0.3)
+        assert frame.patches
+        patches = tuple(replace(patch, force_on_b=np.zeros(3)) for patch in frame.patches)
+        monkeypatch.setattr(line, "frame", lambda place: replace(frame, patches=patches))
+        table = time_line_table(line, 0.0)
+    assert set(table.columns[-1].cells) == {""}
 
 
 def test_at_a_terminal_it_plays_in_one_line_first(recording):
