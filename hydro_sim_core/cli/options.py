@@ -11,11 +11,14 @@ from typing import Annotated
 import typer
 
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
 #: Pixels.
 _LEAST_SIDE, _LARGEST_SIDE = 64, 4096
+#: Of a run: eleven days at 1 kHz.
+_MOST_STEPS = 1e9
 
 SceneArgument = Annotated[
     str,
@@ -66,6 +69,43 @@ def positive_and_finite(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not finite")
     return positive(value)
+
+
+def step_count(option: str, time: float, time_step: float) -> int:
+    """Steps until a simulated time.
+
+    Args:
+        option: That gave the time.
+        time: s.
+        time_step: s.
+
+    Raises:
+        InputError: It is not a number, or nobody could wait for it.
+    """
+    longest = _MOST_STEPS * time_step
+    if not time <= longest:
+        problem = f"{time:g} s take more than {_MOST_STEPS:g} steps of {time_step:g} s"
+        raise InputError(option, "", problem, f"give at most {longest:g}")
+    return round(time / time_step)
+
+
+def refuse_without(needed: str, context: typer.Context, *names: str) -> None:
+    """Refuse options on the command line that mean nothing without another one.
+
+    Args:
+        needed: The other one, which is not there.
+        context: Of the command.
+        names: Of its parameters.
+    """
+    sources = {name: context.get_parameter_source(name) for name in names}
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"  # the enumeration is typer's or click's
+    ]
+    if given:
+        verb = "needs" if len(given) == 1 else "need"
+        raise typer.BadParameter(f"{' and '.join(given)} {verb} {needed}")
 
 
 ViewPortOption = Annotated[

@@ -31,11 +31,13 @@ from hydro_sim_core.cli.options import (
     ViewAddressOption,
     ViewPortOption,
     positive_and_finite,
+    refuse_without,
     viewer_options,
 )
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.pictures.film import check_film, open_page_film
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
 from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
@@ -46,6 +48,7 @@ _BAR_LENGTH = 24
 
 
 def replay(
+    context: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -76,9 +79,13 @@ def replay(
     """Play recordings: print their time line, show them in the browser, or film them."""
     if view and video is not None:
         raise typer.BadParameter("--view and --video exclude each other")
-    if not view and (loop or not (view_port is view_address is None)):
-        raise typer.BadParameter("--loop, --view-port and --view-address need --view")
-    if video is not None:
+    if not view:
+        refuse_without("--view", context, "loop", "view_port", "view_address")
+    if video is None:
+        refuse_without("--video", context, "fps", "size", "camera")
+        if not view:
+            refuse_without("--view or --video", context, "full_scale")
+    else:
         check_film(video, fps)
     console = output.make_console()
     scale = PressureScale(1e3 * full_scale)
@@ -89,7 +96,7 @@ def replay(
             viewer = Viewer(viewer_options(view_port, view_address))
             view_line(Player(line, speed, start, loop), viewer, console)
         elif video is not None:
-            places = film_places(start, line.end, fps, speed)
+            places = film_places(video, start, line.end, fps, speed)
             with open_page_film(video, fps, scale, size, camera) as add:
                 for place in bar(places, f"filming {video}", console):
                     add(line.scene(place), line.frame(place))
@@ -123,10 +130,15 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
         viewer.close()
 
 
-def film_places(start: float, end: float, rate: float, speed: float) -> list[float]:
-    """Places of a film's frames: both ends, if they are a whole number of frames apart."""
-    count = 1 + math.floor((end - start) * rate / speed * (1.0 + 1e-9))
-    return [min(end, start + number * speed / rate) for number in range(count)]
+def film_places(film: Path, start: float, end: float, rate: float, speed: float) -> list[float]:
+    """Places of a film's frames: both ends, if they are a whole number of frames apart.
+
+    Raises:
+        InputError: They are too many.
+    """
+    intervals = (end - start) * rate / speed * (1.0 + 1e-9)
+    check_frame_count(film, 1.0 + intervals, "give a lower --fps, a higher --speed or a later --from")
+    return [min(end, start + number * speed / rate) for number in range(1 + math.floor(intervals))]
 
 
 def time_line_table(line: TimeLine, start: float) -> Table:
@@ -178,6 +190,9 @@ def topics_table(line: TimeLine) -> Table:
 
 
 def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Path]) -> list[Recording]:
+    for number, path in enumerate(files):
+        if path.resolve() in [other.resolve() for other in files[:number]]:
+            raise InputError(path, "", "is given twice", "name every recording once")
     with ExitStack() as stack:
         recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in files]
         stack.pop_all()

@@ -35,6 +35,8 @@ from hydro_sim_core.cli.options import (
     XacroArgOption,
     positive,
     positive_and_finite,
+    refuse_without,
+    step_count,
     viewer_options,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
@@ -42,7 +44,7 @@ from hydro_sim_core.cli.status import StatusLine, compile_progress
 from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.scenes import open_world
-from hydro_sim_core.pictures.film import check_film, open_page_film
+from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
 from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.snapshot import take_snapshot
@@ -57,6 +59,7 @@ _SWITCH_INTERVAL = 5e-4
 
 
 def run(
+    context: typer.Context,
     scene: SceneArgument,
     duration: Annotated[
         float | None,
@@ -120,8 +123,12 @@ def run(
     xacro_arg: XacroArgOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    if not view and not (view_port is view_address is None):
-        raise typer.BadParameter("--view-port and --view-address need --view")
+    if not view:
+        refuse_without("--view", context, "view_port", "view_address")
+    if video is None:
+        refuse_without("--video", context, "fps", "size", "camera")
+        if not view:
+            refuse_without("--view or --video", context, "full_scale")
     for path in (json, save_failed):
         if path is not None:
             output.check_writable(path)
@@ -133,6 +140,11 @@ def run(
         check_film(video, fps)
     console = output.make_console()
     world = open_world(scene, package_dir or (), xacro_arg or ())
+    if duration is not None:
+        step_count("--duration", duration, world.time_step)
+        if video is not None:
+            frames = duration * min(fps, 1.0 / world.time_step)
+            check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
     # Without deadlines nothing is gained by leaving steps out.
@@ -213,7 +225,7 @@ def run_world(
         _compile(world)
     if from_state is not None:
         world.load_state(from_state)
-    steps = math.inf if duration is None else max(1, round(duration / world.time_step))
+    steps = math.inf if duration is None else max(1, step_count("--duration", duration, world.time_step))
     recorder = RunRecorder(world)
     line = StatusLine(console) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"

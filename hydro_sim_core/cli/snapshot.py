@@ -18,11 +18,12 @@ from hydro_sim_core.cli.options import (
     PackageDirOption,
     SizeOption,
     XacroArgOption,
+    refuse_without,
+    step_count,
 )
 from hydro_sim_core.cli.status import bar, compile_progress
 from hydro_sim_core.cli.world_film import frame_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.pictures.files import check_picture_file, write_picture
 from hydro_sim_core.pictures.page_camera import PageCamera
@@ -33,6 +34,7 @@ from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 
 
 def snapshot(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -54,7 +56,8 @@ def snapshot(
     check_picture_file(out, (".png",))
     console = output.make_console()
     scale = PressureScale(1e3 * full_scale)
-    if source.endswith(".mcap"):
+    if Path(source).suffix.lower() == ".mcap":
+        refuse_without("a scene", context, "xacro_arg")
         scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
         with PageCamera(size, camera) as page:
             picture = page.picture(scene, frame)
@@ -73,15 +76,13 @@ def run_until(world: World, time: float, console: Console) -> None:
     """Step a world from its start as fast as possible, with a bar where there is a terminal.
 
     Raises:
-        InputError: The time is not finite.
+        InputError: The time is too long.
         FloatingPointError: A step is not finite.
     """
-    if not time < float("inf"):
-        raise InputError("--time", "", f"{time} is not finite", "give seconds")
+    steps = range(step_count("--time", time, world.time_step))
     with compile_progress(console):
         world.step()
         world.reset()
-    steps = range(round(time / world.time_step))
     for _ in bar(steps, f"running {world.name}", console):
         world.step()
 

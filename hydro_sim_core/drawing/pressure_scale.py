@@ -6,7 +6,6 @@ every patch, at every instant and in every picture.
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,8 @@ from hydro_sim_core.errors import InputError
 
 #: Pa
 DEFAULT_FULL_SCALE: Final = 20e3
+#: Pa: from what no sensor tells from nothing to what no body withstands.
+_LEAST, _LARGEST = 1e-3, 1e12
 
 _OPAQUE = np.ones((len(VIRIDIS), 4), dtype=np.float32)
 _OPAQUE[:, :3] = VIRIDIS / 255.0
@@ -35,14 +36,14 @@ class PressureScale:
         name: Of the colour map.
 
     Raises:
-        InputError: The maximum is not positive and finite.
+        InputError: The maximum is not 1e-3 to 1e12.
     """
 
     name: Final = "viridis"
 
     def __init__(self, maximum: float = DEFAULT_FULL_SCALE) -> None:
-        if not 0.0 < maximum < math.inf:
-            problem = f"{maximum:g} Pa at the upper end is not positive and finite"
+        if not _LEAST <= maximum <= _LARGEST:
+            problem = f"{maximum:g} Pa at the upper end is not {_LEAST:g} to {_LARGEST:g}"
             raise InputError("pressure scale", "maximum", problem, f"try {DEFAULT_FULL_SCALE:g}")
         self.maximum = float(maximum)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +38,12 @@ _GIF: Final = ".gif"
 _GIF_TICKS: Final = 100
 #: Browsers show GIFs with more frames a second more slowly.
 _GIF_MAX_RATE = 50.0
+#: Frames a second of any film: a GIF counts a frame's time in 16 bits, and ffmpeg its own time stamps.
+_MIN_RATE, _MAX_RATE = 0.01, 1000.0
+#: Of a film: an hour at thirty a second, and hours of drawing.
+_MOST_FRAMES = 100_000
+#: What the system calls a disk without room.
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 #: Of the 256 colours of a GIF, those that are kept for pressures.
 _PRESSURE_COLOURS = 64
 #: Pictures of a film that its other colours are taken from.
@@ -59,12 +67,33 @@ def check_film(path: Path, rate: float) -> None:
     check_picture_file(path, FILM_SUFFIXES)
     if _is_gif(path):
         _pillow()
-        if rate > _GIF_MAX_RATE:
-            problem = f"a GIF shows at most {_GIF_MAX_RATE:g} frames a second"
-            raise InputError(path, "", problem, "give a lower rate, or an .mp4 file")
-    elif shutil.which("ffmpeg") is None:
+        _check_rate(path, "GIF", rate, _GIF_MAX_RATE, "give another --fps, or an .mp4 file")
+        return
+    _check_rate(path, "film", rate, _MAX_RATE, "give another --fps")
+    if shutil.which("ffmpeg") is None:
         problem = "needs ffmpeg, which is not on PATH"
         raise InputError(path, "", problem, "apt install ffmpeg, or give a .gif file")
+
+
+def _check_rate(path: Path, what: str, rate: float, highest: float, mend: str) -> None:
+    if not _MIN_RATE <= rate <= highest:
+        problem = f"a {what} shows {_MIN_RATE:g} to {highest:g} frames a second, not {rate:g}"
+        raise InputError(path, "", problem, mend)
+
+
+def check_frame_count(path: Path, count: float, mend: str) -> None:
+    """Refuse a film that nobody could wait for.
+
+    Args:
+        path: The film.
+        count: Its frames.
+        mend: What makes them fewer.
+
+    Raises:
+        InputError: They are too many.
+    """
+    if not count <= _MOST_FRAMES:
+        raise InputError(path, "", f"would have {count:.3g} frames, more than {_MOST_FRAMES}", mend)
 
 
 @contextmanager
@@ -130,8 +159,12 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
             status = process.wait()
         if status != 0 or not whole:
             log.seek(0)
-            lines = log.read().decode(errors="replace").split("\n")
-            said = next((line.strip() for line in reversed(lines) if line.strip()), "no reason given")
+            text = log.read().decode(errors="replace")
+            for code in _DISK_FULL:
+                if os.strerror(code) in text:  # seldom in the last line
+                    raise OSError(code, os.strerror(code))
+            lines = reversed(text.split("\n"))
+            said = next((line.strip() for line in lines if line.strip()), "no reason given")
             raise InputError(path, "", f"ffmpeg failed: {said}", "give a .gif file, or another ffmpeg")
 
 

@@ -118,14 +118,13 @@ class Player:
                 waits = not watched()
                 self._hold()
             playing = self._now()
-            stands = playing.paused or (not self._loop and playing.place >= self._line.end)
-            state = (self._line.locate(playing.place), playing.speed, stands)
+            state = (self._line.locate(playing.place), playing.speed, playing.paused)
             if state == shown or (shown is not None and not watched()):
                 continue
             if (wanted := self._line.scene(playing.place)) is not scene:
                 scene = wanted
                 show_scene(scene)
-            show(replace(self._line.frame(playing.place), speed=playing.speed, paused=stands))
+            show(replace(self._line.frame(playing.place), speed=playing.speed, paused=playing.paused))
             shown = state
 
     def _hold(self) -> None:
@@ -134,11 +133,12 @@ class Player:
             self._playing = replace(self._playing, since=self._clock())
 
     def _now(self) -> _Playing:
-        """What is asked for, from now on."""
+        """What is asked for, from now on; what has come to the end stands there as if told to pause."""
         playing, now = self._playing, self._clock()
         place = playing.place if playing.paused else playing.place + playing.speed * (now - playing.since)
         length = self._line.end - self._line.start
         if place > self._line.end:
             over = (place - self._line.start) % length if self._loop and length > 0.0 else length
             place = self._line.start + over
-        return replace(playing, place=place, since=now)
+        stands = playing.paused or (not self._loop and place >= self._line.end)
+        return replace(playing, place=place, since=now, paused=stands)

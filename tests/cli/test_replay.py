@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,8 +84,10 @@ def test_at_a_terminal_it_plays_in_one_line_first(recording):
     assert result.stdout.rindex("contact faces") < result.stdout.index("peak, kPa")
 
 
-def test_files_follow_each_other(recording):
-    result = call("replay", recording, recording)
+def test_files_follow_each_other(recording, tmp_path):
+    other = tmp_path / "run_1.mcap"
+    shutil.copy(recording, other)
+    result = call("replay", recording, other)
     assert result.exit_code == 0, result.output
     assert {row[0] for row in re.findall(r"^ +([12]) +\d\.\d{3} ", result.stdout, re.M)} == {"1", "2"}
 
@@ -200,6 +203,15 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
         (("snapshot", "RUN", "--out", "nowhere/x.png"), "there is no folder"),
         (("snapshot", "nosuch", "--out", "x.png"), "nosuch"),
         (("run", SCENE, "--duration", 1, "--video", "x.avi"), "end it in .mp4"),
+        (("run", SCENE, "--duration", 1e300), r"--duration: 1e\+300 s take more than 1e\+09 steps of 0.001"),
+        (("snapshot", SCENE, "--out", "x.png", "--time", 1e300), r"--time: 1e\+300 s .* give at most 1e\+06"),
+        (("run", SCENE, "--duration", 1e4, "--video", "x.gif"), r"3e\+05 frames, .* shorter --duration"),
+        (("replay", "RUN", "--video", "x.gif", "--speed", 1e-6), r"x.gif: would have 9e\+06 frames.*higher --speed"),
+        (("replay", "RUN", "--video", "x.gif", "--speed", 1e-308), "x.gif: would have inf frames"),
+        (("replay", "RUN", "--video", "x.mp4", "--fps", 1e9), "0.01 to 1000 frames a second"),
+        (("replay", "RUN", "RUN"), "run.mcap: is given twice; name every recording once"),
+        (("snapshot", "GONE.MCAP", "--out", "x.png"), "GONE.MCAP: no such file or directory"),
+        (("snapshot", SCENE, "--out", "x.png", "--full-scale", 1e10), "upper end is not 0.001 to 1e"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(recording, tmp_path, monkeypatch, arguments, says):
@@ -218,6 +230,15 @@ def test_bad_input_is_one_line_and_leaves_nothing(recording, tmp_path, monkeypat
         ("run", SCENE, "--video", "x.gif", "--duration", 1, "--rate", 1),
         ("replay", "x.mcap", "--video", "x.gif", "--view"),
         ("replay", "x.mcap", "--loop"),
+        ("replay", "x.mcap", "--fps", 10),
+        ("replay", "x.mcap", "--view", "--size", "160x120"),
+        ("replay", "x.mcap", "--camera", "iso"),
+        ("replay", "x.mcap", "--full-scale", 5),
+        ("run", SCENE, "--duration", 1, "--view", "--fps", 10),
+        ("run", SCENE, "--duration", 1, "--size", "160x120"),
+        ("run", SCENE, "--duration", 1, "--camera", "top"),
+        ("run", SCENE, "--duration", 1, "--full-scale", 5),
+        ("snapshot", "x.mcap", "--out", "x.png", "--xacro-arg", "a:=1"),
         ("replay", "x.mcap", "--speed", 0),
         ("snapshot", SCENE, "--out", "x.png", "--size", "12"),
         ("snapshot", SCENE, "--out", "x.png", "--size", "9999x9999"),

@@ -74,7 +74,7 @@ def test_grows_lighter_in_every_sight(sight):
     assert np.linalg.norm(np.diff(colours, axis=0), axis=1).min() > 2 * 2.3
 
 
-@pytest.mark.parametrize("maximum", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("maximum", [0.0, -1.0, float("nan"), float("inf"), 1e-4, 1e13])
 def test_scale_without_an_end_is_refused(maximum):
-    with pytest.raises(InputError, match=r"not positive and finite; try 20000"):
+    with pytest.raises(InputError, match=r"Pa at the upper end is not 0.001 to 1e\+12; try 20000"):
         PressureScale(maximum)

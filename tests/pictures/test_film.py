@@ -55,6 +55,12 @@ def test_a_gif_has_every_picture_in_its_time(tmp_path):
     assert sum(durations) == 400
 
 
+def test_a_gif_may_show_a_picture_for_as_long_as_a_film_may(tmp_path):
+    write(tmp_path / "x.gif", count=2, rate=0.01)
+    with Image.open(tmp_path / "x.gif") as film:
+        assert [film.seek(i) or film.info["duration"] for i in range(2)] == [100_000, 100_000]  # ms
+
+
 def test_a_gif_keeps_the_colours_of_pressure_and_even_surfaces(tmp_path):
     write(tmp_path / "x.gif")
     with Image.open(tmp_path / "x.gif") as film:
@@ -108,6 +114,21 @@ def test_an_encoder_that_fails_is_quoted_in_one_line(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["bin"]
 
 
+def test_a_full_disk_is_told_whatever_the_encoder_says_after_it(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "ffmpeg"
+    program.parent.mkdir()
+    said = (
+        "av_interleaved_write_frame(): No space left on device",
+        "Error writing trailer",
+        "Conversion failed!",
+    )
+    program.write_text("#!/bin/sh\n" + "".join(f"echo >&2 '{line}'\n" for line in said) + "exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    with pytest.raises(InputError, match=r"x.mp4: no space left on device; give a file on a disk with room"):
+        write(tmp_path / "x.mp4", count=200)
+
+
 def test_missing_ffmpeg_is_told_with_its_mend(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("ffmpeg") is None
@@ -129,7 +150,14 @@ def test_missing_pillow_is_told_with_its_mend(tmp_path, monkeypatch):
         ("x", 30.0, r"end it in .mp4"),
         ("nowhere/x.gif", 30.0, "there is no folder"),
         ("folder.gif", 30.0, "is a folder"),
-        ("x.gif", 60.0, "a GIF shows at most 50 frames a second"),
+        (
+            "x.gif",
+            60.0,
+            "a GIF shows 0.01 to 50 frames a second, not 60; give another --fps, or an .mp4 file",
+        ),
+        ("x.gif", 1e-9, "a GIF shows 0.01 to 50 frames a second, not 1e-09"),
+        ("x.mp4", 1e-9, "x.mp4: a film shows 0.01 to 1000 frames a second, not 1e-09"),
+        ("x.webm", 1e9, r"x.webm: a film shows 0.01 to 1000 frames a second, not 1e\+09"),
     ],
 )
 def test_a_film_that_cannot_be_is_refused_at_once(tmp_path, name, rate, says):

@@ -75,6 +75,18 @@ def test_the_end_stops_and_playing_again_begins_anew(line, clock):
     assert player.place == pytest.approx(0.1)
 
 
+def test_what_stands_at_the_end_stands_until_it_is_told_to_play(line, clock):
+    """As the page shows it: paused, also elsewhere."""
+    player = Player(line, clock=clock)
+    clock.now += 9.0
+    player.obey(Seek(time=0.1))
+    clock.now += 0.1
+    assert player.place == 0.1
+    player.obey(Pause(paused=False))
+    clock.now += 0.05
+    assert player.place == pytest.approx(0.15)
+
+
 def test_a_loop_begins_anew_by_itself(line, clock):
     player = Player(line, loop=True, clock=clock)
     clock.now += 3 * 0.3 + 0.1

@@ -73,8 +73,8 @@ def test_a_run_with_an_end_ends_although_nobody_watches(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--view-port", "8008"), "need --view"),
-        (("--view-address", "::1"), "need --view"),
+        (("--view-port", "8008"), "needs --view"),
+        (("--view-address", "::1"), "needs --view"),
         (("--view", "--view-port", "99999"), "65535"),
         (("--view", "--full-scale", "nan"), "not finite"),
         (("--view", "--full-scale", "0"), "not above 0"),
