@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -30,6 +30,11 @@ OutOption = Annotated[
     Path, typer.Option("--out", metavar="FILE.png", help="Picture to write.", dir_okay=False)
 ]
 
+
+def _body_option(help_text: str) -> Any:
+    return typer.Option("--body", metavar="NAME", help=help_text, show_default=False)
+
+
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -39,12 +44,7 @@ def grip_force(
     out: OutOption,
     body: Annotated[
         list[str] | None,
-        typer.Option(
-            "--body",
-            metavar="NAME",
-            help="Finger, or any other body; may be repeated (default: the links on prismatic joints).",
-            show_default=False,
-        ),
+        _body_option("Finger, or any other body; may be repeated (default: the links on prismatic joints)."),
     ] = None,
 ) -> None:
     """Contact force on fingers over time, and what they were told.
@@ -68,12 +68,7 @@ def pitch(
     out: OutOption,
     body: Annotated[
         str | None,
-        typer.Option(
-            "--body",
-            metavar="NAME",
-            help="Link (default: the one that is joined to nothing).",
-            show_default=False,
-        ),
+        _body_option("Link (default: the one that is joined to nothing)."),
     ] = None,
     axis: Annotated[
         str | None,
@@ -100,12 +95,7 @@ def pressure_map(
     out: OutOption,
     body: Annotated[
         str | None,
-        typer.Option(
-            "--body",
-            metavar="NAME",
-            help="Finger, or any other body that touches something (default: the first finger).",
-            show_default=False,
-        ),
+        _body_option("Finger, or any other body that touches something (default: the first finger)."),
     ] = None,
     time: Annotated[
         float | None,

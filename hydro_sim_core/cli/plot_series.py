@@ -16,9 +16,7 @@ from hydro_sim_core.cli.status import bar
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
-from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.replay import Recording
-from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.viewer.frame import ViewPatch
 
 Array = NDArray[np.float64]
@@ -64,9 +62,8 @@ class RecordedMotion:
         self.path = path
         self._console = console
         self._recording = Recording(path)
-        with MessageIndex(path) as index:
-            self._joints = _joints(_messages(index, "robot_description")[:1])
-            self._targets = _messages(index, "joint_targets")
+        self._joints = _joints(self._recording.messages("robot_description")[:1])
+        self._targets = self._recording.messages("joint_targets")
 
     def __enter__(self) -> RecordedMotion:
         return self
@@ -151,7 +148,7 @@ class RecordedMotion:
 
         Bodies whose joint is never told a force are left out.
         """
-        told = np.array([1e-9 * stamp for stamp, _ in self._targets])
+        told = np.array([stamp for stamp, _ in self._targets])
         rows = np.searchsorted(told, time, side="right") - 1
         found = {}
         for joint in self._joints:
@@ -194,17 +191,7 @@ class RecordedMotion:
             )
 
 
-def _messages(index: MessageIndex, name: str) -> list[tuple[int, Any]]:
-    """Time, ns, and content of every message on the topics of a name, whatever their namespace."""
-    readers = [TopicReader(index, topic) for topic in index.topics if topic.name.rpartition("/")[2] == name]
-    return [
-        (time, reader.message(row))
-        for reader in readers
-        for row, time in enumerate(reader.topic.times.tolist())
-    ]
-
-
-def _joints(descriptions: list[tuple[int, Any]]) -> tuple[_Joint, ...]:
+def _joints(descriptions: list[tuple[float, Any]]) -> tuple[_Joint, ...]:
     """The joints of a URDF that has been read before, so that it is known to be well formed."""
     if not descriptions:
         return ()

@@ -142,6 +142,19 @@ class Recording:
             return 0
         return after if self.instants[after] - time < time - self.instants[after - 1] else after - 1
 
+    def messages(self, name: str) -> list[tuple[float, Any]]:
+        """Time, s, and content of every message on the topics of a name, whatever their namespace.
+
+        Raises:
+            InputError: They cannot be read.
+        """
+        topics = (topic for topic in self._index.topics if topic.name.rpartition("/")[2] == name)
+        return [
+            ((time - self._zero) * _NS, reader.message(row))
+            for reader in (TopicReader(self._index, topic) for topic in topics)
+            for row, time in enumerate(reader.topic.times.tolist())
+        ]
+
     def scene(self, row: int) -> ViewScene:
         """The scene at an instant; the same object until a model comes or goes.
 

@@ -1,5 +1,7 @@
 """Plots of recordings: their numbers are those of the run, their pictures are written, bad input is one line."""
 
+import logging
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -9,7 +11,8 @@ from hydro_sim_core import InputError, load_scene
 from hydro_sim_core.cli import app
 from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.experiments.scenes import shipped_scenes
-from hydro_sim_core.recording import Recorder
+from hydro_sim_core.recording import Recorder, read_messages
+from hydro_sim_core.recording.mcap_file import RecordingFile
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -79,6 +82,27 @@ def test_poses_are_those_of_the_run(run, motion):
 def test_pressed_hardest_is_the_instant_with_the_largest_force(motion):
     time, forces = motion.grip_forces(["left_finger"])
     assert motion.pressed_hardest("left_finger").time == time[np.argmax(forces["left_finger"])]
+
+
+def test_a_recording_that_was_cut_is_told_once(run, tmp_path, caplog):
+    cut = tmp_path / "cut.mcap"
+    data = run[0].read_bytes()
+    cut.write_bytes(data[: len(data) * 9 // 10])
+    with caplog.at_level(logging.WARNING), RecordedMotion(cut, Console(quiet=True)) as motion:
+        assert motion.fingers()
+    assert caplog.text.count("ends early") == 1
+
+
+def test_commands_keep_the_time_of_contacts_where_a_wall_clock_was_recorded(run, tmp_path):
+    """Both begin at 0 then, as the plot's axis does."""
+    path = tmp_path / "wall.mcap"
+    file = RecordingFile(path, overwrite=False)
+    for message in read_messages(run[0]):
+        file.write(message.topic, message.type_name, 1.7e9 + 1e-9 * message.time, message.data)
+    file.close()
+    with RecordedMotion(path, Console(quiet=True)) as motion:
+        told = motion.commanded_forces(["left_finger"], np.array([0.0, 0.1]))
+    assert told["left_finger"].tolist() == [6.5, 6.5]
 
 
 @pytest.mark.parametrize(

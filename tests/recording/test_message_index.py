@@ -10,33 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcap.writer import CompressionType, IndexType, Writer
+from number_file import FLOAT, number, record_numbers
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.recording import MessageIndex, read_messages
-from hydro_sim_core.recording.mcap_file import RecordingFile
-
-FLOAT = "std_msgs/msg/Float64"
-
-
-def number(value):
-    writer = CdrWriter()
-    writer.float64(float(value))
-    return writer.bytes()
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """Bytes of a file with six chunks; a topic of its own begins in the fourth."""
     path = tmp_path_factory.mktemp("recording") / "run.mcap"
-    file = RecordingFile(path, overwrite=False)
-    file.describe({"scene": "some"})
-    for i in range(60):
-        file.write(f"/topic{i % 3 if i < 30 else i % 5}", FLOAT, 0.001 * i, number(i))
-        if i % 10 == 9:
-            file.flush()
-    file.close()
-    return path.read_bytes()
+    return record_numbers(path, lambda i: f"/topic{i % 3 if i < 30 else i % 5}")
 
 
 @pytest.fixture(scope="module")

@@ -8,33 +8,18 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from number_file import FLOAT, record_numbers
 from rosbags.typesys import Stores, get_typestore
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.recording import read_messages, reader
-from hydro_sim_core.recording.mcap_file import RecordingFile
-
-FLOAT = "std_msgs/msg/Float64"
-
-
-def number(value):
-    writer = CdrWriter()
-    writer.float64(float(value))
-    return writer.bytes()
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """Bytes of a file with six chunks, and its messages."""
     path = tmp_path_factory.mktemp("recording") / "run.mcap"
-    file = RecordingFile(path, overwrite=False)
-    for i in range(60):
-        file.write(f"/topic{i % 3}", FLOAT, 0.001 * i, number(i))
-        if i % 10 == 9:
-            file.flush()
-    file.close()
-    return path.read_bytes(), tuple(read_messages(path))
+    return record_numbers(path, lambda i: f"/topic{i % 3}"), tuple(read_messages(path))
 
 
 @pytest.fixture(scope="module")
