@@ -107,7 +107,9 @@ def test_a_change_renames_the_folders_of_the_rooms_that_can_call_it(
 
 
 def test_rooms_with_kernels_import_only_from_rooms_that_name_their_folder():
-    """Else a callee could change behind a cached kernel. Errors hold no kernels, descriptions none either."""
+    """Else a callee could change behind a cached kernel. What is drawn, described or refused holds no kernels."""
+    for room in ("drawing", "description"):
+        assert not any("import kernel\n" in path.read_text() for path in (ENGINE / room).rglob("*.py"))
     for path in ENGINE.rglob("*.py"):
         source = path.read_text()
         if "import kernel\n" not in source:
@@ -119,7 +121,7 @@ def test_rooms_with_kernels_import_only_from_rooms_that_name_their_folder():
         }
         imported = {module.split(".")[1] for module in modules if module.startswith("hydro_sim_core.")}
         # What is in jit and handles is part of every folder's name.
-        assert imported <= {*below, "jit", "handles", "errors", "description"}, path
+        assert imported <= {*below, "jit", "handles", "errors", "description", "drawing"}, path
 
 
 def test_the_second_process_finds_the_kernels_of_the_first_until_a_callee_changes(engine, tmp_path):
