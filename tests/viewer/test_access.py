@@ -163,7 +163,17 @@ def test_beyond_this_machine_a_token_is_made(token):
 
 
 @pytest.mark.parametrize(
-    "query", ["", "?token=", "?token=wrong", "?token={}x", "?token=%00", "?tok={}", "?token=%c3%bc"]
+    "query",
+    [
+        "",
+        "?token=",
+        "?token=wrong",
+        "?token={}x",
+        "?token=%00",
+        "?tok={}",
+        "?token=%c3%bc",
+        "?" + 30 * "x=1&" + "token={}",
+    ],
 )
 def test_without_the_token_nothing_is_served(guarded, token, query):
     for path in ("/", "/ws", "/mesh/x", "/nothing"):

@@ -10,6 +10,8 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 _LOCAL_NAME = "localhost"
+#: A query with more fields is none of ours.
+_MAX_FIELDS = 20
 
 
 class Access:
@@ -55,7 +57,7 @@ class Access:
         """Whether a request carries the token, in its query or in a cookie."""
         if self.token is None:
             return True
-        given = [*parse_qs(query, max_num_fields=20).get("token", []), *self._in_cookies(cookies)]
+        given = [*_in_query(query), *self._in_cookies(cookies)]
         return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in given)
 
     def _in_cookies(self, cookies: Sequence[str]) -> list[str]:
@@ -83,6 +85,13 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def _in_query(query: str) -> list[str]:
+    try:
+        return parse_qs(query, max_num_fields=_MAX_FIELDS).get("token", [])
+    except ValueError:  # more fields than that
+        return []
 
 
 def _host_name(host: str | None) -> str | None:
