@@ -171,6 +171,16 @@ def test_commands_that_cannot_be_carried_out_are_refused_on_the_page(page, shown
     assert "Traceback" not in shown_node.output
 
 
+def test_warnings_of_the_viewer_are_the_nodes(page, shown_node):
+    def warned() -> bool:
+        page.send(type="nonsense")  # again, for what follows another warning closely is only counted
+        return "viewer: page" in shown_node.output
+
+    page.wait_until(warned)
+    warnings = [line for line in shown_node.output.splitlines() if "viewer: page" in line]
+    assert all(re.match(r"\[WARN\] \[[\d.]+\] \[hydro_sim\]: viewer: page \d+: ", line) for line in warnings)
+
+
 def test_two_nodes_have_two_pages(shown_node, tmp_path):
     """The second one takes the next free port, and says so."""
     other = start(tmp_path / "log.txt")
