@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hydro_sim_core
+from hydro_sim_core.viewer.server.files import read_page_files
 
 PAGE = Path(hydro_sim_core.__file__).parent / "viewer/page"
 VENDOR = PAGE / "vendor"
@@ -49,3 +50,11 @@ def test_imports_lead_to_files() -> None:
     for path in OWN_FILES:
         for target in re.findall(r'from "(\./[^"]+)"', path.read_text()):
             assert (PAGE / target).is_file(), f"{path.name} imports {target}"
+
+
+def test_only_what_the_page_loads_is_served() -> None:
+    served = read_page_files()
+    assert {Path(path).suffix for path in served} == {"", ".html", ".css", ".js", ".svg"}
+    assert served["/"].data == (PAGE / "index.html").read_bytes()
+    loaded = {"/" + path.name for path in OWN_FILES} | {f"/vendor/{name}" for name, _ in ENTRIES}
+    assert served.keys() - {"/", "/icon.svg"} == {path for path in loaded if not path.endswith("LICENSE")}

@@ -16,17 +16,12 @@ from hydro_sim_core.viewer.server.access import Access
 PAGE_DIR = Path(__file__).parents[1] / "page"
 SOCKET_PATH = "/ws"
 _MESH_PATH = "/mesh/"
+#: What a page loads; other files in its folder are for whoever works on it.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
-    ".json": "application/json",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".txt": "text/plain; charset=utf-8",
 }
 _BINARY = "application/octet-stream"
 _UNCHANGING = "private, max-age=31536000, immutable"
@@ -49,13 +44,11 @@ class PageFile:
 
 
 def read_page_files(folder: Path = PAGE_DIR) -> dict[str, PageFile]:
-    """All files of the page by the path of their URL; the page itself is at ``/``."""
+    """All that the page loads, by the path of its URL; the page itself is at ``/``."""
     files = {
-        "/" + path.relative_to(folder).as_posix(): PageFile(
-            _TYPES.get(path.suffix, _BINARY), path.read_bytes()
-        )
+        "/" + path.relative_to(folder).as_posix(): PageFile(_TYPES[path.suffix], path.read_bytes())
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.suffix in _TYPES and path.is_file()
     }
     if "/index.html" in files:
         files["/"] = files["/index.html"]
