@@ -11,6 +11,8 @@ from hydro_sim_core.errors import InputError
 #: A page's message may be as long as this, bytes.
 MAX_MESSAGE = 4096
 _MAX_STEPS = 10_000
+#: Continuous joints have no limits; beyond this an angle is no slider's.
+_MAX_POSITION = 1e3  # rad or m
 _MAX_SEQ = 2**53  # a page counts in doubles
 _LONGEST_PROBLEM = 200
 
@@ -26,7 +28,7 @@ class SetJoint(_Message):
 
     type: Literal["joint"] = "joint"
     name: Name
-    position: float
+    position: Annotated[float, Field(ge=-_MAX_POSITION, le=_MAX_POSITION)]
 
 
 class SetGrip(_Message):
