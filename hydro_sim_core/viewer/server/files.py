@@ -23,6 +23,7 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_TEXT = "text/plain; charset=utf-8"
 _BINARY = "application/octet-stream"
 _UNCHANGING = "private, max-age=31536000, immutable"
 #: What a page may load and who may load it: itself, in both cases.
@@ -121,7 +122,7 @@ def _content_policy(host: str) -> str:
 
 
 def _refusal(status: HTTPStatus, reason: str) -> Response:
-    return _response(status, _TYPES[".txt"], f"{reason}\n".encode(), {"Cache-Control": "no-store"})
+    return _response(status, _TEXT, f"{reason}\n".encode(), {"Cache-Control": "no-store"})
 
 
 def _response(status: HTTPStatus, content_type: str, data: bytes, headers: Mapping[str, str]) -> Response:
