@@ -29,6 +29,13 @@ from hydro_sim_core.viewer.wire import Kind
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8008
+#: Addresses that stand for all of this machine's: their family, and one for documentation that lies beyond it.
+_EVERY_ADDRESS = {
+    "": (socket.AF_INET, "203.0.113.1"),
+    "0.0.0.0": (socket.AF_INET, "203.0.113.1"),
+    "::": (socket.AF_INET6, "2001:db8::1"),
+}
+_DISCARD = 9
 _START_TIMEOUT = 30.0
 _STOP_TIMEOUT = 5.0
 
@@ -307,6 +314,16 @@ def _environment() -> dict[str, str]:
 
 def _shown_host(host: str) -> str:
     """What to write into an address that reaches ``host``."""
-    if host in ("", "0.0.0.0", "::"):
-        return socket.gethostname()
+    if host in _EVERY_ADDRESS:
+        host = _own_address(*_EVERY_ADDRESS[host])
     return f"[{host}]" if ":" in host else host
+
+
+def _own_address(family: socket.AddressFamily, beyond: str) -> str:
+    """This machine's address on its default route, which a telephone can open; its name if there is none."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((beyond, _DISCARD))  # looks up the route, and sends nothing
+        except OSError:
+            return socket.gethostname()
+        return str(probe.getsockname()[0])

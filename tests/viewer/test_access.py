@@ -2,13 +2,18 @@
 
 import contextlib
 import http.client
+import ipaddress
 import os
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pages import PATIENCE, address, get, make_scene, open_page
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from hydro_sim_core.viewer.server.access import Access
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
 FOREIGN_ORIGINS = [
@@ -199,6 +204,40 @@ def test_the_token_becomes_a_cookie_that_opens_the_rest(guarded, token):
     assert get(guarded, "/nothing", Cookie=cookie)[0] == 404
     with open_page(guarded, additional_headers={"Cookie": cookie}) as page:
         page.wait_for(lambda: page.scenes)
+
+
+def test_the_printed_address_is_one_that_a_telephone_reaches():
+    """It knows no names of machines."""
+    viewer = Viewer(ViewerOptions(host="0.0.0.0", port=0))
+    url = urlsplit(viewer.start())
+    try:
+        assert get(viewer, f"/?{url.query}", Host=url.netloc)[0] == 200
+    finally:
+        viewer.close()
+    routes = [line.split()[1] for line in Path("/proc/net/route").read_text().splitlines()]
+    if "00000000" in routes:
+        assert ipaddress.ip_address(url.hostname)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+            own.bind((url.hostname, 0))  # addresses of others cannot be bound
+    else:
+        assert url.hostname == socket.gethostname().lower()
+
+
+def test_names_of_this_machine_are_served_beyond_it(monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "Cell7.lab.example")
+    monkeypatch.setattr(socket, "getfqdn", lambda: "cell7.plant.example")
+    access = Access("0.0.0.0", 8008, None)
+    for name in (
+        "cell7",
+        "CELL7.local",
+        "cell7.lab.example",
+        "cell7.lab.example.local",
+        "cell7.plant.example",
+    ):
+        assert access.is_own_host(f"{name}:8008"), name
+    for name in ("cell8", "cell7.example", "lab.example", "local", "evil.example"):
+        assert not access.is_own_host(f"{name}:8008"), name
+    assert not Access("127.0.0.1", 8008, None).is_own_host("cell7:8008")
 
 
 def test_the_token_does_not_lift_the_other_checks(guarded, token):

@@ -33,7 +33,9 @@ class Access:
         self._elsewhere = not is_loopback(address)
         if self._elsewhere:
             machine = socket.gethostname().lower()
-            self._names |= {machine, f"{machine}.local"}
+            for name in (machine, machine.partition(".")[0]):
+                self._names |= {name, f"{name}.local"}
+            self._names.add(socket.getfqdn().lower())
 
     def is_own_host(self, host: str | None) -> bool:
         """Whether a ``Host`` header names this server; any port, so that it may be forwarded."""
