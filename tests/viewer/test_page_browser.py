@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -341,6 +342,68 @@ def test_refusal_is_told(browser, scripted):
         assert "not now" in text(page, ".toast")
 
 
+def with_patches(frame, forces):
+    """The frame with a patch for each ``(a, b, force on b)``."""
+    (patch,) = make_frame(num_faces=1).patches
+    patches = tuple(
+        replace(patch, name_a=a, name_b=b, force_on_b=np.array(force, dtype=float)) for a, b, force in forces
+    )
+    return replace(frame, patches=patches)
+
+
+def key_of_forces(page):
+    """Name and newest value of each curve of contact force."""
+    chart = page.locator("#chart-section figure").filter(has_text="Contact force, N")
+    # At once: rows may be replaced while one looks at them one by one.
+    lines = chart.locator(".key").inner_text().splitlines()
+    return {name: float(value) for name, value in zip(lines[::2], lines[1::2], strict=True)}
+
+
+def test_charts_tell_the_forces_of_pairs_also_of_a_recording_without_gripper(browser, scripted):
+    recorded = replace(make_scene("recorded"), mode="replay", timeline=(0.0, 8.0))
+    scripted.show_scene(recorded)
+    forces = [("box", "floor", (3, 0, 1)), ("box", "floor", (0, 4, -1)), ("box", "wall", (0, 0, 2))]
+    scripted.show(with_patches(make_frame(step=1), forces))
+    with opened(browser, scripted.url) as page:
+        wait_until(lambda: key_of_forces(page) == {"box on floor": 5.0, "box on wall": 2.0})
+        assert "Grip force" not in text(page, "#chart-section")
+
+        scripted.show(with_patches(make_frame(step=2), forces[:2]))
+        wait_until(lambda: key_of_forces(page) == {"box on floor": 5.0, "box on wall": 0.0})
+        # The wall no longer touches; only who remembers can still name it.
+        page.locator("#theme").select_option("dark")
+        assert key_of_forces(page) == {"box on floor": 5.0, "box on wall": 0.0}
+
+        many = [("box", f"stone {i}", (0, 0, i)) for i in range(1, 10)]
+        scripted.show(with_patches(make_frame(step=3), many))
+        strongest = {f"box on stone {i}": float(i) for i in range(5, 10)}
+        wait_until(lambda: key_of_forces(page) == {"box on floor": 0.0, **strongest})
+
+        scripted.show(make_frame(step=0))  # back in time: what comes later is not known there
+        wait_until(lambda: key_of_forces(page) == {})
+        page.locator("#theme").select_option("light")
+        scripted.show(with_patches(make_frame(step=1), forces))
+        wait_until(lambda: key_of_forces(page) == {"box on floor": 5.0, "box on wall": 2.0})
+
+
+def test_refused_speed_does_not_stay_shown(browser, scripted):
+    asked = []
+
+    def refuse(command):
+        asked.append(command.factor)
+        raise InputError("viewer", "speed", "not now", "wait")
+
+    scripted.on_command = refuse
+    scripted.show_scene(replace(make_scene(), takes_commands=True))
+    scripted.show(make_frame())
+    with opened(browser, scripted.url) as page:
+        page.locator("#speed").select_option("2")
+        wait_until(lambda: asked == [2.0] and page.locator(".toast").count() == 1)
+        assert page.locator("#speed").input_value() == "1"
+        scripted.show(replace(make_frame(step=1), speed=0.5))
+        wait_until(lambda: page.locator("#speed").input_value() == "0.5")
+
+
 def test_time_line_seeks(browser, scripted):
     sought = []
 
@@ -360,6 +423,7 @@ def test_time_line_seeks(browser, scripted):
     scripted.show(replay_frame(0.0))
     with opened(browser, scripted.url) as page:
         assert not is_visible(page, "#run-section")
+        assert "as fast as possible" not in text(page, "#timeline select")
         page.locator("#timeline input").fill("6.5")
         wait_until(lambda: text(page, "#clock") == "6.500 s")
         assert text(page, "#timeline output") == "6.50 / 8.00 s"

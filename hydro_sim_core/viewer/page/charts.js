@@ -8,14 +8,27 @@ const SAMPLES = 600; // 20 s at 30 frames a second
 const PERIOD = 250; // ms between two drawings
 const LONGEST_STEP = 0.4; // s of simulated time between two frames; nothing is known of what was in a longer one
 const HEIGHT = 78; // px
+const MOST_CURVES = 6; // as many as there are colours
 
-/** @typedef {import("./protocol.js").Frame} Frame */
+/**
+ * @typedef {import("./protocol.js").Frame} Frame
+ * @typedef {import("./protocol.js").Scene} Scene
+ *
+ * @typedef {object} Kind
+ * @property {string} title
+ * @property {(scene: Scene) => unknown} fits Whether the scene has any.
+ * @property {(frame: Frame) => Object<string, number|null>} values Of each curve, by its name.
+ * @property {boolean} [named] Whether a reader has to be told which curve is which.
+ * @property {number|null} [absent] Value of a curve that the frame does not tell of.
+ */
 
-const CHARTS = [
-  { title: "Grip force, N", names: (scene) => scene.grippers.map(({ name }) => name), values: gripForces },
-  { title: "Contact area, cm²", names: () => ["area"], values: ({ patches }) => [1e4 * sum(patches, "area")] },
-  { title: "Real-time factor", names: liveOnly("factor"), values: ({ pace }) => [pace?.rtf ?? null] },
-  { title: "Loop jitter (p99), µs", names: liveOnly("jitter"), values: ({ pace }) => [pace ? 1e6 * pace.jitter_p99 : null] },
+/** @type {Kind[]} */
+const KINDS = [
+  { title: "Grip force, N", fits: (scene) => scene.grippers.length, values: (frame) => frame.grip_forces, named: true },
+  { title: "Contact force, N", fits: () => true, values: contactForces, named: true, absent: 0 },
+  { title: "Contact area, cm²", fits: () => true, values: ({ patches }) => ({ area: 1e4 * sum(patches, "area") }) },
+  { title: "Real-time factor", fits: isLive, values: ({ pace }) => ({ factor: pace?.rtf ?? null }) },
+  { title: "Loop jitter (p99), ms", fits: isLive, values: ({ pace }) => ({ jitter: pace ? 1e3 * pace.jitter_p99 : null }) },
 ];
 
 export class Charts {
@@ -25,14 +38,14 @@ export class Charts {
     this._section = byId("chart-section");
     this._charts = [];
     this._draw = throttle(() => this._charts.forEach((chart) => chart.draw()), PERIOD);
-    theme.addEventListener("change", () => this._build());
+    theme.addEventListener("change", () => this._charts.forEach((chart) => chart.replot()));
     new ResizeObserver(() => this._charts.forEach((chart) => chart.fit())).observe(this._section);
   }
 
-  /** @param {import("./protocol.js").Scene} scene */
+  /** @param {Scene} scene */
   load(scene) {
-    this._scene = scene;
-    this._build();
+    for (const chart of this._charts) chart.remove();
+    this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, this.theme, this._section));
   }
 
   /** @param {Frame} frame */
@@ -44,24 +57,88 @@ export class Charts {
     this._time = frame.time;
     this._draw();
   }
-
-  _build() {
-    if (!this._scene) return;
-    for (const chart of this._charts) chart.remove();
-    const wanted = CHARTS.filter(({ names }) => names(this._scene).length);
-    this._charts = wanted.map((chart) => new Chart(chart, this._scene, this.theme, this._section));
-  }
 }
 
 class Chart {
-  constructor({ title, names, values }, scene, theme, section) {
-    this._values = (frame) => values(frame, scene);
-    const series = names(scene);
-    /** Times, then the values of each curve; null where there is none. @type {(number|null)[][]} */
-    this._rows = Array.from({ length: 1 + series.length }, () => []);
-    const axis = { stroke: theme.colour("muted"), grid: { stroke: theme.colour("line"), width: 1 }, ticks: { show: false } };
+  /**
+   * @param {Kind} kind
+   * @param {import("./theme.js").Theme} theme
+   * @param {HTMLElement} section
+   */
+  constructor(kind, theme, section) {
+    this.kind = kind;
+    this.theme = theme;
+    this._now = make("output");
+    this._key = make("ul", { className: "key" });
+    this.element = make("figure", {}, make("figcaption", {}, make("span", { textContent: kind.title }), this._now), this._key);
+    section.append(this.element);
+    this.clear();
+    this.replot();
+  }
+
+  /** @param {Frame} frame */
+  add(frame) {
+    const values = this.kind.values(frame);
+    for (const name of Object.keys(values)) {
+      if (!this._curves.has(name)) this._curves.set(name, this._times.map(() => null));
+    }
+    this._push(frame.time, (name) => values[name] ?? this.kind.absent ?? null);
+  }
+
+  /** Draw no line across the time before this one. */
+  breakOff(time) {
+    this._push(time, () => null);
+  }
+
+  _push(time, valueOf) {
+    this._times.push(time);
+    for (const [name, row] of this._curves) row.push(valueOf(name));
+    if (this._times.length > SAMPLES) [this._times, ...this._curves.values()].forEach((row) => row.shift());
+  }
+
+  clear() {
+    this._times = [];
+    /** Values at these times by the curve's name; null where there is none. @type {Map<string, (number|null)[]>} */
+    this._curves = new Map();
+    /** Names of the curves that are drawn; a curve keeps its place, and so its colour. @type {string[]} */
+    this._drawn = [];
+  }
+
+  draw() {
+    if (!this.element.offsetParent) return; // behind the closed drawer
+    this._choose();
+    const plotted = this._plot.series.slice(1).map(({ label }) => label);
+    if (plotted.join("\n") !== this._drawn.join("\n")) this.replot();
+    else this._plot.setData(this._rows());
+    this._tell();
+  }
+
+  /** Take the curves that reach highest. */
+  _choose() {
+    const peaks = new Map([...this._curves].map(([name, row]) => [name, Math.max(...row)]));
+    const highest = [...peaks.keys()].sort((p, q) => peaks.get(q) - peaks.get(p)).slice(0, MOST_CURVES);
+    const came = highest.filter((name) => !this._drawn.includes(name));
+    const drawn = this._drawn.map((name) => (highest.includes(name) ? name : came.shift())).filter(Boolean);
+    this._drawn = [...drawn, ...came];
+  }
+
+  _rows() {
+    return [this._times, ...this._drawn.map((name) => this._curves.get(name))];
+  }
+
+  /** The newest values. */
+  _tell() {
+    const newest = this._drawn.map((name) => threeDigits(this._curves.get(name).at(-1)));
+    if (!this.kind.named) this._now.textContent = newest.join("  ");
+    else this._key.querySelectorAll("output").forEach((output, i) => (output.textContent = newest[i]));
+  }
+
+  /** Draw anew, in the colours of the theme; what is known stays. */
+  replot() {
+    this._plot?.destroy();
+    const axis = { stroke: this.theme.colour("muted"), grid: { stroke: this.theme.colour("line"), width: 1 }, ticks: { show: false } };
     const options = {
-      width: section.clientWidth || 300,
+      width: this.element.clientWidth || 300,
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
@@ -71,40 +148,11 @@ class Chart {
         { ...axis, size: 20, gap: 5, font: "10px system-ui", values: (_, marks) => marks.map((mark) => `${mark} s`), space: 60 },
         { ...axis, size: 44, gap: 4, font: "10px system-ui", space: 24 },
       ],
-      series: [{}, ...series.map((label, i) => ({ label, width: 1.5, points: { show: false }, stroke: theme.colour(`curve-${i % 4}`) }))],
+      series: [{}, ...this._drawn.map((label, i) => ({ label, width: 1.5, points: { show: false }, stroke: this.theme.colour(`curve-${i}`) }))],
     };
-    this._now = make("output");
-    this.element = make("figure", {}, make("figcaption", {}, make("span", { textContent: title }), this._now));
-    section.append(this.element);
-    this._plot = new uPlot(options, this._rows, this.element);
-  }
-
-  /** @param {Frame} frame */
-  add(frame) {
-    this._push([frame.time, ...this._values(frame)]);
-  }
-
-  /** Draw no line across the time before this one. */
-  breakOff(time) {
-    this._push([time]);
-  }
-
-  _push(sample) {
-    this._rows.forEach((row, i) => {
-      row.push(sample[i] ?? null);
-      if (row.length > SAMPLES) row.shift();
-    });
-  }
-
-  clear() {
-    for (const row of this._rows) row.length = 0;
-  }
-
-  draw() {
-    if (!this.element.offsetParent) return; // behind the closed drawer
-    const newest = this._rows.slice(1).map((row) => row.at(-1));
-    this._now.textContent = newest.filter(Number.isFinite).map(threeDigits).join("  ");
-    this._plot.setData(this._rows);
+    this._plot = new uPlot(options, this._rows(), this.element);
+    if (this.kind.named) this._key.replaceChildren(...this._drawn.map(keyRow));
+    this._tell();
   }
 
   fit() {
@@ -118,12 +166,24 @@ class Chart {
   }
 }
 
-function liveOnly(name) {
-  return (scene) => (scene.mode === "live" ? [name] : []);
+function keyRow(name, i) {
+  const row = make("li", { title: name }, make("span", { textContent: name }), make("output"));
+  row.style.setProperty("--curve", `var(--curve-${i})`);
+  return row;
 }
 
-function gripForces({ grip_forces: forces }, scene) {
-  return scene.grippers.map(({ name }) => forces[name] ?? null);
+function isLive({ mode }) {
+  return mode === "live";
+}
+
+/** Magnitude of the force between two bodies, by their names. */
+function contactForces({ patches }) {
+  const forces = {};
+  for (const { a, b, force } of patches) {
+    const total = (forces[`${a} on ${b}`] ??= [0, 0, 0]);
+    force.forEach((component, i) => (total[i] += component));
+  }
+  return Object.fromEntries(Object.entries(forces).map(([name, force]) => [name, Math.hypot(...force)]));
 }
 
 function sum(rows, key) {
@@ -131,6 +191,7 @@ function sum(rows, key) {
 }
 
 function threeDigits(value) {
+  if (!Number.isFinite(value)) return "";
   return String(Number(Number(value.toPrecision(3)).toFixed(3)));
 }
 

@@ -14,24 +14,33 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Simulated seconds a second. */
+export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5];
+
 /** A `<select>` of speeds; a speed that is not offered is added when it is shown. */
 export class SpeedChoice {
   /**
    * @param {HTMLSelectElement} select
-   * @param {(factor: number|null) => void} choose null: as fast as possible.
+   * @param {(number|null)[]} offered null: as fast as possible.
+   * @param {(factor: number|null) => void} choose
    */
-  constructor(select, choose) {
+  constructor(select, offered, choose) {
     this.select = select;
-    for (const factor of [0.1, 0.25, 0.5, 1, 2, 5, null]) select.append(speedOption(factor));
-    select.value = "1";
-    select.addEventListener("change", () => choose(select.value === "null" ? null : Number(select.value)));
+    this._told = "1";
+    select.append(...offered.map(speedOption));
+    select.value = this._told;
+    select.addEventListener("change", () => {
+      choose(select.value === "null" ? null : Number(select.value));
+      select.value = this._told; // until a frame tells that it was obeyed: it may be refused
+      select.blur();
+    });
   }
 
   show(factor) {
-    const value = String(factor);
-    if (this.select.value === value || this.select === document.activeElement) return;
-    if (![...this.select.options].some((option) => option.value === value)) this.select.append(speedOption(factor));
-    this.select.value = value;
+    this._told = String(factor);
+    if (this.select.value === this._told || this.select === document.activeElement) return;
+    if (![...this.select.options].some((option) => option.value === this._told)) this.select.append(speedOption(factor));
+    this.select.value = this._told;
   }
 }
 

@@ -1,6 +1,6 @@
 // The controls beside the scene: what is commanded, and what the contacts carry in numbers.
 
-import { byId, make, SpeedChoice } from "./elements.js";
+import { byId, make, SpeedChoice, SPEEDS } from "./elements.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
@@ -20,7 +20,7 @@ export class Panel {
     this._joints = [];
     this._grips = new Map();
     this._paused = false;
-    this._speed = new SpeedChoice(byId("speed"), (factor) => send({ type: "speed", factor }));
+    this._speed = new SpeedChoice(byId("speed"), [...SPEEDS, null], (factor) => send({ type: "speed", factor }));
     byId("pause").addEventListener("click", () => this.togglePause());
     byId("step").addEventListener("click", () => this.step());
     byId("reset").addEventListener("click", () => send({ type: "reset" }));

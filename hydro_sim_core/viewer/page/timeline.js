@@ -1,6 +1,6 @@
 // The time line of a recording.
 
-import { make, SpeedChoice } from "./elements.js";
+import { make, SpeedChoice, SPEEDS } from "./elements.js";
 import { throttle } from "./throttle.js";
 
 const SEEK_PERIOD = 50; // ms
@@ -19,7 +19,7 @@ export class Timeline {
     this._slider = make("input", { type: "range", step: "any", ariaLabel: "Time, s" });
     this._text = make("output");
     const speed = make("select", { ariaLabel: "Speed" });
-    this._speed = new SpeedChoice(speed, (factor) => send({ type: "speed", factor }));
+    this._speed = new SpeedChoice(speed, SPEEDS, (factor) => send({ type: "speed", factor }));
     root.append(this._play, this._slider, this._text, speed);
     this._send = send;
     this._seek = throttle((time) => send({ type: "seek", time }), SEEK_PERIOD);
