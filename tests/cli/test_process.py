@@ -42,3 +42,20 @@ def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
     assert data["interrupted"] is True
     assert data["steps"] > 100
     assert data["simulated_time"] < 30.0
+
+
+def test_ctrl_c_while_importing_ends_quietly():
+    """Importing everything takes seconds on a busy machine, and many start a program only to stop it."""
+    interrupt_import = """
+import sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "hydro_sim_core.cli.app":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from hydro_sim_core.cli import main
+"""
+    ended = subprocess.run([sys.executable, "-c", interrupt_import], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
