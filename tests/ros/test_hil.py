@@ -113,6 +113,7 @@ def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
         client.wait_until(
             lambda: client.status("timing").message == "waiting for a command", "the node to wait"
         )
+        client.wait_until(lambda: client.received["/joint_states"], "the state, told again to who joins")
         stood_at = client.time
         client.next("/diagnostics")
         assert client.time == stood_at
