@@ -10,21 +10,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from measure import output_argument, write
 from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core import World
+from hydro_sim_core.compilation import Handle, entry
 from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.simulation import step as stages
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
-from hydro_sim_core.simulation.model import State
+from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.islands import find_islands
-from hydro_sim_core.solvers.solve import solve
+from hydro_sim_core.solvers.solve import SolverEntry
 
 SPATULA = "spatula_slip_welded"
 #: Contact faces of the grasps.
@@ -45,38 +45,40 @@ _guess, _take_solution, _judge_guesses = stages._guess, stages._take_solution, s
 _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
 
 
-@numba.njit
-def _dynamics(model, state, drives, scratch, dt, times):
+@entry
+def _dynamics(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        _evaluate_dynamics(model, state, scratch, dt)
+        _evaluate_dynamics(machine.model, machine.state, machine.scratch, dt)
 
 
-@numba.njit
-def _geometry(model, state, drives, scratch, dt, times):
+@entry
+def _geometry(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        place_geometries(model, scratch)
-        find_patches(model, state, scratch)
+        place_geometries(machine.model, machine.scratch)
+        find_patches(machine.model, machine.state, machine.scratch)
 
 
-@numba.njit
-def _load(model, state, drives, scratch, dt, times):
+@entry
+def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
+    model, state, scratch = machine.model, machine.state, machine.scratch
     for _ in range(times):
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         _load_smooth_terms(model, state, scratch, dt)
         _load_limits(model, state, scratch, dt)
-        _load_drives(model, state, drives, scratch, dt)
+        _load_drives(model, state, machine.drives, scratch, dt)
         load_patches(model, scratch, dt)
 
 
-@numba.njit
-def _solve(model, state, drives, scratch, dt, times):
+@entry
+def _solve(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        _guess(state, scratch, dt)
-        solve(scratch.problem, model.options, scratch.solver)
+        _guess(machine.state, machine.scratch, dt)
+        solve(machine.scratch.problem, machine.model.options, machine.scratch.solver)
 
 
-@numba.njit
-def _store(model, state, drives, scratch, dt, times):
+@entry
+def _store(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
+    model, state, scratch = machine.model, machine.state, machine.scratch
     for _ in range(times):
         _take_solution(model, state, scratch, dt)
         _judge_guesses(state, scratch, dt)
@@ -95,8 +97,9 @@ STAGES: dict[str, Callable[..., None]] = {
 
 def profile_stages(world: World) -> dict[str, float]:
     """CPU time (s) of every stage of the next step, in the order of the step."""
-    state = State(*(array.copy() for array in world._state))
-    arguments = (world.built.model, state, world._drives.arrays, world._scratch, world.time_step)
+    machine = world._machine
+    handle = Handle(MachineData(machine.model, machine.copy_state(), machine.drives, machine.scratch))
+    arguments = (handle, machine.solve, world.time_step)
     times = {}
     for name, stage in STAGES.items():
         calls = [_cpu_time(lambda n=n, f=stage: f(*arguments, n)) for n in (0, REPEATS)]

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, XacroArgOption
+from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import World
 
@@ -20,7 +21,10 @@ def check(
     xacro_arg: XacroArgOption = None,
 ) -> None:
     """Load a scene and print what was found in it, without running it."""
-    print_world(open_world(scene, package_dir or (), xacro_arg or ()), output.make_console())
+    console = output.make_console()
+    with compile_progress(console):
+        world = open_world(scene, package_dir or (), xacro_arg or ())
+    print_world(world, console)
 
 
 def print_world(world: World, console: Console) -> None:

@@ -40,8 +40,9 @@ from hydro_sim_core.cli.options import (
     viewer_options,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
-from hydro_sim_core.cli.status import StatusLine, compile_progress
+from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
+from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
@@ -139,7 +140,8 @@ def run(
             raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
         check_film(video, fps)
     console = output.make_console()
-    world = open_world(scene, package_dir or (), xacro_arg or ())
+    with compile_progress(console):
+        world = open_world(scene, package_dir or (), xacro_arg or ())
     if duration is not None:
         step_count("--duration", duration, world.time_step)
         if video is not None:

@@ -21,8 +21,9 @@ from hydro_sim_core.cli.options import (
     refuse_without,
     step_count,
 )
-from hydro_sim_core.cli.status import bar, compile_progress
+from hydro_sim_core.cli.status import bar
 from hydro_sim_core.cli.world_film import frame_of_world
+from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.pictures.files import check_picture_file, write_picture
@@ -62,7 +63,8 @@ def snapshot(
         with PageCamera(size, camera) as page:
             picture = page.picture(scene, frame)
     else:
-        world = open_world(source, package_dir or (), xacro_arg or ())
+        with compile_progress(console):
+            world = open_world(source, package_dir or (), xacro_arg or ())
         with PageCamera(size, camera) as page:  # if it cannot be, the run would be in vain
             run_until(world, time, console)
             scene = scene_of_world(world, scale, takes_commands=False)

@@ -3,55 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import track
 
-from hydro_sim_core.jit import kernels_are_kept
-
-#: Loading compiled kernels takes less than this, s; compiling them takes more and deserves a word.
-_SILENT_FOR = 2.0
-_LINE_PERIOD = 10.0
 _LIVE_PERIOD = 0.2
 Item = TypeVar("Item")
-
-
-@contextmanager
-def compile_progress(console: Console) -> Iterator[None]:
-    """Say that kernels are being compiled, with the seconds it has taken, once it takes long.
-
-    On a terminal the line counts up; elsewhere a line is printed every ten seconds.
-    """
-    began = time.monotonic()
-    done = Event()
-    watcher = Thread(target=_watch, args=(console, began, done), name="compile progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-
-
-def _watch(console: Console, began: float, done: Event) -> None:
-    if done.wait(_SILENT_FOR):
-        return
-    if not console.is_terminal:
-        while not done.wait(_LINE_PERIOD):
-            console.print(_compiling(began))
-        return
-    with console.status(_compiling(began)) as status:
-        while not done.wait(_LIVE_PERIOD):
-            status.update(_compiling(began))
-
-
-def _compiling(began: float) -> str:
-    how_often = "once on this machine" if kernels_are_kept() else "as at every start"
-    return f"compiling kernels, {how_often}: {time.monotonic() - began:.0f} s"
 
 
 def bar(items: Sequence[Item], description: str, console: Console) -> Iterable[Item]:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import JsonOption
-from hydro_sim_core.cli.status import compile_progress
+from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
 from hydro_sim_core.experiments.page import Record, page, read_records

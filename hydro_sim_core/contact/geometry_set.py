@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.compilation import Bool1D, Float1D, Float2D, Float3D, Int1D, Int2D
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.adjacency import Adjacency
 from hydro_sim_core.geometry.simplices import coordinate_functions
@@ -48,31 +49,31 @@ class GeometrySet(NamedTuple):
         margin: (G,) m.
     """
 
-    kind: np.ndarray
-    node_start: np.ndarray
-    vertex_start: np.ndarray
-    vertices: np.ndarray
-    pressure: np.ndarray
-    elements: np.ndarray
-    fields: np.ndarray
-    field_start: np.ndarray
-    steepness: np.ndarray
-    coordinates: np.ndarray
-    neighbors: np.ndarray
-    boxes: np.ndarray
-    links: np.ndarray
-    shell_start: np.ndarray
-    shell_boxes: np.ndarray
-    shell_links: np.ndarray
-    peak_start: np.ndarray
-    peak_elements: np.ndarray
-    peaks: np.ndarray
-    anchor_start: np.ndarray
-    anchors: np.ndarray
-    is_closed: np.ndarray
-    boundary_is_low: np.ndarray
-    has_valley: np.ndarray
-    margin: np.ndarray
+    kind: Int1D
+    node_start: Int1D
+    vertex_start: Int1D
+    vertices: Float2D
+    pressure: Float1D
+    elements: Int2D
+    fields: Float2D
+    field_start: Int1D
+    steepness: Float1D
+    coordinates: Float3D
+    neighbors: Int2D
+    boxes: Float2D
+    links: Int2D
+    shell_start: Int1D
+    shell_boxes: Float2D
+    shell_links: Int2D
+    peak_start: Int1D
+    peak_elements: Int2D
+    peaks: Float2D
+    anchor_start: Int1D
+    anchors: Float2D
+    is_closed: Bool1D
+    boundary_is_low: Bool1D
+    has_valley: Bool1D
+    margin: Float1D
 
 
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:

@@ -14,6 +14,7 @@ import trimesh
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from hydro_sim_core.compilation import cache_root
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.spec import (
@@ -24,7 +25,6 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
-from hydro_sim_core.jit import cache_root
 
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)

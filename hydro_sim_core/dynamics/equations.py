@@ -6,12 +6,20 @@ stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy,
 
 from __future__ import annotations
 
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.kinematics import body_velocities
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch
 
 
-@kernel
-def mass_matrix(tree, R_WB, p_WB, S, M, scratch):
+@entry
+def mass_matrix(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    M: Float2D,
+    scratch: TreeScratch,
+) -> None:
     """Mass matrix by the composite-rigid-body algorithm.
 
     Args:
@@ -55,8 +63,17 @@ def _add_columns(tree, i, S, composite, F, M):
             j = tree.parent[j]
 
 
-@kernel
-def inverse_dynamics(tree, R_WB, p_WB, S, v, a, tau, scratch):
+@entry
+def inverse_dynamics(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    v: Float1D,
+    a: Float1D,
+    tau: Float1D,
+    scratch: TreeScratch,
+) -> None:
     """Joint forces that produce accelerations under gravity, tau = M a + b (recursive Newton-Euler).
 
     Args:
@@ -86,14 +103,29 @@ def inverse_dynamics(tree, R_WB, p_WB, S, v, a, tau, scratch):
                 F_WB[parent, r] += F_WB[i, r]
 
 
-@kernel
-def bias_forces(tree, R_WB, p_WB, S, v, b, scratch):
+@entry
+def bias_forces(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    v: Float1D,
+    b: Float1D,
+    scratch: TreeScratch,
+) -> None:
     """Coriolis, centrifugal and gravity terms b of M a + b = tau; arguments as in ``inverse_dynamics``."""
     inverse_dynamics(tree, R_WB, p_WB, S, v, scratch.at_rest, b, scratch)
 
 
-@kernel
-def gravity_forces(tree, R_WB, p_WB, S, g, scratch):
+@entry
+def gravity_forces(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    g: Float1D,
+    scratch: TreeScratch,
+) -> None:
     """Joint forces g that hold the tree at rest under gravity; arguments as in ``inverse_dynamics``."""
     inverse_dynamics(tree, R_WB, p_WB, S, scratch.at_rest, scratch.at_rest, g, scratch)
 
@@ -143,8 +175,16 @@ def _newton_euler(inertia, V, A, F):
     F[5] += wx * py - wy * px
 
 
-@kernel
-def momentum(tree, R_WB, p_WB, S, v, L, scratch):
+@entry
+def momentum(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    v: Float1D,
+    L: Float1D,
+    scratch: TreeScratch,
+) -> None:
     """Momentum of all bodies.
 
     Args:
@@ -165,8 +205,15 @@ def momentum(tree, R_WB, p_WB, S, v, L, scratch):
             L[r] += scratch.F_WB[i, r]
 
 
-@kernel
-def kinetic_energy(tree, R_WB, p_WB, S, v, scratch):
+@entry
+def kinetic_energy(
+    tree: KinematicTree,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    S: Float3D,
+    v: Float1D,
+    scratch: TreeScratch,
+) -> float:
     """Kinetic energy of bodies and rotors, J; arguments as in ``momentum``."""
     body_velocities(tree, v, S, scratch.V_WB)
     twice = 0.0
@@ -179,8 +226,8 @@ def kinetic_energy(tree, R_WB, p_WB, S, v, scratch):
     return 0.5 * twice
 
 
-@kernel
-def potential_energy(tree, R_WB, p_WB):
+@entry
+def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float:
     """Potential energy in gravity, J; zero with all mass at the world's origin."""
     energy = 0.0
     for i in range(tree.parent.shape[0]):

@@ -6,8 +6,23 @@ from typing import Self
 
 import numpy as np
 
+from hydro_sim_core.compilation import Handle, prepare
 from hydro_sim_core.dynamics import equations, kinematics
 from hydro_sim_core.dynamics.tree import Floats, KinematicTree, make_scratch
+
+#: What evaluating a tree may take, compiled together.
+_ENTRIES = (
+    kinematics.forward_kinematics,
+    kinematics.body_velocities,
+    kinematics.add_point_jacobian,
+    equations.mass_matrix,
+    equations.bias_forces,
+    equations.gravity_forces,
+    equations.inverse_dynamics,
+    equations.momentum,
+    equations.kinetic_energy,
+    equations.potential_energy,
+)
 
 
 class TreeEvaluator:
@@ -18,20 +33,21 @@ class TreeEvaluator:
     """
 
     def __init__(self, tree: KinematicTree) -> None:
+        prepare(_ENTRIES)
         num_bodies = len(tree.parent)
         self.tree = tree
         self.R_WB = np.zeros((num_bodies, 3, 3))
         self.p_WB = np.zeros((num_bodies, 3))
         self.S = np.zeros((num_bodies, 6, 6))
-        self._scratch = make_scratch(tree)
+        self._tree, self._scratch = Handle(tree), Handle(make_scratch(tree))
 
     @property
-    def _posture(self) -> tuple[KinematicTree, Floats, Floats, Floats]:
-        return self.tree, self.R_WB, self.p_WB, self.S
+    def _posture(self) -> tuple[Handle, Floats, Floats, Floats]:
+        return self._tree, self.R_WB, self.p_WB, self.S
 
     def update(self, q: Floats) -> Self:
         """Place the bodies at coordinates q (nq,)."""
-        kinematics.forward_kinematics(self.tree, q, self.R_WB, self.p_WB, self.S)
+        kinematics.forward_kinematics(self._tree, _floats(q), self.R_WB, self.p_WB, self.S)
         return self
 
     def body_pose(self, body: int) -> Floats:
@@ -45,13 +61,13 @@ class TreeEvaluator:
     def body_velocities(self, v: Floats) -> Floats:
         """Twists V_WB (nb, 6) of all bodies about the world's origin."""
         V_WB = np.empty((len(self.tree.parent), 6))
-        kinematics.body_velocities(self.tree, v, self.S, V_WB)
+        kinematics.body_velocities(self._tree, _floats(v), self.S, V_WB)
         return V_WB
 
     def point_jacobian(self, body: int, p_WP: Floats) -> Floats:
         """Jacobian J (6, nv) of the point of a body that is at p_WP: J v = [w_WB; v_WP]."""
         J = np.zeros((6, len(self.tree.damping)))
-        kinematics.add_point_jacobian(self.tree, self.S, body, p_WP, 1.0, J)
+        kinematics.add_point_jacobian(self._tree, self.S, body, _floats(p_WP), 1.0, J)
         return J
 
     def mass_matrix(self) -> Floats:
@@ -63,7 +79,7 @@ class TreeEvaluator:
     def bias_forces(self, v: Floats) -> Floats:
         """Forces b (nv,) of M a + b = tau: Coriolis, centrifugal, gravity."""
         b = np.empty(len(self.tree.damping))
-        equations.bias_forces(*self._posture, v, b, self._scratch)
+        equations.bias_forces(*self._posture, _floats(v), b, self._scratch)
         return b
 
     def gravity_forces(self) -> Floats:
@@ -75,19 +91,24 @@ class TreeEvaluator:
     def inverse_dynamics(self, v: Floats, a: Floats) -> Floats:
         """Forces tau (nv,) = M a + b."""
         tau = np.empty(len(self.tree.damping))
-        equations.inverse_dynamics(*self._posture, v, a, tau, self._scratch)
+        equations.inverse_dynamics(*self._posture, _floats(v), _floats(a), tau, self._scratch)
         return tau
 
     def momentum(self, v: Floats) -> Floats:
         """Momentum L (6,): angular about the world's origin, then linear."""
         L = np.empty(6)
-        equations.momentum(*self._posture, v, L, self._scratch)
+        equations.momentum(*self._posture, _floats(v), L, self._scratch)
         return L
 
     def kinetic_energy(self, v: Floats) -> float:
         """Kinetic energy, J."""
-        return float(equations.kinetic_energy(*self._posture, v, self._scratch))
+        return float(equations.kinetic_energy(*self._posture, _floats(v), self._scratch))
 
     def potential_energy(self) -> float:
         """Potential energy in gravity, J."""
-        return float(equations.potential_energy(self.tree, self.R_WB, self.p_WB))
+        return float(equations.potential_energy(self._tree, self.R_WB, self.p_WB))
+
+
+def _floats(values: Floats) -> Floats:
+    """The values as kernels take them: contiguous, in double precision."""
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hydro_sim_core.dynamics.tree import FLOATING, Ints, KinematicTree, frozen
+from hydro_sim_core.compilation import Bool1D, Int1D
+from hydro_sim_core.dynamics.tree import FLOATING, KinematicTree, frozen
 
 
 class Forest(NamedTuple):
@@ -22,10 +22,10 @@ class Forest(NamedTuple):
         is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
     """
 
-    tree_of_body: Ints
-    first: Ints
-    velocities: Ints
-    is_free_body: NDArray[np.bool_]
+    tree_of_body: Int1D
+    first: Int1D
+    velocities: Int1D
+    is_free_body: Bool1D
 
 
 def find_forest(tree: KinematicTree) -> Forest:

@@ -9,12 +9,22 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import Float1D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.equations import rotated_entry
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.dynamics.forest import Forest
+from hydro_sim_core.dynamics.tree import KinematicTree
 
 
-@kernel
-def free_body_forces(tree, forest, R_WB, S, v, dt, b):
+@entry
+def free_body_forces(
+    tree: KinematicTree,
+    forest: Forest,
+    R_WB: Float3D,
+    S: Float3D,
+    v: Float1D,
+    dt: float,
+    b: Float1D,
+) -> None:
     """Write the bias forces of free bodies: weight and gyroscopic moment, without what only the choice of origin makes.
 
     Angular momentum L = I w about the centre is constant in the world while I turns with the body. To first order in dt

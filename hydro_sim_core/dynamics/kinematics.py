@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, KinematicTree
 
 
-@kernel
-def forward_kinematics(tree, q, R_WB, p_WB, S):
+@entry
+def forward_kinematics(tree: KinematicTree, q: Float1D, R_WB: Float3D, p_WB: Float2D, S: Float3D) -> None:
     """Place all bodies.
 
     Args:
@@ -133,8 +133,8 @@ def _float(q, R, p, S):
         R[r, 2] = a * s * (x * z + w * y) + b * s * (y * z - w * x) + c * (1.0 - s * (x * x + y * y))
 
 
-@kernel
-def body_velocities(tree, v, S, V_WB):
+@entry
+def body_velocities(tree: KinematicTree, v: Float1D, S: Float3D, V_WB: Float2D) -> None:
     """Spatial velocities of all bodies.
 
     Args:
@@ -152,8 +152,15 @@ def body_velocities(tree, v, S, V_WB):
                 V_WB[i, r] += S[i, k, r] * v[first + k]
 
 
-@kernel
-def add_point_jacobian(tree, S, body, p_WP, sign, J):
+@entry
+def add_point_jacobian(
+    tree: KinematicTree,
+    S: Float3D,
+    body: int,
+    p_WP: Float1D,
+    sign: float,
+    J: Float2D,
+) -> None:
     """Add ``sign`` times the Jacobian of a body-fixed point to J.
 
     Two calls, +1 for B and -1 for A, give the Jacobian of B's twist relative to A's at one point.
@@ -179,8 +186,8 @@ def add_point_jacobian(tree, S, body, p_WP, sign, J):
         body = tree.parent[body]
 
 
-@kernel
-def coordinate_rates(tree, q, v, rates):
+@entry
+def coordinate_rates(tree: KinematicTree, q: Float1D, v: Float1D, rates: Float1D) -> None:
     """Time derivative of the coordinates.
 
     Args:
@@ -209,8 +216,8 @@ def coordinate_rates(tree, q, v, rates):
                 rates[first_q + 4 + k] = v[first_v + 3 + k]
 
 
-@kernel
-def integrate_positions(tree, q, v, dt, q_out):
+@entry
+def integrate_positions(tree: KinematicTree, q: Float1D, v: Float1D, dt: float, q_out: Float1D) -> None:
     """Move the coordinates along constant velocities for a time ``dt``; exact for every joint.
 
     Args:

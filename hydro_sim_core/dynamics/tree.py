@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
+
 REVOLUTE = 0
 PRISMATIC = 1
 PLANAR = 2
@@ -54,29 +56,29 @@ class KinematicTree(NamedTuple):
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
 
-    parent: Ints
-    joint_type: Ints
-    q_index: Ints
-    v_index: Ints
-    num_v: Ints
-    q_scale: Floats
-    q_offset: Floats
-    axis: Floats
-    R_PJ: Floats
-    p_PJ: Floats
-    mass: Floats
-    p_BCo: Floats
-    I_BCo: Floats
-    rotor_inertia: Floats
-    damping: Floats
-    friction: Floats
-    q_lower: Floats
-    q_upper: Floats
-    limit_stiffness: Floats
-    velocity_limit: Floats
-    effort_limit: Floats
-    q_of_v: Ints
-    gravity: Floats
+    parent: Int1D
+    joint_type: Int1D
+    q_index: Int1D
+    v_index: Int1D
+    num_v: Int1D
+    q_scale: Float1D
+    q_offset: Float1D
+    axis: Float2D
+    R_PJ: Float3D
+    p_PJ: Float2D
+    mass: Float1D
+    p_BCo: Float2D
+    I_BCo: Float3D
+    rotor_inertia: Float1D
+    damping: Float1D
+    friction: Float1D
+    q_lower: Float1D
+    q_upper: Float1D
+    limit_stiffness: Float1D
+    velocity_limit: Float1D
+    effort_limit: Float1D
+    q_of_v: Int1D
+    gravity: Float1D
 
 
 class TreeScratch(NamedTuple):
@@ -90,11 +92,11 @@ class TreeScratch(NamedTuple):
         at_rest: (nv,) zeros, never written.
     """
 
-    V_WB: Floats
-    A_WB: Floats
-    F_WB: Floats
-    inertia: Floats
-    at_rest: Floats
+    V_WB: Float2D
+    A_WB: Float2D
+    F_WB: Float2D
+    inertia: Float2D
+    at_rest: Float1D
 
 
 def make_scratch(tree: KinematicTree) -> TreeScratch:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hydro_sim_core.compilation import entry
 from hydro_sim_core.contact.patch import fan_triangles, world_faces
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
@@ -29,12 +30,11 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
-from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
-from hydro_sim_core.simulation.model import Scratch
-from hydro_sim_core.solvers import solve
+from hydro_sim_core.simulation.model import MachineData, Scratch
 from hydro_sim_core.solvers.options import ITERATIONS
+from hydro_sim_core.solvers.solve import SolverEntry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,17 +131,18 @@ def measure(faces: int, timed: bool) -> dict[str, float]:
 def _sample(world: World, timed: bool) -> dict[str, float]:
     """Faces and triangles of the last step; times of the next one, from the same state again and again."""
     scratch = world._scratch
-    arguments = (world.built.model, world._state, scratch, world.time_step)
+    machine = world._machine
+    solver = (machine.handle, machine.solve, world.time_step)
     sample = {}
     if timed:
-        sample["geometry time"] = _seconds(_repeat_geometry, arguments)
-        sample["solver time"] = _seconds(_repeat_solver, arguments)
+        sample["geometry time"] = _seconds(_repeat_geometry, (machine.handle,))
+        sample["solver time"] = _seconds(_repeat_solver, solver)
         sample["iterations"] = float(scratch.solver.report[ITERATIONS])
     sample["faces"] = _num_faces(scratch)
     split_into_triangles(scratch)
     sample["triangles"] = _num_faces(scratch)
     if timed:
-        sample["solver time, triangles"] = _seconds(_repeat_solver, arguments)
+        sample["solver time, triangles"] = _seconds(_repeat_solver, solver)
         sample["iterations, triangles"] = float(scratch.solver.report[ITERATIONS])
     return sample
 
@@ -162,20 +163,21 @@ def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
     return float(full - empty) / REPEATS
 
 
-@kernel
-def _repeat_geometry(model: Any, state: Any, scratch: Any, dt: Any, repeats: Any) -> None:
+@entry
+def _repeat_geometry(machine: MachineData, repeats: int) -> None:
     for _ in range(repeats):
-        place_geometries(model, scratch)
-        find_patches(model, state, scratch)
+        place_geometries(machine.model, machine.scratch)
+        find_patches(machine.model, machine.state, machine.scratch)
 
 
-@kernel
-def _repeat_solver(model: Any, state: Any, scratch: Any, dt: Any, repeats: Any) -> None:
+@entry
+def _repeat_solver(machine: MachineData, solve: SolverEntry, dt: float, repeats: int) -> None:
+    state, scratch = machine.state, machine.scratch
     for _ in range(repeats):
-        load_patches(model, scratch, dt)
+        load_patches(machine.model, scratch, dt)
         for i in range(state.v.shape[0]):
             scratch.solver.v[i] = state.v[scratch.problem.islands.order[i]] + ACCELERATED
-        solve(scratch.problem, model.options, scratch.solver)
+        solve(scratch.problem, machine.model.options, scratch.solver)
 
 
 def split_into_triangles(scratch: Scratch) -> None:

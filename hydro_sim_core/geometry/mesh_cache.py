@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hydro_sim_core.compilation import cache_root
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
-from hydro_sim_core.jit import cache_root
 
 _LOG = logging.getLogger(__name__)
 

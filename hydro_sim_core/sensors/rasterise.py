@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, entry, kernel
 
 #: A face seen edge on (sine of the angle between ray and plane) covers no pixel.
 _EDGE_ON = 1e-9
 
 
-@kernel
+@entry
 def draw_faces(
-    vertices, num_vertices, centroids, pressures, gradients, focal_length, center, depth, pressure
-):
+    vertices: Float3D,
+    num_vertices: Int1D,
+    centroids: Float2D,
+    pressures: Float1D,
+    gradients: Float2D,
+    focal_length: float,
+    center: Float1D,
+    depth: Float2D,
+    pressure: Float2D,
+) -> None:
     """Draw convex faces in front of what the image holds already.
 
     Args:

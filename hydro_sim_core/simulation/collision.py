@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.simulation.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.linear import factorise, solve_lower
 from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
@@ -119,7 +120,7 @@ def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel(inline="always")  # a call would have Numba optimise the walk once more
+@kernel
 def _find_patch(model, state, scratch, pair, p, count):
     """Faces of a pair, appended after ``count``, and the patch's flags; returns the new count.
 
@@ -157,8 +158,8 @@ def _find_patch(model, state, scratch, pair, p, count):
     return found
 
 
-@kernel
-def find_patches(model, state, scratch):
+@entry
+def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small."""
     patches = scratch.patches
     patches.num[0] = 0

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.integrate import Radau
 from threadpoolctl import ThreadpoolController
 
+from hydro_sim_core.compilation import prepare
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.continuous_forces import state_derivative
 from hydro_sim_core.simulation.machine import Machine
@@ -62,6 +63,7 @@ class ContinuousSteps:
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
         last = int(self._machine.state.step[0]) + steps
+        prepare((state_derivative, integrate_positions))
         # SciPy's linear algebra rounds differently with another number of threads.
         with self._thread_pools.limit(limits=1, user_api="blas"):
             while self._machine.state.step[0] < last:
@@ -83,7 +85,6 @@ class ContinuousSteps:
         """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
         machine, dt = self._machine, self._time_step
         state, nq = machine.state, len(machine.state.q)
-        arguments = (machine.model, state, machine.drives, machine.scratch, dt)
         start = np.concatenate((state.q, state.v))
         rates, shifted = np.empty((2, len(start)))
         # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
@@ -92,7 +93,7 @@ class ContinuousSteps:
 
         def evaluate(change: Array, jacobian: Array) -> Array:
             self._evaluations += 1 + len(jacobian)
-            num_faces = state_derivative(*arguments, start + change, rates, shifted, jacobian)
+            num_faces = state_derivative(machine.handle, dt, start + change, rates, shifted, jacobian)
             if num_faces > len(machine.scratch.faces.num_vertices):
                 raise _BuffersTooSmall(num_faces)
             return rates.copy()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
@@ -21,7 +22,6 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
-from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import (
     MIN_AREA,
     MIN_SLOPE,
@@ -29,6 +29,7 @@ from hydro_sim_core.simulation.collision import (
     find_patches,
     place_geometries,
 )
+from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.face_laws import lagged_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
@@ -41,19 +42,22 @@ JACOBIAN_STEP = 1e-8
 _UNIT_TIME = 1.0
 
 
-@kernel
-def state_derivative(model, state, drives, scratch, dt, y, dy, shifted, jacobian):
+@entry
+def state_derivative(
+    machine: MachineData,
+    dt: float,
+    y: Float1D,
+    dy: Float1D,
+    shifted: Float1D,
+    jacobian: Float2D,
+) -> int:
     """Rates of coordinates and velocities, and how they change with both.
 
-    One kernel for the two: compiling the contact query into another would take a minute. Differences are forward ones.
-    Velocities move nothing at once, so that only coordinates cost a contact query each.
+    Differences are forward ones. Velocities move nothing at once, so that only coordinates cost a contact query each.
 
     Args:
-        model: ``Model``.
-        state: ``State``; only its sizes and ``push`` are read.
-        drives: ``Drives``.
-        scratch: ``Scratch``; where no Jacobian is wanted, it holds poses, patches with their wrenches and drive efforts
-            at ``y`` afterwards.
+        machine: What the step works on; of the state only sizes and ``push`` are read. Where no Jacobian is wanted, the
+            scratch memory holds poses, patches with their wrenches and drive efforts at ``y`` afterwards.
         dt: Time step of the scene, s: how stiff end stops are that have no stiffness of their own.
         y: (n,) coordinates, then velocities; changed in between and restored.
         dy: (n,) out; NaN where the mass matrix cannot be inverted.
@@ -63,6 +67,7 @@ def state_derivative(model, state, drives, scratch, dt, y, dy, shifted, jacobian
     Returns:
         Number of contact faces; where it is more than the buffers hold, the results are incomplete.
     """
+    model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     nq, size = state.q.shape[0], jacobian.shape[0]
     for column in range(size, -1, -1):
         # The first round, beyond the last column, is the state itself.

@@ -6,11 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
+from hydro_sim_core.compilation import Handle, prepare
 from hydro_sim_core.dynamics.tree import FLOATING
-from hydro_sim_core.handles import Handle
-from hydro_sim_core.simulation.model import Drives, Model, State, make_scratch_memory, make_state
+from hydro_sim_core.simulation.model import Drives, MachineData, Model, State, make_scratch_memory, make_state
 from hydro_sim_core.simulation.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
+from hydro_sim_core.solvers.solve import SOLVERS
 
 #: Faces that the buffers hold at first; they grow when a step finds more.
 INITIAL_FACES = 1024
@@ -27,25 +28,28 @@ class Machine:
         drives: What the drives were told.
         scratch: Memory of the step; replaced when it grows.
         handle: All four, as compiled steps take them.
+        solve: The solver of the model's contact law.
     """
 
     def __init__(self, model: Model, drives: Drives, q: np.ndarray) -> None:
         self.model = model
         self.drives = drives
+        self.solve = SOLVERS[model.options.law]
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
         self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
         self.handle = self._make_handle()
         self.restart(q)
 
     def _make_handle(self) -> Handle:
-        return Handle(self.model, self.state, self.drives, self.scratch)
+        return Handle(MachineData(self.model, self.state, self.drives, self.scratch))
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
         """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
+        prepare((advance, self.solve))
         last = int(self.state.step[0]) + steps
         while True:
             remaining = last - int(self.state.step[0])
-            status = advance(self.handle, dt, remaining, same_contacts, accept)
+            status = advance(self.handle, self.solve, dt, remaining, same_contacts, accept)
             if status <= 0:
                 return status
             self.make_room(status)
@@ -67,7 +71,7 @@ class Machine:
 
     def copy_state(self) -> State:
         """A copy of the state that later steps leave alone."""
-        return State(*(array.copy() for array in self.state))
+        return State._make(array.copy() for array in self.state)
 
     def restore_state(self, saved: State) -> None:
         """Go back to a copied state."""

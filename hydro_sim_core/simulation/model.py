@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Bool1D, Float1D, Float2D, Float3D, Int1D, Int2D
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
@@ -35,14 +36,14 @@ class Model(NamedTuple):
     tree: KinematicTree
     forest: Forest
     geometries: GeometrySet
-    geometry_body: np.ndarray
-    R_BG: np.ndarray
-    p_BG: np.ndarray
-    pairs: np.ndarray
-    pair_friction: np.ndarray
-    pair_dissipation: np.ndarray
-    pair_relaxation: np.ndarray
-    compensated: np.ndarray
+    geometry_body: Int1D
+    R_BG: Float3D
+    p_BG: Float2D
+    pairs: Int2D
+    pair_friction: Float1D
+    pair_dissipation: Float1D
+    pair_relaxation: Float1D
+    compensated: Int1D
     options: SolverOptions
 
 
@@ -52,12 +53,12 @@ class Drives(NamedTuple):
     All (nv,); a drive in effort mode has zero gains. ``limit`` is 0 where there is no drive.
     """
 
-    kp: np.ndarray
-    kd: np.ndarray
-    q_target: np.ndarray
-    v_target: np.ndarray
-    effort: np.ndarray
-    limit: np.ndarray
+    kp: Float1D
+    kd: Float1D
+    q_target: Float1D
+    v_target: Float1D
+    effort: Float1D
+    limit: Float1D
 
 
 class State(NamedTuple):
@@ -79,18 +80,18 @@ class State(NamedTuple):
         faceless: (1,) steps in which a pair overlapped without faces.
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    v_previous: np.ndarray
-    dt_previous: np.ndarray
-    extrapolate: np.ndarray
-    substep: np.ndarray
-    step: np.ndarray
-    unconverged: np.ndarray
-    unsettled: np.ndarray
-    push: np.ndarray
-    deep: np.ndarray
-    faceless: np.ndarray
+    q: Float1D
+    v: Float1D
+    v_previous: Float1D
+    dt_previous: Float1D
+    extrapolate: Int1D
+    substep: Float1D
+    step: Int1D
+    unconverged: Int1D
+    unsettled: Int1D
+    push: Float2D
+    deep: Int1D
+    faceless: Int1D
 
 
 class PatchTable(NamedTuple):
@@ -112,19 +113,19 @@ class PatchTable(NamedTuple):
         faceless_pair: (P,) their rows of ``Model.pairs``.
     """
 
-    num: np.ndarray
-    pair: np.ndarray
-    first_face: np.ndarray
-    p_GR: np.ndarray
-    R_WG: np.ndarray
-    p_WG: np.ndarray
-    wrench: np.ndarray
-    normal_force: np.ndarray
-    is_recovered: np.ndarray
-    dropped_force: np.ndarray
-    num_deep: np.ndarray
-    num_faceless: np.ndarray
-    faceless_pair: np.ndarray
+    num: Int1D
+    pair: Int1D
+    first_face: Int1D
+    p_GR: Float2D
+    R_WG: Float3D
+    p_WG: Float2D
+    wrench: Float2D
+    normal_force: Float2D
+    is_recovered: Bool1D
+    dropped_force: Float1D
+    num_deep: Int1D
+    num_faceless: Int1D
+    faceless_pair: Int1D
 
 
 class Scratch(NamedTuple):
@@ -153,26 +154,35 @@ class Scratch(NamedTuple):
         push: (P, 3) what becomes ``State.push``, N.
     """
 
-    R_WB: np.ndarray
-    p_WB: np.ndarray
-    S: np.ndarray
+    R_WB: Float3D
+    p_WB: Float2D
+    S: Float3D
     tree: TreeScratch
-    M: np.ndarray
-    bias: np.ndarray
-    gravity: np.ndarray
-    R_WG: np.ndarray
-    p_WG: np.ndarray
-    bounds: np.ndarray
+    M: Float2D
+    bias: Float1D
+    gravity: Float1D
+    R_WG: Float3D
+    p_WG: Float2D
+    bounds: Float2D
     query: QueryScratch
     faces: FaceBuffer
     patches: PatchTable
     problem: ContactProblem
     solver: SolverScratch
-    jacobian: np.ndarray
-    v_next: np.ndarray
-    q_next: np.ndarray
-    effort: np.ndarray
-    push: np.ndarray
+    jacobian: Float2D
+    v_next: Float1D
+    q_next: Float1D
+    effort: Float1D
+    push: Float2D
+
+
+class MachineData(NamedTuple):
+    """What the compiled step works on."""
+
+    model: Model
+    state: State
+    drives: Drives
+    scratch: Scratch
 
 
 def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
-from hydro_sim_core.handles import unpack
-from hydro_sim_core.jit import kernel
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.patch_terms import normal_impulse
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
-from hydro_sim_core.solvers.solve import solve
+from hydro_sim_core.solvers.solve import SolverEntry
 
 #: What ``advance`` may return besides the number of faces a larger buffer needs.
 DONE = 0
@@ -29,11 +29,7 @@ LIMIT_BETA = 1.0
 SPEED_LIMIT_STIFFNESS = 1e3
 
 
-# The stages of a step are inlined before Numba types them: compiling a function that takes the model, the state and the
-# scratch memory apart into their arrays takes 2 to 3 s.
-
-
-@kernel(inline="always")
+@kernel
 def _evaluate_dynamics(model, state, scratch, dt):
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
@@ -42,7 +38,7 @@ def _evaluate_dynamics(model, state, scratch, dt):
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
 
 
-@kernel(inline="always")
+@kernel
 def _load_smooth_terms(model, state, scratch, dt):
     """A = M + dt D and the momentum A v0 + dt (-bias - D v0)."""
     problem = scratch.problem
@@ -61,7 +57,7 @@ def _load_smooth_terms(model, state, scratch, dt):
         problem.joint_friction[k] = model.tree.friction[i]
 
 
-@kernel(inline="always")
+@kernel
 def _load_limits(model, state, scratch, dt):
     problem = scratch.problem
     nv = state.v.shape[0]
@@ -83,7 +79,7 @@ def _load_limits(model, state, scratch, dt):
                 row[LIMIT_TARGET] = -gap / (dt + relaxation)
 
 
-@kernel(inline="always")
+@kernel
 def _load_drives(model, state, drives, scratch, dt):
     problem = scratch.problem
     for k in range(state.v.shape[0]):
@@ -101,7 +97,7 @@ def _load_drives(model, state, drives, scratch, dt):
         problem.speed_gain[k] = SPEED_LIMIT_STIFFNESS * problem.A[k, k] / dt
 
 
-@kernel(inline="always")
+@kernel
 def _guess(state, scratch, dt):
     """Start from the last velocities or from their extrapolation, whichever would have been closer last time."""
     share = dt / state.dt_previous[0] if state.extrapolate[0] else 0.0
@@ -110,7 +106,7 @@ def _guess(state, scratch, dt):
         scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
 
 
-@kernel(inline="always")
+@kernel
 def _take_solution(model, state, scratch, dt):
     """Next velocities and coordinates from the solution."""
     for k in range(state.v.shape[0]):
@@ -119,7 +115,7 @@ def _take_solution(model, state, scratch, dt):
     carry_centres(model.tree, model.forest, scratch.R_WB, scratch.S, dt, scratch.v_next, scratch.q_next)
 
 
-@kernel(inline="always")
+@kernel
 def _judge_guesses(state, scratch, dt):
     """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal."""
     kept, extrapolated = 0.0, 0.0
@@ -134,7 +130,7 @@ def _judge_guesses(state, scratch, dt):
     state.extrapolate[0] = 1 if extrapolated < kept else 0
 
 
-@kernel(inline="always")
+@kernel
 def _store_wrenches(model, scratch, dt):
     """Wrenches of the patches over the step, in world axes."""
     patches, solver = scratch.patches, scratch.solver
@@ -153,7 +149,7 @@ def _store_wrenches(model, scratch, dt):
             patches.normal_force[p, i] = normal / dt
 
 
-@kernel(inline="always")
+@kernel
 def _store_efforts(scratch, dt):
     for k in range(scratch.solver.v.shape[0]):
         impulse, _ = drive_impulse(scratch.problem, k, scratch.solver.v[k])
@@ -168,7 +164,7 @@ def _is_finite(values):
     return finite
 
 
-@kernel(inline="always")
+@kernel
 def _move_on(state, scratch, dt, converged):
     """Make the end of the step the state, and count what was not as it should be."""
     for i in range(state.v.shape[0]):
@@ -187,14 +183,17 @@ def _move_on(state, scratch, dt, converged):
     state.unsettled[0] += 1 if scratch.solver.report[FRICTION_CHANGE] > SETTLED_CHANGE else 0
 
 
-@kernel
-def advance(handle, dt, steps, same_contacts, accept):
+@entry
+def advance(
+    machine: MachineData, solve: SolverEntry, dt: float, steps: int, same_contacts: bool, accept: bool
+) -> int:
     """Advance the state by ``steps`` time steps.
 
     A step that cannot be completed leaves the state at its beginning.
 
     Args:
-        handle: ``Handle`` of ``Model``, ``State``, ``Drives`` and ``Scratch``; the state is updated in place.
+        machine: What the step works on; the state is updated in place.
+        solve: The solver of the options' law.
         dt: Time step, s.
         steps: Number of steps.
         same_contacts: The state's coordinates are those that contacts were last found at; the first step need not find
@@ -205,7 +204,7 @@ def advance(handle, dt, steps, same_contacts, accept):
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
         converge; or the number of faces that the buffers must hold for the next step.
     """
-    model, state, drives, scratch = unpack(handle)
+    model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
         _evaluate_dynamics(model, state, scratch, dt)
         if n > 0 or not same_contacts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.patch_terms import evaluate_patch
 
@@ -61,7 +61,7 @@ def _add_patch_hessian(problem, p, scratch):
                     scratch.hessian[i, j] += s
 
 
-@kernel
+@kernel(constants=("law",))
 def linearise(problem, law, island, scratch):
     """Residual and Hessian of an island at ``scratch.v``.
 

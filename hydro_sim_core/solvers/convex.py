@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
 from hydro_sim_core.solvers.joint_terms import joint_impulse
@@ -29,7 +29,7 @@ MAX_SOLVES = 10
 ROUND_OFF = 1e-11
 
 
-@kernel
+@kernel(constants=("law",))
 def _slope(problem, law, island, alpha, scratch):
     """Derivative of the cost along the direction at ``v + alpha direction``."""
     islands = problem.islands
@@ -50,7 +50,7 @@ def _slope(problem, law, island, alpha, scratch):
     return slope
 
 
-@kernel
+@kernel(constants=("law",))
 def _line_search(problem, law, island, scratch):
     """Step length at which the slope along the direction vanishes; the cost is convex, so there is one."""
     islands = problem.islands
@@ -99,7 +99,7 @@ def is_balanced(residual, previous, tolerance):
     return residual <= tolerance or (residual < ROUND_OFF and residual > 0.5 * previous)
 
 
-@kernel
+@kernel(constants=("law",))
 def minimise(problem, options, law, island, scratch):
     """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``."""
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
@@ -146,7 +146,7 @@ def lag(problem, options, island, v, scratch):
     return largest
 
 
-@kernel
+@kernel(constants=("law",))
 def solve_convex(problem, options, law, island, scratch):
     """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``."""
     report = scratch.island_report

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 
 #: Friction bounded by mu times a normal impulse known before the solve (Castro 2023, "lagged").
 LAGGED = 0
@@ -32,7 +32,7 @@ NEAR_RIGID = 1.0
 _TINY = 1e-100
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
     """Normal impulse ``dt (f_e0 - dt k v_n)_+ (1 - d v_n)_+`` (N s) and its fall a unit of v_n.
 
@@ -51,7 +51,7 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
     return dt * force * damping, dt * (pressing * stiffness_dt * damping + damped * force)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def lagged_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt):
     """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse.
 
@@ -74,7 +74,7 @@ def lagged_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt
     return normal, fall, drag, drag * inverse_soft2, 0.0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def similar_law(v_n, v_t2, elastic, stiffness_dt, dissipation, mu, slip, dt):
     """Normal law of z = v_n - mu s with s = sqrt(|v_t|^2 + slip^2) - slip, friction mu times that.
 
@@ -87,7 +87,7 @@ def similar_law(v_n, v_t2, elastic, stiffness_dt, dissipation, mu, slip, dt):
     return normal, fall, drag, (drag - mu * mu * fall) / soft2, mu * fall / soft
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def sap_law(v_n, v_t2, elastic, stiffness_dt, mu, delassus, dt):
     """Projection of the unconstrained impulse y = R^-1 (v_hat - v) on the friction cone in the norm of R.
 
@@ -125,7 +125,7 @@ def sap_law(v_n, v_t2, elastic, stiffness_dt, mu, delassus, dt):
     return normal, fall, drag, bend, couple
 
 
-@kernel(forceinline=True)
+@kernel(inline=True, constants=("law",))
 def face_law(law, v_n, v_t2, elastic, stiffness_dt, friction, slip, dissipation, mu, delassus, dt):
     """The law by number. Called with a constant, the choice is made when the caller is compiled."""
     if law == SAP:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import Int1D, Int2D, Int3D, kernel
 
 #: Tree of what does not move.
 WORLD = -1
@@ -40,21 +40,21 @@ class Islands(NamedTuple):
         queue: (trees,) trees as they are visited.
     """
 
-    num: np.ndarray
-    first: np.ndarray
-    first_patch: np.ndarray
-    patches: np.ndarray
-    order: np.ndarray
-    tree_begin: np.ndarray
-    tree_end: np.ndarray
-    envelope: np.ndarray
-    columns: np.ndarray
-    patch_trees: np.ndarray
-    position: np.ndarray
-    island: np.ndarray
-    neighbour_first: np.ndarray
-    neighbours: np.ndarray
-    queue: np.ndarray
+    num: Int1D
+    first: Int1D
+    first_patch: Int1D
+    patches: Int1D
+    order: Int1D
+    tree_begin: Int1D
+    tree_end: Int1D
+    envelope: Int1D
+    columns: Int3D
+    patch_trees: Int2D
+    position: Int1D
+    island: Int1D
+    neighbour_first: Int1D
+    neighbours: Int1D
+    queue: Int1D
 
 
 def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:

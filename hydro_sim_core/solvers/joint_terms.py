@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
 #: Speed below which Coulomb friction in a joint is regularised, rad/s or m/s.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 
 
 @kernel

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Float1D, Float2D
 from hydro_sim_core.solvers.patch_terms import NUM_SUMS
 from hydro_sim_core.solvers.problem import LANES, ContactProblem
 
@@ -55,22 +56,22 @@ class SolverScratch(NamedTuple):
         report: (NUM_REPORT,) of the island that did worst.
     """
 
-    v: np.ndarray
-    twists: np.ndarray
-    direction_twists: np.ndarray
-    patch_impulse: np.ndarray
-    patch_hessian: np.ndarray
-    product: np.ndarray
-    hessian: np.ndarray
-    matrix: np.ndarray
-    residual: np.ndarray
-    impulse: np.ndarray
-    direction: np.ndarray
-    inertia_direction: np.ndarray
-    trial: np.ndarray
-    sums: np.ndarray
-    island_report: np.ndarray
-    report: np.ndarray
+    v: Float1D
+    twists: Float2D
+    direction_twists: Float2D
+    patch_impulse: Float2D
+    patch_hessian: Float2D
+    product: Float2D
+    hessian: Float2D
+    matrix: Float2D
+    residual: Float1D
+    impulse: Float1D
+    direction: Float1D
+    inertia_direction: Float1D
+    trial: Float1D
+    sums: Float1D
+    island_report: Float1D
+    report: Float1D
 
 
 def make_solver_scratch(problem: ContactProblem) -> SolverScratch:

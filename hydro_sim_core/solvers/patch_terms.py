@@ -9,14 +9,8 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
-from hydro_sim_core.solvers.face_laws import (
-    LAGGED,
-    SAP,
-    SIMILAR,
-    face_law,
-    normal_law,
-)
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.solvers.face_laws import LAGGED, face_law, normal_law
 from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
 
 #: Accumulators of one patch: wrench impulse (6), then the upper triangle of the Hessian (21).
@@ -26,7 +20,7 @@ COS2_MAX_TURN = 0.25
 MAX_HALVINGS = 20
 
 
-@kernel(forceinline=True)
+@kernel(inline=True, constants=("law",))
 def accumulate_block(law, block, V, dissipation, mu, delassus, dt, sums):
     """Add one block's impulse and Hessian to ``sums``.
 
@@ -117,19 +111,14 @@ def accumulate_block(law, block, V, dissipation, mu, delassus, dt, sums):
         sums[26 * LANES + i] += k22
 
 
-@kernel
+@kernel(constants=("law",))
 def evaluate_patch(problem, law, patch, V, sums, impulse, hessian):
     """Wrench impulse on B (6,) and Hessian (6, 6) of a patch at relative twist ``V``."""
     d, mu, w = problem.dissipation[patch], problem.friction[patch], problem.delassus[patch]
     blocks, dt = problem.blocks, problem.dt[0]
     sums[: NUM_SUMS * LANES] = 0.0
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
-        if law == SAP:
-            accumulate_block(SAP, blocks[b], V, d, mu, w, dt, sums)
-        elif law == SIMILAR:
-            accumulate_block(SIMILAR, blocks[b], V, d, mu, w, dt, sums)
-        else:
-            accumulate_block(LAGGED, blocks[b], V, d, mu, w, dt, sums)
+        accumulate_block(law, blocks[b], V, d, mu, w, dt, sums)
     # Fixed order of summation: the result does not depend on the vector width.
     for k in range(NUM_SUMS):
         total = 0.0
@@ -151,7 +140,7 @@ def evaluate_patch(problem, law, patch, V, sums, impulse, hessian):
             k += 1
 
 
-@kernel(forceinline=True)
+@kernel(inline=True, constants=("law",))
 def accumulate_slope(law, block, V, dV, dissipation, mu, delassus, dt, sums):
     """Add the power of one block's impulse along ``dV`` to the first ``LANES`` entries of ``sums``."""
     w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
@@ -184,26 +173,21 @@ def accumulate_slope(law, block, V, dV, dissipation, mu, delassus, dt, sums):
         sums[i] += normal * d_n - drag * (t0 * d0 + t1 * d1 + t2 * d2)
 
 
-@kernel
+@kernel(constants=("law",))
 def patch_slope(problem, law, patch, V, dV, sums):
     """Power of the patch's impulse along ``dV`` at relative twist ``V``: minus the slope of its cost."""
     d, mu, w = problem.dissipation[patch], problem.friction[patch], problem.delassus[patch]
     blocks, dt = problem.blocks, problem.dt[0]
     sums[:LANES] = 0.0
     for b in range(problem.first_block[patch], problem.first_block[patch + 1]):
-        if law == SAP:
-            accumulate_slope(SAP, blocks[b], V, dV, d, mu, w, dt, sums)
-        elif law == SIMILAR:
-            accumulate_slope(SIMILAR, blocks[b], V, dV, d, mu, w, dt, sums)
-        else:
-            accumulate_slope(LAGGED, blocks[b], V, dV, d, mu, w, dt, sums)
+        accumulate_slope(law, blocks[b], V, dV, d, mu, w, dt, sums)
     total = 0.0
     for i in range(LANES):
         total += sums[i]
     return total
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _contact_velocity(block, i, V):
     """Velocity of B relative to A at the face in lane ``i``: its normal part and its components."""
     x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
 from hydro_sim_core.solvers.islands import Islands, make_islands
 
 #: Faces are processed in blocks of this many so that each arithmetic instruction works on a full vector register;
@@ -57,25 +58,25 @@ class ContactProblem(NamedTuple):
         joint_friction: (nv,) Coulomb friction, N m.
     """
 
-    dt: np.ndarray
+    dt: Float1D
     islands: Islands
-    A: np.ndarray
-    momentum: np.ndarray
-    v0: np.ndarray
-    blocks: np.ndarray
-    first_block: np.ndarray
-    num_patches: np.ndarray
-    dissipation: np.ndarray
-    friction: np.ndarray
-    delassus: np.ndarray
-    jacobian: np.ndarray
-    limits: np.ndarray
-    drive_bias: np.ndarray
-    drive_gain: np.ndarray
-    drive_limit: np.ndarray
-    speed_limit: np.ndarray
-    speed_gain: np.ndarray
-    joint_friction: np.ndarray
+    A: Float2D
+    momentum: Float1D
+    v0: Float1D
+    blocks: Float2D
+    first_block: Int1D
+    num_patches: Int1D
+    dissipation: Float1D
+    friction: Float1D
+    delassus: Float1D
+    jacobian: Float3D
+    limits: Float2D
+    drive_bias: Float1D
+    drive_gain: Float1D
+    drive_limit: Float1D
+    speed_limit: Float1D
+    speed_gain: Float1D
+    joint_friction: Float1D
 
 
 def num_blocks_needed(max_faces: int, max_patches: int) -> int:

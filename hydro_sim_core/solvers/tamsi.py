@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
 from hydro_sim_core.solvers.convex import is_balanced, lag, minimise
 from hydro_sim_core.solvers.face_laws import LAGGED
@@ -19,7 +19,7 @@ from hydro_sim_core.solvers.patch_terms import friction_coupling, lag_friction, 
 
 
 @kernel
-def solve_tamsi(problem, options, island, scratch):
+def solve_tamsi_island(problem, options, island, scratch):
     """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``."""
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.

@@ -23,14 +23,14 @@ def test_boxes_are_apart_along_an_axis_of_a_when_their_corners_are(seed):
     box_a, box_b = (np.r_[rng.normal(size=3), 10.0 ** rng.uniform(-2, 0.5, 3)] for _ in range(2))
     R_BA, p_BA = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
     turned = np.zeros(6)
-    turn_box.py_func(box_a, R_BA, p_BA, 0.0, turned)
+    turn_box.function(box_a, R_BA, p_BA, 0.0, turned)
     corners_of_b_in_a = (box_b[:3] + CORNERS * box_b[3:] - p_BA) @ R_BA
     gaps = np.maximum(
         corners_of_b_in_a.min(axis=0) - (box_a[:3] + box_a[3:]),
         (box_a[:3] - box_a[3:]) - corners_of_b_in_a.max(axis=0),
     )
     slack = float(rng.uniform(0.0, 0.2))
-    assert apart_along_axes_of_a.py_func(box_a, turned, box_b, R_BA, slack) == bool(gaps.max() > slack)
+    assert apart_along_axes_of_a.function(box_a, turned, box_b, R_BA, slack) == bool(gaps.max() > slack)
 
 
 def test_a_turned_body_above_a_large_slab_meets_none_of_its_elements():

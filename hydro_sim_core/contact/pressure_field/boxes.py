@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 
 #: Of a box's numbers.
 _ROUND_OFF = 1e-12
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def turn_box(box_a, R_BA, p_BA, slack, turned):
     """Write a box of A, turned into B's frame, bounded again and grown by ``slack``, into ``turned`` (6,)."""
     for i in range(3):
@@ -21,13 +21,13 @@ def turn_box(box_a, R_BA, p_BA, slack, turned):
         turned[i + 3] = half
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def boxes_apart(a, b):
     """True if two boxes in the same frame do not meet."""
     return abs(a[0] - b[0]) > a[3] + b[3] or abs(a[1] - b[1]) > a[4] + b[4] or abs(a[2] - b[2]) > a[5] + b[5]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def apart_along_axes_of_a(box_a, turned, box_b, R_BA, slack):
     """True if an axis of A's frame separates box A, ``turned`` into B's frame, from box B.
 
@@ -42,7 +42,7 @@ def apart_along_axes_of_a(box_a, turned, box_b, R_BA, slack):
     return False
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def box_misses_slab(box_a, R_BA, p_BA, lowest, highest):
     """True if box A lies wholly outside lowest <= z <= highest in B's frame."""
     height = p_BA[2]
@@ -53,7 +53,7 @@ def box_misses_slab(box_a, R_BA, p_BA, lowest, highest):
     return height - reach > highest or height + reach < lowest
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def outside_box(x, box):
     """True if x (3,), in the box's frame, lies outside by more than round-off."""
     for i in range(3):
@@ -62,7 +62,7 @@ def outside_box(x, box):
     return False
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def extent(box):
     """Half the sum of a box's edge lengths."""
     return box[3] + box[4] + box[5]

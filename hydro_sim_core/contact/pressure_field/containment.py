@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.boxes import outside_box
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
-from hydro_sim_core.jit import kernel
 
 #: A point whose barycentric coordinates are no more negative than this counts as inside.
 _INSIDE = -1e-9

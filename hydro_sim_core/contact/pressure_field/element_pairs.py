@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Float1D, Float2D, Int1D, kernel
 from hydro_sim_core.contact.pressure_field.polygon import (
     MAX_POINTS,
     NEARLY_IN_WALL,
@@ -28,7 +29,6 @@ from hydro_sim_core.contact.pressure_field.polygon import (
     evaluate_coordinates,
     slice_tetrahedron,
 )
-from hydro_sim_core.jit import kernel
 
 #: Faces are kept where the pressure gradient is less than 5 pi / 8 away from the normal on each compliant side; beyond
 #: that the equal-pressure plane is an artefact of the coarse field. The reference implementation uses the same angle. A
@@ -69,17 +69,17 @@ class Workspace(NamedTuple):
         centroid: (3,) scratch.
     """
 
-    x: np.ndarray
-    f: np.ndarray
-    difference: np.ndarray
-    field_a: np.ndarray
-    points: np.ndarray
-    values: np.ndarray
-    cycle: np.ndarray
-    normal: np.ndarray
-    slopes: np.ndarray
-    field: np.ndarray
-    centroid: np.ndarray
+    x: Float2D
+    f: Float1D
+    difference: Float1D
+    field_a: Float1D
+    points: Float2D
+    values: Float2D
+    cycle: Int1D
+    normal: Float1D
+    slopes: Float1D
+    field: Float1D
+    centroid: Float1D
 
 
 def make_workspace() -> Workspace:
@@ -99,13 +99,13 @@ def make_workspace() -> Workspace:
     )
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def evaluate(field, x, y, z):
     """Value of a linear function (4,), (g, c), at a point."""
     return field[0] * x + field[1] * y + field[2] * z + field[3]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def orient_by_gradients(field_a, size_a, field_b, size_b, work):
     """Normal of the equal-pressure plane, slopes and pressure field.
 
@@ -133,7 +133,7 @@ def orient_by_gradients(field_a, size_a, field_b, size_b, work):
     return length
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
     work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
     work.slopes[0], work.slopes[1] = slope_a, slope_b
@@ -142,13 +142,13 @@ def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
     work.cycle[IS_FACE] = 1 if is_face else 0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _set_cycle(work, n, rows, walls):
     work.cycle[ROWS], work.cycle[EDGE_WALLS] = rows, walls
     return n
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _tied_face(difference, tolerance):
     """The face of a tetrahedron that lies in the plane on which a linear function vanishes.
 
@@ -172,7 +172,7 @@ def _tied_face(difference, tolerance):
     return apart if difference[apart] > 0.0 else _OF_NEIGHBOR
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, work):
     """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B).
 
@@ -197,7 +197,7 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
     return _set_cycle(work, n, rows, walls)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _load_triangle(work):
     """Make A's triangle, the first three rows of ``work.x``, the polygon to be clipped."""
     for i in range(3):
@@ -205,14 +205,14 @@ def _load_triangle(work):
             work.points[i, axis] = work.x[i, axis]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _set_plane_of_triangle(normal, field_b, size_b, work):
     slope = field_b[0] * normal[0] + field_b[1] * normal[1] + field_b[2] * normal[2]
     is_face = slope >= MIN_COSINE * size_b
     _set_plane(work, normal[0], normal[1], normal[2], math.inf, slope, field_b, is_face)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def triangle_tetrahedron(vertices_b, tet_b, normal, field_b, size_b, coordinates_b, tie, work):
     """Part of a rigid triangle with unit normal ``normal``, inside a compliant tetrahedron."""
     _load_triangle(work)
@@ -239,7 +239,7 @@ def triangle_tetrahedron(vertices_b, tet_b, normal, field_b, size_b, coordinates
     return _set_cycle(work, n, rows, walls)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def tetrahedron_rigid_half_space(tie, work):
     """Section of a compliant tetrahedron by the plane z = 0 of a rigid half space."""
     for i in range(4):
@@ -249,7 +249,7 @@ def tetrahedron_rigid_half_space(tie, work):
     return _set_cycle(work, n, rows, walls)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _clip_by_slab(n, rows, walls, margin, work):
     """Clip the polygon to z <= margin, the extent of a half space's field."""
     for row in range(n):
@@ -258,14 +258,14 @@ def _clip_by_slab(n, rows, walls, margin, work):
     return _set_cycle(work, n, rows, walls)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def tetrahedron_compliant_half_space(margin_b, work):
     """Equal-pressure polygon of a tetrahedron and the field of a compliant half space; ``work`` as for two."""
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
     return _clip_by_slab(n, rows, walls, margin_b, work) if n else 0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def triangle_compliant_half_space(normal, field_b, size_b, margin_b, work):
     """Part of a rigid triangle inside a compliant half space."""
     _load_triangle(work)

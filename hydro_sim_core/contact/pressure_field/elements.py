@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.element_pairs import (
     orient_by_gradients,
     tetrahedron_compliant_half_space,
@@ -13,7 +14,6 @@ from hydro_sim_core.contact.pressure_field.element_pairs import (
     triangle_tetrahedron,
 )
 from hydro_sim_core.geometry import GeometryKind
-from hydro_sim_core.jit import kernel
 
 COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
 RIGID_MESH = int(GeometryKind.RIGID_MESH)
@@ -49,7 +49,7 @@ def tie_distance(geometries, a, b, p_BA):
     return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def move_vertex(geometries, v, R_BA, p_BA, moved):
     """Write vertex ``v`` of A's geometry in B's frame into ``moved`` (3,)."""
     for i in range(3):
@@ -61,7 +61,7 @@ def move_vertex(geometries, v, R_BA, p_BA, moved):
         )
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def load_element(geometries, element, R_BA, p_BA, scratch):
     """Bring A's element into B's frame; vertices are transformed once a query."""
     generation = scratch.generation[0]
@@ -77,7 +77,7 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
             x[k, i] = scratch.vertices_B[v, i]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _load_field(geometries, element, R_BA, p_BA, field_a):
     """Pressure field of A's tetrahedron as a function of positions in B's frame; of a triangle the normal there."""
     field = geometries.fields[element]
@@ -88,7 +88,7 @@ def _load_field(geometries, element, R_BA, p_BA, field_a):
     field_a[3] = offset
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, work):
     """Whether p_A = p_B somewhere in A's tetrahedron.
 
@@ -121,7 +121,7 @@ def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, 
     return num_positive != 0 and num_positive != 4 and steepness > 0.0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work):
     """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices."""
     field_b = geometries.fields[element_b]
@@ -139,7 +139,7 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
     return tetrahedron_tetrahedron(geometries.vertices, geometries.pressure, tet_b, coordinates_b, tie, work)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work):
     """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices."""
     row = geometries.field_start[b]

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, entry, kernel
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.geometry import GeometryKind
-from hydro_sim_core.jit import kernel
 
 _COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
 _RIGID_MESH = int(GeometryKind.RIGID_MESH)
@@ -45,16 +45,16 @@ class _Scratch(NamedTuple):
         prism: (6, 3) two triangles, joined corner by corner.
     """
 
-    planes: np.ndarray
-    corners_a: np.ndarray
-    corners_b: np.ndarray
-    field_a: np.ndarray
-    waiting: np.ndarray
-    next_plane: np.ndarray
-    piece: np.ndarray
-    side: np.ndarray
-    order: np.ndarray
-    prism: np.ndarray
+    planes: Float2D
+    corners_a: Float2D
+    corners_b: Float2D
+    field_a: Float1D
+    waiting: Float3D
+    next_plane: Int1D
+    piece: Float2D
+    side: Float1D
+    order: Int1D
+    prism: Float2D
 
 
 def _make_scratch() -> _Scratch:
@@ -228,8 +228,15 @@ def _bounds_apart(x, y):
     return False
 
 
-@kernel
-def _energy_meshes(geometries, a, b, R_BA, p_BA, scratch):
+@entry
+def _energy_meshes(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: _Scratch,
+) -> float:
     is_rigid = geometries.kind[a] == _RIGID_MESH
     total = 0.0
     for element_a in range(geometries.field_start[a], geometries.field_start[a + 1]):
@@ -253,8 +260,15 @@ def _energy_meshes(geometries, a, b, R_BA, p_BA, scratch):
     return total
 
 
-@kernel
-def _energy_half_space(geometries, a, b, R_BA, p_BA, scratch):
+@entry
+def _energy_half_space(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: _Scratch,
+) -> float:
     is_rigid = geometries.kind[a] == _RIGID_MESH
     field_b = geometries.fields[geometries.field_start[b]]
     planes = scratch.planes

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Float2D, Float3D, Int1D, kernel
 from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, evaluate
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE
-from hydro_sim_core.jit import kernel
 
 #: Rows of ``FaceBuffer.data``. Points and vectors are in the frame of the pair's geometry B.
 CENTROID = 0
@@ -33,9 +33,9 @@ class FaceBuffer(NamedTuple):
         num_vertices: (capacity,).
     """
 
-    data: np.ndarray
-    polygons: np.ndarray
-    num_vertices: np.ndarray
+    data: Float2D
+    polygons: Float3D
+    num_vertices: Int1D
 
 
 def make_face_buffer(capacity: int) -> FaceBuffer:
@@ -47,7 +47,7 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
     )
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def store_face(faces, slot, n, area, work):
     """Write the polygon of ``work`` into a column of the buffer, unless the buffer ends before it.
 
@@ -77,7 +77,7 @@ def store_face(faces, slot, n, area, work):
             faces.polygons[slot, i, axis] = work.points[row, axis]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def append_polygon(faces, count, n, every, scratch):
     """Store the polygon in ``scratch.work`` if it is a face, or if ``every`` polygon is wanted.
 

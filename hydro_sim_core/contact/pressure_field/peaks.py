@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.containment import coordinate, locate
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 from hydro_sim_core.contact.pressure_field.visits import PATIENCE, is_full, push
 from hydro_sim_core.geometry.adjacency import RAYS
-from hydro_sim_core.jit import kernel
 
 
 @kernel

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 
 #: Slicing a tetrahedron gives at most 4 vertices and clipping by the 4 faces of another at most one more each.
 MAX_VERTICES = 8
@@ -64,7 +64,7 @@ _LOWEST_BIT = np.array([0] + [(i & -i).bit_length() - 1 for i in range(1, 1 << M
 _ROWS_IN_ORDER = 0x3210
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def slice_tetrahedron(x, f, points):
     """Intersect a tetrahedron with the plane on which a linear function vanishes.
 
@@ -93,7 +93,7 @@ def slice_tetrahedron(x, f, points):
     return n, _ROWS_IN_ORDER & ((1 << 4 * n) - 1), _SLICES[mask, 9]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _add_crossing(points, values, k, inside, outside, row):
     """Write the zero of function ``k`` on the segment between two rows, with all its values, into ``row``."""
     t = values[inside, k] / (values[inside, k] - values[outside, k])
@@ -103,7 +103,7 @@ def _add_crossing(points, values, k, inside, outside, row):
         values[row, j] = values[inside, j] + t * (values[outside, j] - values[inside, j])
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _shifted(bits, n):
     """Bits of a cycle of ``n``, each moved to the next place."""
     return ((bits << 1) | (bits >> (n - 1))) & ((1 << n) - 1)
@@ -134,7 +134,7 @@ def _without_one_run(values, k, n, rows, inside):
     return ((1 << n) - 1) & ~outside
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def clip_polygon(points, values, k, n, rows, walls, next_row):
     """Keep the part of a convex polygon on which function ``k`` is not negative.
 
@@ -179,7 +179,7 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
     return length + 2, rows, walls, next_row + 2
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def evaluate_coordinates(points, n, coordinates, values):
     """Barycentric coordinates of the first ``n`` points in a tetrahedron, whose inside they are not negative in.
 
@@ -212,7 +212,7 @@ def evaluate_coordinates(points, n, coordinates, values):
     return state
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
     """Clip the polygon in the first ``n`` rows of ``points`` by a tetrahedron.
 
@@ -235,7 +235,7 @@ def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
     return n, rows, walls
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def polygon_area_centroid(points, n, rows, centroid):
     """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
     first = rows & 15

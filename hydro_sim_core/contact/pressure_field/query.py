@@ -6,16 +6,18 @@ faces come out in the frame of B.
 
 from __future__ import annotations
 
+from hydro_sim_core.compilation import Float1D, Float2D, entry
+from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_HALF_SPACE,
     COMPLIANT_MESH,
     RIGID_HALF_SPACE,
     RIGID_MESH,
 )
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import GeometryKind
-from hydro_sim_core.jit import kernel
 
 __all__ = [
     "QueryScratch",
@@ -44,8 +46,17 @@ def canonical_order(kind_a: GeometryKind, kind_b: GeometryKind) -> bool | None:
     return not (a == COMPLIANT_MESH and b == RIGID_MESH)
 
 
-@kernel
-def find_faces(geometries, a, b, R_BA, p_BA, scratch, faces, count):
+@entry
+def find_faces(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
     """Append the contact faces of a canonical pair to ``faces``.
 
     Args:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, make_workspace
 
@@ -43,17 +44,17 @@ class QueryScratch(NamedTuple):
     """
 
     work: Workspace
-    vertices_B: np.ndarray
-    stamp: np.ndarray
-    generation: np.ndarray
-    boxes_B: np.ndarray
-    box_stamp: np.ndarray
-    rays: np.ndarray
-    nodes: np.ndarray
-    visited: np.ndarray
-    num_visited: np.ndarray
-    report: np.ndarray
-    pending: np.ndarray
+    vertices_B: Float2D
+    stamp: Int1D
+    generation: Int1D
+    boxes_B: Float2D
+    box_stamp: Int1D
+    rays: Float2D
+    nodes: Int2D
+    visited: Int2D
+    num_visited: Int1D
+    report: Float1D
+    pending: Int2D
 
 
 def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, extent, turn_box
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
@@ -17,10 +18,9 @@ from hydro_sim_core.contact.pressure_field.elements import (
     tie_distance,
 )
 from hydro_sim_core.contact.pressure_field.faces import append_polygon
-from hydro_sim_core.jit import kernel
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend the trees of two meshes together, the larger box first."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH
@@ -52,7 +52,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     return count
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend A's tree against a half space."""
     a_is_rigid = geometries.kind[a] == RIGID_MESH

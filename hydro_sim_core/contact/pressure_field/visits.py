@@ -7,7 +7,7 @@ how many pairs without polygon may be stepped over, one after the other, beyond 
 
 from __future__ import annotations
 
-from hydro_sim_core.jit import kernel
+from hydro_sim_core.compilation import kernel
 
 #: Patience of a pair behind an edge of a polygon. Aligned meshes need 2.
 PATIENCE = 2
@@ -29,21 +29,21 @@ _SPREAD = -7046029254386353131
 _MOST_ADDED = 16
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def begin_visits(scratch):
     """Forget all visits."""
     scratch.generation[0] += 1
     scratch.num_visited[0] = 0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def is_full(scratch, num_pending):
     """Whether the memory may not hold what the next pair adds."""
     num_slots = scratch.visited.shape[0]
     return 2 * (scratch.num_visited[0] + _MOST_ADDED) > num_slots or num_pending + _MOST_ADDED > num_slots
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _find_slot(scratch, key):
     """Slot of a pair, or the free one that would take it."""
     visited, generation = scratch.visited, scratch.generation[0]
@@ -56,12 +56,12 @@ def _find_slot(scratch, key):
     return slot
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _is_free(scratch, slot):
     return scratch.visited[slot, 1] >> _STATUS_BITS != scratch.generation[0]
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _append(scratch, num_pending, element_a, element_b, slot):
     pending = scratch.pending
     pending[num_pending, 0] = element_a
@@ -70,13 +70,13 @@ def _append(scratch, num_pending, element_a, element_b, slot):
     return num_pending + 1
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def push_seed(scratch, num_pending, element_a, element_b):
     """Add a pair in which there may be a polygon; most have none, so it takes no slot yet."""
     return _append(scratch, num_pending, element_a, element_b, _NO_SLOT)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def push(scratch, num_pending, element_a, element_b, patience):
     """Add a pending pair unless it was visited with as much patience; returns how many there are."""
     visited = scratch.visited
@@ -91,7 +91,7 @@ def push(scratch, num_pending, element_a, element_b, patience):
     return _append(scratch, num_pending, element_a, element_b, slot)
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def patience_left(scratch, num_pending):
     """Patience of the last pending pair; negative if it need not be visited any more."""
     pending = scratch.pending
@@ -103,7 +103,7 @@ def patience_left(scratch, num_pending):
     return -1 if status == _FOUND else status
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def mark_found(scratch, element_a, element_b, slot):
     """Never visit a pair again."""
     if slot == _NO_SLOT:
@@ -114,7 +114,7 @@ def mark_found(scratch, element_a, element_b, slot):
     scratch.visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | _FOUND
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def push_neighbors(geometries, element_a, element_b, patience, scratch, num_pending):
     """Add the up to eight pairs that share one element with a pair."""
     for k in range(4):

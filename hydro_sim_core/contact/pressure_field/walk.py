@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
+from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.boxes import (
     apart_along_axes_of_a,
     box_misses_slab,
@@ -27,10 +29,10 @@ from hydro_sim_core.contact.pressure_field.elements import (
     load_element,
     tie_distance,
 )
-from hydro_sim_core.contact.pressure_field.faces import append_polygon
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, append_polygon
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.polygon import WALLS_OF_B
-from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
+from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS, QueryScratch
 from hydro_sim_core.contact.pressure_field.visits import (
     PATIENCE,
     begin_visits,
@@ -41,14 +43,13 @@ from hydro_sim_core.contact.pressure_field.visits import (
     push_neighbors,
     push_seed,
 )
-from hydro_sim_core.jit import kernel
 
 #: A box of A that is this many times larger than one of B, once turned, is also tested along its own axes: only a large
 #: one, a flat slab above all, grows by turning so much that it meets what lies beside it.
 LARGE = 2.0
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
     """Take a pair of tree nodes apart; two leaves that meet become a pending pair.
 
@@ -77,7 +78,7 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
     return num_nodes, num_pending
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending):
     """Take a tree node of A apart; a leaf between two heights over half space B becomes a pending pair."""
     nodes = scratch.nodes
@@ -93,7 +94,7 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
     return num_nodes, num_pending
 
 
-@kernel(forceinline=True)
+@kernel(inline=True)
 def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
     """Add the pairs in which the surface goes on behind the edges of the polygon in ``scratch.work``."""
     walls = scratch.work.cycle[EDGE_WALLS]
@@ -109,8 +110,18 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
     return num_pending
 
 
-@kernel
-def walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
+@entry
+def walk_surface(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    every: bool,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
     Where a boundary has positive pressure, a surface may end outside the shells; between two fields with valleys it may

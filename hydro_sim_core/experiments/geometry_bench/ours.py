@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hydro_sim_core.contact.geometry_set import make_geometry_set
+from hydro_sim_core.compilation import Float2D, Float3D, entry
+from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.pressure_field.elements import tie_distance
-from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
-from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.query import QueryScratch, find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
 from hydro_sim_core.contact.pressure_field.walk import descend
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
-from hydro_sim_core.jit import kernel
 
 _FIRST_CAPACITY = 512
 
@@ -60,8 +60,10 @@ class OurPair:
         return int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))
 
 
-@kernel
-def _query_poses(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+@entry
+def _query_poses(
+    geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
+) -> int:
     """Number of faces."""
     total = 0
     for i in range(p_BA.shape[0]):
@@ -69,8 +71,10 @@ def _query_poses(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any
     return total
 
 
-@kernel
-def _descend_shells(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+@entry
+def _descend_shells(
+    geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
+) -> int:
     """Number of pairs at which walks would start."""
     total = 0
     for i in range(p_BA.shape[0]):
@@ -93,8 +97,10 @@ def _descend_shells(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: 
     return total
 
 
-@kernel
-def _try_peaks(geometries: Any, R_BA: Any, p_BA: Any, scratch: Any, faces: Any) -> Any:
+@entry
+def _try_peaks(
+    geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
+) -> int:
     """Number of pairs at which walks over closed surfaces would start."""
     total = 0
     for i in range(p_BA.shape[0]):

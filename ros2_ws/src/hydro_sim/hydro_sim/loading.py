@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 from rich.console import Console
 
-from hydro_sim.status import compile_progress
+from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import World
 

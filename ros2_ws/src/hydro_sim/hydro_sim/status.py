@@ -1,54 +1,16 @@
-"""What a person at the terminal sees: compilation, the live line, the closing report."""
+"""What a person at the terminal sees: the live line, the closing report."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Mapping
 
 from rich.console import Console
 
-from hydro_sim_core.jit import kernels_are_kept
 from hydro_sim_core.simulation import CommandReport, RunnerReport, Snapshot
 
-_SILENT_FOR = 2.0  # s; loading compiled kernels takes less
 _LIVE_PERIOD = 0.2  # s
 _LINE_PERIOD = 1.0  # s
-
-
-@contextmanager
-def compile_progress(console: Console) -> Iterator[None]:
-    """Say that kernels are being compiled, with the seconds it has taken, once it takes long.
-
-    On a terminal the line counts up; elsewhere a line is printed every ten seconds.
-    """
-    started = time.monotonic()
-    done = Event()
-
-    def watch() -> None:
-        if done.wait(_SILENT_FOR):
-            return
-        if not console.is_terminal:
-            while True:
-                console.print(f"compiling kernels … {time.monotonic() - started:.0f} s")
-                if done.wait(10.0):
-                    return
-        with console.status("compiling kernels …") as status:
-            while not done.wait(0.5):
-                status.update(f"compiling kernels … {time.monotonic() - started:.0f} s")
-
-    watcher = Thread(target=watch, name="compile-progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-    took = time.monotonic() - started
-    if took > _SILENT_FOR:
-        kept = " (kept for the next start)" if kernels_are_kept() else ""
-        console.print(f"kernels ready after {took:.0f} s{kept}")
 
 
 class StatusLine:

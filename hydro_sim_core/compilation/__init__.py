@@ -1,0 +1,35 @@
+"""Compiled functions: how they are written, compiled, kept and called. The rest of the engine knows no Numba."""
+
+from hydro_sim_core.compilation.arrays import (
+    Bool1D,
+    EntryLayout,
+    Float1D,
+    Float2D,
+    Float3D,
+    Int1D,
+    Int2D,
+    Int3D,
+)
+from hydro_sim_core.compilation.builds import CompilationFailed, prepare
+from hydro_sim_core.compilation.handles import Handle
+from hydro_sim_core.compilation.kernels import Entry, entry, kernel
+from hydro_sim_core.compilation.store import cache_root, kernels_are_kept
+
+__all__ = [
+    "Bool1D",
+    "CompilationFailed",
+    "Entry",
+    "EntryLayout",
+    "Float1D",
+    "Float2D",
+    "Float3D",
+    "Handle",
+    "Int1D",
+    "Int2D",
+    "Int3D",
+    "cache_root",
+    "entry",
+    "kernel",
+    "kernels_are_kept",
+    "prepare",
+]

@@ -1,0 +1,155 @@
+"""How data looks to compiled code: annotations of arrays, and the C layout of the structs that hold them.
+
+Structs are named tuples of arrays, numbers and further structs. Their annotations say what every field is, so that the
+layout belongs to the class: every instance has it, and kernels can be compiled before there is one.
+
+    class Cloud(NamedTuple):
+        points: Float2D
+        neighbors: Int2D
+        radius: float
+
+In memory an array is its address and its lengths, a struct in a struct is an address, and a number is a number; each
+takes 8 bytes. Arrays are contiguous in C order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: NumPy's short names of the types of elements.
+_CHARS = {name: np.dtype(name).char for name in ("float64", "int64", "bool")}
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """An array with a fixed type of element and number of dimensions.
+
+    Attributes:
+        dtype: Name of NumPy's type: ``float64``, ``int64`` or ``bool``.
+        ndim: Number of dimensions.
+    """
+
+    dtype: str
+    ndim: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(':' * self.ndim)}]"
+
+    def check(self, array: Any, name: str) -> None:
+        """Refuse an array of another layout.
+
+        Raises:
+            TypeError: With ``name`` in its text.
+        """
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name} is a {type(array).__name__}; it must be an array {self}")
+        if array.dtype.char != _CHARS[self.dtype] or array.ndim != self.ndim:
+            raise TypeError(f"{name} is an array {array.dtype}, {array.shape}; it must be {self}")
+        if not array.flags.c_contiguous:
+            raise TypeError(f"{name} is not contiguous in C order; pass np.ascontiguousarray of it")
+
+
+@dataclass(frozen=True)
+class NumberLayout:
+    """A number: ``float``, ``int`` or ``bool``."""
+
+    kind: type
+
+    def __str__(self) -> str:
+        return self.kind.__name__
+
+
+@dataclass(frozen=True)
+class EntryLayout:
+    """The address of machine code, chosen by whoever passes it.
+
+    Attributes:
+        like: Full name of an entry point (``package.module.function``) with the same signature.
+    """
+
+    like: str
+
+    def __str__(self) -> str:
+        return f"like {self.like}"
+
+
+@dataclass(frozen=True)
+class StructLayout:
+    """A named tuple behind one address.
+
+    Attributes:
+        struct: The class.
+        fields: Name and layout of every field.
+        offsets: Where each field begins, bytes.
+        size: Bytes of the whole.
+    """
+
+    struct: type
+    fields: tuple[tuple[str, Layout], ...]
+    offsets: tuple[int, ...]
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.struct.__name__}({', '.join(f'{name}: {layout}' for name, layout in self.fields)})"
+
+
+Layout = ArrayLayout | NumberLayout | EntryLayout | StructLayout
+
+Float1D = Annotated[NDArray[np.float64], ArrayLayout("float64", 1)]
+Float2D = Annotated[NDArray[np.float64], ArrayLayout("float64", 2)]
+Float3D = Annotated[NDArray[np.float64], ArrayLayout("float64", 3)]
+Int1D = Annotated[NDArray[np.int64], ArrayLayout("int64", 1)]
+Int2D = Annotated[NDArray[np.int64], ArrayLayout("int64", 2)]
+Int3D = Annotated[NDArray[np.int64], ArrayLayout("int64", 3)]
+Bool1D = Annotated[NDArray[np.bool_], ArrayLayout("bool", 1)]
+
+_WORD = 8
+
+
+def is_struct(struct: Any) -> bool:
+    """Whether a class is a named tuple."""
+    return isinstance(struct, type) and issubclass(struct, tuple) and hasattr(struct, "_fields")
+
+
+def layout_of(annotation: Any) -> Layout:
+    """Layout that an annotation stands for.
+
+    Raises:
+        TypeError: It stands for none.
+    """
+    if annotation in (float, int, bool):
+        return NumberLayout(annotation)
+    if get_origin(annotation) is Annotated:
+        for extra in get_args(annotation)[1:]:
+            if isinstance(extra, ArrayLayout | EntryLayout):
+                return extra
+    if is_struct(annotation):
+        return struct_layout(annotation)
+    raise TypeError(
+        f"{annotation} says nothing about memory; use Float1D, Int2D, float or a named tuple of such"
+    )
+
+
+@cache
+def struct_layout(struct: Any) -> StructLayout:
+    """Layout of a named tuple.
+
+    Raises:
+        TypeError: A field's annotation says nothing about memory.
+    """
+    hints = get_type_hints(struct, include_extras=True)
+    fields, offsets, end = [], [], 0
+    for name in struct._fields:  # type: ignore[attr-defined]
+        try:
+            layout = layout_of(hints[name])
+        except TypeError as error:
+            raise TypeError(f"{struct.__name__}.{name}: {error}") from None
+        fields.append((name, layout))
+        offsets.append(end)
+        end += _WORD * (1 + layout.ndim if isinstance(layout, ArrayLayout) else 1)
+    return StructLayout(struct, tuple(fields), tuple(offsets), end)

@@ -1,0 +1,317 @@
+"""From kernels to machine code, through Numba. Imported only where something is compiled.
+
+Numba optimises and assembles every function by itself, and all that it calls once more with it. Here functions are only
+typed and translated to LLVM's language one by one; an entry point is then linked from all it calls and optimised as a
+whole, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import compiler, funcdesc, lowering, types
+from numba.core import ir as numba_ir
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.errors import TypingError
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.target_extension import current_target, resolve_dispatcher_from_str
+from numba.core.typed_passes import NativeLowering
+
+from hydro_sim_core.compilation.dependencies import dependencies
+from hydro_sim_core.compilation.machine_code import FAILED_SYMBOL
+from hydro_sim_core.compilation.numba_types import c_function_type, from_c, signature_of
+
+if TYPE_CHECKING:
+    from hydro_sim_core.compilation.kernels import Entry, Kernel
+
+#: Called with the name of each kernel that has been translated.
+on_kernel: list[Callable[[str], None]] = []
+
+#: Functions of the C library that LLVM may call.
+_C_LIBRARY = {
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "fabs",
+    "floor",
+}
+_C_LIBRARY |= {
+    "fmod",
+    "hypot",
+    "log",
+    "log1p",
+    "memcpy",
+    "memmove",
+    "memset",
+    "pow",
+    "round",
+    "sin",
+    "sinh",
+    "sqrt",
+}
+_C_LIBRARY |= {"tan", "tanh", "trunc"}
+
+#: Options of every kernel. ``_nrt`` is private to Numba: without its reference counting array views cost nothing, and
+#: what allocates does not compile.
+OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+
+
+# --- Libraries: what Numba collects functions in ---------------------------------------------------------------------
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """Functions as they were translated, neither optimised nor assembled."""
+
+    def finalize(self) -> None:
+        """Take no more functions."""
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def callees_first(self) -> list[Any]:
+        """This library and all that it calls, in such an order."""
+        order: list[Any] = []
+        seen = {self}
+
+        def visit(library: Any) -> None:
+            for called in library._linking_libraries:
+                if called not in seen:
+                    seen.add(called)
+                    visit(called)
+            order.append(library)
+
+        visit(self)
+        return order
+
+
+class _WholeLibrary(_KernelLibrary):
+    """A function with all that it calls, optimised as a whole."""
+
+    def link(self) -> None:
+        """Join the modules of all functions called."""
+        # Callers first: the linker drops what nothing has called for yet.
+        for library in reversed(self.callees_first()[:-1]):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+
+    def finalize(self) -> None:
+        """Link, optimise and assemble."""
+        self._raise_if_finalized()
+        self.link()
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+# --- Passes ----------------------------------------------------------------------------------------------------------
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _TranslateKernel(LoweringPass):
+    """Translates a typed function to LLVM's language, and does no more."""
+
+    _name = "hydro_sim_translate_kernel"
+
+    def __init__(self) -> None:
+        LoweringPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        _refuse_raise(state.func_ir)
+        library = state.library = _KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        flags = state.flags
+        descriptor = funcdesc.PythonFunctionDescriptor.from_specialized_function(
+            state.func_ir,
+            state.typemap,
+            state.return_type,
+            state.calltypes,
+            mangler=state.targetctx.mangler,
+            inline=flags.forceinline,
+            noalias=flags.noalias,
+            abi_tags=[flags.get_mangle_string()],
+        )
+        with state.targetctx.push_code_library(library):
+            lower = lowering.Lower(
+                state.targetctx, library, descriptor, state.func_ir, metadata=state.metadata
+            )
+            lower.lower()
+        # Callers find the function by this object; there is no machine code yet.
+        key = object()
+        state.targetctx.insert_user_function(key, descriptor, [library])
+        state["cr"] = compiler._LowerResult(descriptor, lower.call_helper, cfunc=key, env=lower.env)
+        for report in on_kernel:
+            report(f"{state.func_id.modname}.{state.func_id.func_qualname}")
+        return True
+
+
+def _refuse_raise(function: Any) -> None:
+    """What a kernel finds wrong it says by its result; only Numba's own checks, of tuple indices say, raise."""
+    for block in function.blocks.values():
+        for statement in block.body:
+            if isinstance(statement, numba_ir.Raise | numba_ir.StaticRaise | numba_ir.DynamicRaise):
+                raise TypingError("kernels may neither allocate nor raise exceptions", loc=statement.loc)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _CompileWhole(NativeLowering):
+    """Compiles a function with all that it calls, for calls from Python."""
+
+    _name = "hydro_sim_compile_whole"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _WholeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return super().run_pass(state)
+
+
+class _KernelCompiler(CompilerBase):
+    """Numba's passes with another last one."""
+
+    last_pass: type[LoweringPass] = _TranslateKernel
+
+    def define_pipelines(self) -> list[Any]:
+        """The passes."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [
+            (self.last_pass if pass_ is NativeLowering else pass_, text) for pass_, text in manager.passes
+        ]
+        manager._finalized = False
+        manager.finalize()
+        return [manager]
+
+
+class _WholeCompiler(_KernelCompiler):
+    last_pass = _CompileWhole
+
+
+# --- Dispatchers: what Numba finds the code of calls by --------------------------------------------------------------
+
+
+class _KernelDispatcher(CPUDispatcher):
+    """Types and translates a kernel for the arguments of its callers."""
+
+    constants: tuple[str, ...] = ()
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Constants do not make another kernel unless it asks for them."""
+        names = self.py_func.__code__.co_varnames
+        args = tuple(
+            arg if name in self.constants else types.unliteral(arg)
+            for name, arg in zip(names, args, strict=False)
+        )
+        return super().get_call_template(args, {name: types.unliteral(kw) for name, kw in kws.items()})
+
+    def add_overload(self, cres: Any) -> None:
+        """Remember what was translated; there is nothing that Python could call."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+def make_dispatcher(kernel: Kernel) -> Any:
+    """Numba's object for calls of a kernel from other kernels."""
+    options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": kernel.inline}
+    dispatcher = _KernelDispatcher(kernel.function, {}, options, _KernelCompiler)
+    dispatcher.constants = kernel.constants
+    return dispatcher
+
+
+def make_callable(kernel: Kernel) -> Any:
+    """A kernel compiled alone, as Numba does it, for calls from Python."""
+    return CPUDispatcher(kernel.function, {}, {**OPTIONS, "no_cfunc_wrapper": True}, _WholeCompiler)
+
+
+def dispatcher_type(kernel: Kernel) -> Any:
+    """Type of a kernel in the function that is being compiled, for whatever target that is."""
+    target = current_target()
+    if target == "cpu":
+        return types.Dispatcher(kernel.dispatcher)
+    return _foreign_dispatcher_type(kernel, target)
+
+
+def _foreign_dispatcher_type(kernel: Kernel, target: str) -> Any:
+    # Types hold their dispatchers weakly, so kernels keep them.
+    known = kernel.__dict__.setdefault("_foreign", {})
+    if target not in known:
+        options = {"device": True, "debug": False, "opt": True, "forceinline": kernel.inline}
+        known[target] = resolve_dispatcher_from_str(target)(kernel.function, options)
+    return types.Dispatcher(known[target])
+
+
+# --- Entry points ----------------------------------------------------------------------------------------------------
+
+
+@global_compiler_lock
+def compile_entry(entry: Entry) -> bytes:
+    """Machine code of an entry point: an object file with one symbol to call.
+
+    Raises:
+        numba.core.errors.NumbaError: It cannot be compiled.
+    """
+    typing_context, context = cpu_target.typing_context, cpu_target.target_context
+    typing_context.refresh()
+    context.refresh()
+    wanted = signature_of(entry)
+    dispatcher = entry.kernel.dispatcher
+    dispatcher.compile(tuple(wanted.args))
+    compiled = dispatcher.overloads[tuple(wanted.args)]
+
+    library = _WholeLibrary(context.codegen(), entry.symbol)
+    library.add_ir_module(_c_wrapper(context, entry, compiled))
+    library.add_linking_library(compiled.library)
+    library.link()
+    module = library._final_module
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name != entry.symbol:
+            # What nothing calls for any more is then left out.
+            value.linkage = llvm.Linkage.internal
+    library._optimize_final_module()
+    module.verify()
+    _refuse_foreign_symbols(entry, module)
+    return bytes(context.codegen()._tm.emit_object(module))
+
+
+def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
+    """Refuse code that would call what is not there where it is loaded: Numba's runtime above all."""
+    known = {FAILED_SYMBOL, *(called.symbol for called in dependencies(entry).entries)}
+    for value in (*module.functions, *module.global_variables):
+        name = value.name
+        if value.is_declaration and not (name in known or name in _C_LIBRARY or name.startswith("llvm.")):
+            raise TypeError(f"needs {name}: kernels may neither allocate nor raise exceptions")
+
+
+def _c_wrapper(context: Any, entry: Entry, compiled: Any) -> Any:
+    """Module with the function that has the entry point's symbol and follows C."""
+    wanted = signature_of(entry)
+    module = context.create_module(entry.symbol)
+    wrapper = ir.Function(module, c_function_type(entry), entry.symbol)
+    builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
+    values = list(wrapper.args)
+    arguments = [from_c(context, builder, layout, values) for _, layout in entry.parameters]
+    function = context.declare_function(module, compiled.fndesc)
+    status, result = context.call_conv.call_function(
+        builder, function, compiled.signature.return_type, wanted.args, arguments
+    )
+    with builder.if_then(status.is_error, likely=False):
+        # C has no exceptions: whoever called from Python looks there.
+        failed = ir.GlobalVariable(module, ir.IntType(64), FAILED_SYMBOL)
+        builder.store(ir.Constant(ir.IntType(64), 1), failed)
+    if entry.result is None:
+        builder.ret_void()
+        return module
+    result = context.cast(builder, result, compiled.signature.return_type, wanted.return_type)
+    if wanted.return_type == types.boolean:
+        result = builder.zext(result, ir.IntType(8))
+    builder.ret(result)
+    return module

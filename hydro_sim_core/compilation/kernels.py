@@ -1,0 +1,278 @@
+"""The two kinds of compiled function.
+
+A *kernel* (``@kernel``) is part of whoever calls it, like a static function in a C header: it has no code of its own,
+and is typed anew for the arguments of each caller.
+
+An *entry point* (``@entry``) is compiled for the types that its annotations say, alone, once: it has machine code of
+its own, which is kept on disk, called from Python, and called from kernels by its symbol. An edit compiles anew just
+the entry points that contain the edited kernel.
+
+    @kernel
+    def distance(points, i, j): ...
+
+    @entry
+    def widest(cloud: Cloud, scale: float) -> float: ...
+
+Neither imports Numba: where all code is found on disk, nothing does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import threading
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import Any, ClassVar, get_type_hints
+
+from hydro_sim_core.compilation.arrays import (
+    ArrayLayout,
+    EntryLayout,
+    Layout,
+    NumberLayout,
+    StructLayout,
+    is_struct,
+    layout_of,
+)
+from hydro_sim_core.compilation.handles import Handle, address_of, as_handle
+from hydro_sim_core.compilation.machine_code import failed
+
+#: Nothing is compiled, and everything runs as the Python that it is: for debuggers, and for Numba's simulator of GPUs.
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+_C_NUMBERS = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
+
+
+class Kernel:
+    """A function for compiled code; see ``kernel``.
+
+    Attributes:
+        function: The Python function.
+        inline: Whether every call is replaced by the function's body.
+        constants: Names of the parameters for whose constants kernels are compiled apart.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, inline: bool, constants: tuple[str, ...]) -> None:
+        self.function = function
+        self.inline = inline
+        self.constants = constants
+        update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__module__}.{self.function.__qualname__}>"
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's object for calls from other kernels."""
+        from hydro_sim_core.compilation.compiler import make_dispatcher
+
+        return make_dispatcher(self)
+
+    @cached_property
+    def _alone(self) -> Any:
+        from hydro_sim_core.compilation.compiler import make_callable
+
+        return make_callable(self)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Where Numba looks for the type of an object that it does not know."""
+        from hydro_sim_core.compilation.compiler import dispatcher_type
+
+        return dispatcher_type(self)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the kernel from Python: it is compiled for the arguments' types, at each start anew.
+
+        For tests and measurements; what a program calls is an entry point.
+        """
+        if INTERPRETED:
+            return self.function(*args)
+        return self._alone(*(Handle(arg) if is_struct(type(arg)) else arg for arg in args))
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, *, inline: bool = False, constants: tuple[str, ...] = ()
+) -> Any:
+    """Make a function a kernel.
+
+    Kernels own no memory: they work on scalars and arrays that they are given, and one that allocates does not compile.
+    Division follows IEEE arithmetic (no ``ZeroDivisionError``) and nothing is reordered, so results are bit-identical
+    on all processors.
+
+    Args:
+        function: The function; omitted when used as ``@kernel(inline=True)``.
+        inline: Replace every call by the function's body: for small functions in loops that are to be vectorised.
+        constants: Names of parameters. Where a caller passes a constant for one, the kernel is compiled for this value.
+    """
+    if function is None:
+        return lambda f: Kernel(f, inline=inline, constants=constants)
+    return Kernel(function, inline=inline, constants=constants)
+
+
+class Entry:
+    """An entry point; see ``entry``.
+
+    Attributes:
+        kernel: What is compiled.
+        symbol: Its name in machine code.
+    """
+
+    #: All entry points by symbol, in the order of their definition.
+    registry: ClassVar[dict[str, Entry]] = {}
+    _lock = threading.RLock()
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        function = kernel.function
+        self.symbol = f"{function.__module__}.{function.__qualname__}"
+        self._address = 0
+        self._call: Any = None
+        self._passers: list[Callable[[Any, list[Any]], Any]] = []
+        update_wrapper(self, function)
+        Entry.registry[self.symbol] = self
+
+    def __repr__(self) -> str:
+        return f"<entry point {self.symbol}>"
+
+    def __reduce__(self) -> Any:
+        return entry_named, (self.symbol,)
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.kernel.function, include_extras=True)
+
+    @cached_property
+    def parameters(self) -> tuple[tuple[str, Layout], ...]:
+        """Name and layout of every parameter.
+
+        Raises:
+            TypeError: An annotation is missing or says nothing about memory.
+        """
+        code = self.kernel.function.__code__
+        names = code.co_varnames[: code.co_argcount]
+        missing = [name for name in (*names, "return") if name not in self._hints]
+        if missing:
+            raise TypeError(f"{self.symbol}: {missing[0]} has no annotation")
+        return tuple((name, layout_of(self._hints[name])) for name in names)
+
+    @cached_property
+    def result(self) -> NumberLayout | None:
+        """Layout of the result; None where there is none.
+
+        Raises:
+            TypeError: It is no number.
+        """
+        hint = self._hints["return"]
+        layout = None if hint is type(None) else layout_of(hint)
+        if not (layout is None or isinstance(layout, NumberLayout)):
+            raise TypeError(f"{self.symbol}: returns {layout}; it must return a number or None")
+        return layout
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Where Numba looks for the type of an object that it does not know."""
+        from hydro_sim_core.compilation.numba_types import EntryType
+
+        return EntryType(self)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the machine code is in this process."""
+        return self._address != 0
+
+    @property
+    def address(self) -> int:
+        """Address of the machine code, which is loaded, and compiled if it is found nowhere."""
+        if not self._address:
+            self.load()
+        return self._address
+
+    def load(self) -> None:
+        """Bring the machine code into this process; compile it if it is found nowhere."""
+        from hydro_sim_core.compilation.builds import build
+
+        with Entry._lock:
+            self._address = self._address or build(self)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the entry point from Python; other Python threads run meanwhile.
+
+        Raises:
+            TypeError: An argument is not what its annotation says.
+            IndexError: A kernel went wrong.
+        """
+        if INTERPRETED:
+            return self.kernel.function(*(arg.struct if isinstance(arg, Handle) else arg for arg in args))
+        if self._call is None:
+            self._passers = [_passer(name, layout) for name, layout in self.parameters]
+            self._call = _c_function(self)
+        if len(args) != len(self._passers):
+            raise TypeError(f"{self.symbol} takes {len(self._passers)} arguments; {len(args)} were given")
+        values: list[Any] = []
+        # Handles that are made here live until the call is done.
+        kept = [pass_on(arg, values) for pass_on, arg in zip(self._passers, args, strict=True)]
+        result = self._call(*values)
+        del kept
+        if failed.value:
+            failed.value = 0
+            raise IndexError(
+                f"{self.symbol}: reached beyond the end of a tuple, or unpacked one of another length"
+            )
+        return result
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Make a function an entry point. Its annotations say what it is compiled for; see ``arrays``."""
+    return Entry(Kernel(function, inline=False, constants=()))
+
+
+def entry_named(symbol: str) -> Entry:
+    """The entry point with this symbol; its module is imported if need be."""
+    if symbol not in Entry.registry:
+        importlib.import_module(symbol.rpartition(".")[0])
+    return Entry.registry[symbol]
+
+
+def _passer(name: str, layout: Layout) -> Callable[[Any, list[Any]], Any]:
+    """What appends an argument to those of the C function; returns what must live until it is called."""
+
+    def pass_struct(arg: Any, values: list[Any]) -> Any:
+        handle = as_handle(arg, layout, name)  # type: ignore[arg-type]
+        values.append(handle.address)
+        return handle
+
+    def pass_array(arg: Any, values: list[Any]) -> None:
+        layout.check(arg, name)  # type: ignore[union-attr]
+        values.append(address_of(arg))
+        values.extend(arg.shape)
+
+    def pass_number(arg: Any, values: list[Any]) -> None:
+        values.append(arg)
+
+    def pass_entry(arg: Any, values: list[Any]) -> None:
+        values.append(arg.address)
+
+    match layout:
+        case StructLayout():
+            return pass_struct
+        case ArrayLayout():
+            return pass_array
+        case EntryLayout():
+            return pass_entry
+    return pass_number
+
+
+def _c_function(entry: Entry) -> Any:
+    """The machine code as ctypes calls it, without Python's lock."""
+    arguments: list[Any] = []
+    for _, layout in entry.parameters:
+        match layout:
+            case NumberLayout(kind):
+                arguments.append(_C_NUMBERS[kind])
+            case ArrayLayout():
+                arguments += [ctypes.c_void_p] + layout.ndim * [ctypes.c_int64]
+            case _:
+                arguments.append(ctypes.c_void_p)
+    result: Any = None if entry.result is None else _C_NUMBERS[entry.result.kind]
+    return ctypes.CFUNCTYPE(result, *arguments)(entry.address)

@@ -1,0 +1,258 @@
+"""What Numba has to know of structs behind an address and of entry points. Imported only where something is compiled.
+
+A field of a struct is read from memory where it is used: the compiler sees an address instead of all fields of all
+structs as arguments. Fields never change while a kernel runs, and it is told so: what was read once need not be read
+again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing import signature
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    register_model,
+    unbox,
+)
+
+from hydro_sim_core.compilation.arrays import ArrayLayout, EntryLayout, Layout, NumberLayout, StructLayout
+from hydro_sim_core.compilation.kernels import entry_named
+
+if TYPE_CHECKING:
+    from hydro_sim_core.compilation.kernels import Entry
+
+_NUMBERS = {float: types.float64, int: types.int64, bool: types.boolean}
+_ELEMENTS = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
+_BYTE_POINTER = ir.IntType(8).as_pointer()
+_WORD = ir.IntType(64)
+
+
+class StructRef(types.Type):
+    """Address of a struct.
+
+    Attributes:
+        layout: Its layout.
+    """
+
+    def __init__(self, layout: StructLayout) -> None:
+        self.layout = layout
+        super().__init__(name=f"{layout.struct.__module__}.{layout.struct.__qualname__}")
+
+    @property
+    def mangling_args(self) -> tuple[str, tuple[Any, ...]]:
+        return self.name, ()
+
+
+class EntryType(types.Callable, types.Dummy):
+    """An entry point, known by its symbol when the caller is compiled."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        super().__init__(name=f"{type(self).__name__}({entry.symbol})")
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Signature of a call with arguments of these types, or None."""
+        wanted = signature_of(self.entry)
+        if kws or len(args) != len(wanted.args):
+            return None
+        if not all(_fits(context, *types_) for types_ in zip(args, wanted.args, strict=True)):
+            return None
+        # A receiver is passed to the code of a call, which so learns what is called.
+        return wanted.replace(recvr=self)
+
+    def get_call_signatures(self) -> Any:
+        """All signatures."""
+        return [signature_of(self.entry)], False
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """What the code of a call is found by."""
+        return type(self)
+
+
+class EntryPointer(EntryType):
+    """An entry point whose address stands in a struct."""
+
+
+for _opaque in (StructRef, EntryType, EntryPointer):
+    register_model(_opaque)(models.OpaqueModel)
+
+
+def numba_type(layout: Layout) -> Any:
+    """Type of a value of this layout in a kernel."""
+    match layout:
+        case ArrayLayout():
+            return types.Array(_ELEMENTS[layout.dtype], layout.ndim, "C")
+        case NumberLayout():
+            return _NUMBERS[layout.kind]
+        case EntryLayout():
+            return EntryPointer(entry_named(layout.like))
+        case StructLayout():
+            return StructRef(layout)
+
+
+def signature_of(entry: Entry) -> Any:
+    """Numba's signature of an entry point."""
+    result = types.void if entry.result is None else numba_type(entry.result)
+    return signature(result, *(numba_type(layout) for _, layout in entry.parameters))
+
+
+def _fits(context: Any, given: Any, wanted: Any) -> bool:
+    if isinstance(wanted, types.Array):
+        return isinstance(given, types.Array) and given == wanted
+    return given == wanted or context.can_convert(given, wanted) is not None
+
+
+# --- Fields of structs -----------------------------------------------------------------------------------------------
+
+
+@infer_getattr
+class _StructFields(AttributeTemplate):
+    key = StructRef
+
+    def generic_resolve(self, struct: StructRef, name: str) -> Any:  # type: ignore[override]
+        """Type of a field, or None."""
+        layouts = dict(struct.layout.fields)
+        return numba_type(layouts[name]) if name in layouts else None
+
+
+@lower_getattr_generic(StructRef)
+def _read_field(context: Any, builder: Any, struct: StructRef, address: Any, name: str) -> Any:
+    index = [field for field, _ in struct.layout.fields].index(name)
+    layout, offset = struct.layout.fields[index][1], struct.layout.offsets[index]
+
+    def word(number: int, llvm_type: Any) -> Any:
+        place = builder.gep(address, [ir.Constant(_WORD, offset + 8 * number)])
+        value = builder.load(builder.bitcast(place, llvm_type.as_pointer()))
+        value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    match layout:
+        case ArrayLayout():
+            array_type = numba_type(layout)
+            data = word(0, context.get_data_type(array_type.dtype).as_pointer())
+            return make_array(
+                context, builder, array_type, data, [word(1 + i, _WORD) for i in range(layout.ndim)]
+            )
+        case NumberLayout(kind) if kind is float:
+            return word(0, ir.DoubleType())
+        case NumberLayout(kind) if kind is bool:
+            return builder.trunc(word(0, _WORD), ir.IntType(1))
+        case NumberLayout():
+            return word(0, _WORD)
+    return word(0, _BYTE_POINTER)
+
+
+def make_array(context: Any, builder: Any, array_type: Any, data: Any, lengths: list[Any]) -> Any:
+    """Numba's value of a contiguous array at an address."""
+    array = context.make_array(array_type)(context, builder)
+    item_size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    stride = ir.Constant(_WORD, item_size)
+    strides: list[Any] = []
+    for length in reversed(lengths):
+        strides.insert(0, stride)
+        stride = builder.mul(stride, length)
+    num_items = ir.Constant(_WORD, 1)
+    for length in lengths:
+        num_items = builder.mul(num_items, length)
+    array.meminfo = cgutils.get_null_value(array.meminfo.type)
+    array.parent = cgutils.get_null_value(array.parent.type)
+    array.data = data
+    array.itemsize = ir.Constant(_WORD, item_size)
+    array.nitems = num_items
+    array.shape = cgutils.pack_array(builder, lengths, ty=_WORD)
+    array.strides = cgutils.pack_array(builder, strides, ty=_WORD)
+    return impl_ret_borrowed(context, builder, array_type, array._getvalue())
+
+
+# --- Calls of entry points -------------------------------------------------------------------------------------------
+# They follow C: an array is passed as its address and its lengths, a struct as its address.
+
+
+def c_types(layout: Layout | None) -> list[Any]:
+    """LLVM's types of an argument or result in C."""
+    match layout:
+        case None:
+            return [ir.VoidType()]
+        case ArrayLayout():
+            return [_BYTE_POINTER] + layout.ndim * [_WORD]
+        case NumberLayout(kind):
+            return [{float: ir.DoubleType(), int: _WORD, bool: ir.IntType(8)}[kind]]
+    return [_BYTE_POINTER]
+
+
+def c_function_type(entry: Entry) -> Any:
+    """LLVM's type of an entry point."""
+    arguments = [llvm_type for _, layout in entry.parameters for llvm_type in c_types(layout)]
+    return ir.FunctionType(c_types(entry.result)[0], arguments)
+
+
+def _to_c(context: Any, builder: Any, layout: Layout, value: Any) -> list[Any]:
+    match layout:
+        case ArrayLayout():
+            array = context.make_array(numba_type(layout))(context, builder, value)
+            data = builder.bitcast(array.data, _BYTE_POINTER)
+            return [data, *cgutils.unpack_tuple(builder, array.shape, layout.ndim)]
+        case NumberLayout(kind) if kind is bool:
+            return [builder.zext(value, ir.IntType(8))]
+    return [value]
+
+
+def from_c(context: Any, builder: Any, layout: Layout, values: list[Any]) -> Any:
+    """Numba's value of an argument in C; takes what belongs to it off ``values``."""
+    first = values.pop(0)
+    match layout:
+        case ArrayLayout():
+            array_type = numba_type(layout)
+            data = builder.bitcast(first, context.get_data_type(array_type.dtype).as_pointer())
+            return make_array(context, builder, array_type, data, [values.pop(0) for _ in range(layout.ndim)])
+        case NumberLayout(kind) if kind is bool:
+            return builder.trunc(first, ir.IntType(1))
+    return first
+
+
+def _call(context: Any, builder: Any, entry: Entry, function: Any, args: Any) -> Any:
+    values = [
+        c_value
+        for (_, layout), value in zip(entry.parameters, args, strict=True)
+        for c_value in _to_c(context, builder, layout, value)
+    ]
+    result = builder.call(function, values)
+    return (
+        context.get_dummy_value()
+        if entry.result is None
+        else from_c(context, builder, entry.result, [result])
+    )
+
+
+@lower_builtin(EntryType, types.VarArg(types.Any))
+def _call_symbol(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    entry = sig.args[0].entry
+    function = cgutils.get_or_insert_function(builder.module, c_function_type(entry), entry.symbol)
+    return _call(context, builder, entry, function, args[1:])
+
+
+@lower_builtin(EntryPointer, types.VarArg(types.Any))
+def _call_pointer(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    entry = sig.args[0].entry
+    function = builder.bitcast(args[0], c_function_type(entry).as_pointer())
+    return _call(context, builder, entry, function, args[1:])
+
+
+# --- Calls from Python, for kernels that are compiled alone ----------------------------------------------------------
+
+
+@unbox(StructRef)
+def _unbox_handle(_: StructRef, handle: Any, c: Any) -> NativeValue:
+    address = c.pyapi.object_getattr_string(handle, "address")
+    pointer = c.pyapi.long_as_voidptr(address)
+    c.pyapi.decref(address)
+    return NativeValue(pointer)
