@@ -15,7 +15,6 @@ takes 8 bytes. Arrays are contiguous in C order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -109,6 +108,7 @@ Int3D = Annotated[NDArray[np.int64], ArrayLayout("int64", 3)]
 Bool1D = Annotated[NDArray[np.bool_], ArrayLayout("bool", 1)]
 
 _WORD = 8
+_layouts: dict[type, StructLayout] = {}
 
 
 def is_struct(struct: Any) -> bool:
@@ -135,16 +135,21 @@ def layout_of(annotation: Any) -> Layout:
     )
 
 
-@cache
-def struct_layout(struct: Any) -> StructLayout:
-    """Layout of a named tuple.
+def struct_layout(struct: type) -> StructLayout:
+    """Layout of a named tuple: one object for one class.
 
     Raises:
         TypeError: A field's annotation says nothing about memory.
     """
+    if struct not in _layouts:
+        _layouts[struct] = _make_struct_layout(struct)
+    return _layouts[struct]
+
+
+def _make_struct_layout(struct: Any) -> StructLayout:
     hints = get_type_hints(struct, include_extras=True)
     fields, offsets, end = [], [], 0
-    for name in struct._fields:  # type: ignore[attr-defined]
+    for name in struct._fields:
         try:
             layout = layout_of(hints[name])
         except TypeError as error:
