@@ -17,6 +17,7 @@ SCENE ?= config/scenes/spatula_slip.yaml
 DURATION ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PACKAGES := ros2_ws/src tests/workspace
 PACKAGING := pyproject.toml ros2_ws/src/hydro_sim/setup.py
 
@@ -95,12 +96,15 @@ $(BIN)/python:
 	echo "error: no Python 3.11 or 3.12 found; install one: apt install python3 python3-venv" >&2; \
 	exit 1
 
+# While ROS is installed the kernels are compiled, and the scene's meshes are made.
 $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros]' -e ros2_ws/src/hydro_sim
+	$(PIP) -e .
+	@$(BIN)/hydro-sim compile $(SCENE) & \
+	$(PIP) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait
 	@touch $@
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,test]'
+	$(PIP) -e '.[ros,test]'
 	@touch $@
 
 $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
@@ -108,6 +112,6 @@ $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
 	@touch $@
 
 $(VENV)/.workspace-ready: $(PACKAGING) tests/workspace/adapt_wheels.py $(VENV)/.test-ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,workspace]'
+	$(PIP) -e '.[ros,workspace]'
 	$(BIN)/python tests/workspace/adapt_wheels.py
 	@touch $@

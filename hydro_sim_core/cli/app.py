@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from hydro_sim_core.cli import bench, output, plot
 from hydro_sim_core.cli.check import check
+from hydro_sim_core.cli.compile_kernels import compile_kernels
 from hydro_sim_core.cli.hil_report import hil_report
 from hydro_sim_core.cli.mesh import mesh
 from hydro_sim_core.cli.replay import replay
@@ -52,6 +53,7 @@ app.command()(scenes)
 app.command()(validate)
 app.command()(hil_report)
 app.command()(mesh)
+app.command("compile")(compile_kernels)
 app.add_typer(plot.commands, name="plot")
 app.add_typer(bench.commands, name="bench")
 

@@ -42,6 +42,8 @@ class CompilationFailed(Exception):
     """A kernel cannot be compiled; the text is the compiler's."""
 
 
+#: Entry points for which ``prepare`` has nothing to do any more.
+_ready: set[Entry] = set()
 Observer = Callable[[BuildProgress], None]
 _observers: list[Observer] = []
 
@@ -74,22 +76,24 @@ def prepare(entries: Iterable[Entry]) -> None:
     Raises:
         CompilationFailed: A kernel cannot be compiled.
     """
-    entries = tuple(entry for entry in entries if not entry.is_loaded)
+    entries = {entry for entry in entries if not entry.is_loaded} - _ready
     if not entries or INTERPRETED:
         return
-    missing = [entry for entry in _with_callees(entries) if not (entry.is_loaded or store.is_stored(entry))]
+    missing = [entry for entry in _with_callees(entries) if not (entry.is_loaded or store.find(entry))]
     if not missing:
+        _ready.update(entries)
         return
     # The longest first, so that the processes end together.
     missing.sort(key=_weight, reverse=True)
     count = _Count(missing)
     importable = [entry for entry in missing if _is_importable(entry)]
-    workers = min(len(importable), len(os.sched_getaffinity(0)), _MOST_WORKERS)
+    workers = min(len(importable), _num_processors(), _MOST_WORKERS)
     if workers > 1 and store.kernels_are_kept():
         _compile_in_workers(importable, workers, count)
         missing = [entry for entry in missing if entry not in importable]
     for entry in missing:
         _compile_here(entry, count)
+    _ready.update(entries)
 
 
 def _with_callees(entries: Iterable[Entry]) -> list[Entry]:
@@ -101,6 +105,10 @@ def _with_callees(entries: Iterable[Entry]) -> list[Entry]:
             found[entry] = None
             waiting += dependencies(entry).entries
     return list(found)
+
+
+def _num_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _weight(entry: Entry) -> int:

@@ -63,27 +63,25 @@ def file_name(entry: Entry) -> str:
     return f"{entry.symbol.removeprefix('hydro_sim_core.')}-{dependencies(entry).digest}.o"
 
 
+def find(entry: Entry) -> Path | None:
+    """File with an entry point's machine code, kept here or come with the wheel; None if there is none."""
+    return next((path for path, _ in _places(entry) if path.exists()), None)
+
+
 def load(entry: Entry) -> bytes | None:
     """Machine code of an entry point; None if there is none that is sound."""
-    name = file_name(entry)
-    folder = _folder()
-    if folder is not None:
-        code = _read(folder / name, removable=True)
-        if code is not None:
-            return code
-    for level in levels_of_this_machine():
-        code = _read(PREBUILT / level / name, removable=False)
+    for path, removable in _places(entry):
+        code = _read(path, removable=removable)
         if code is not None:
             return code
     return None
 
 
-def is_stored(entry: Entry) -> bool:
-    """Whether ``load`` would look into a file."""
+def _places(entry: Entry) -> list[tuple[Path, bool]]:
+    """Where an entry point's machine code may be, best first, and whether damaged files may be removed there."""
     name, folder = file_name(entry), _folder()
-    return (folder is not None and (folder / name).exists()) or any(
-        (PREBUILT / level / name).exists() for level in levels_of_this_machine()
-    )
+    places = [] if folder is None else [(folder / name, True)]
+    return places + [(PREBUILT / level / name, False) for level in levels_of_this_machine()]
 
 
 def save(entry: Entry, code: bytes) -> None:

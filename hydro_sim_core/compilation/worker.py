@@ -5,6 +5,7 @@ Its answers are lines: ``kernel NAME`` for each kernel that was translated, then
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -13,11 +14,14 @@ import sys
 from hydro_sim_core.compilation import compiler, store
 from hydro_sim_core.compilation.kernels import entry_named
 
+_PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
     """Compile what is asked for until standard input ends."""
     # Ctrl-C is for the process that asks; it ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
     # A compiler makes little garbage, and looking for it takes a tenth of the time.
     gc.disable()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
@@ -33,6 +37,12 @@ def main() -> None:
             print("failed", text, file=answers)
         else:
             print("done", file=answers)
+
+
+def _end_with_parent() -> None:
+    """Have Linux end this process when the one that asks has ended; elsewhere its standard input will."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hydro_sim_core.description import LoadedScene, load_robot, load_scene
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+from hydro_sim_core.experiments.scenes import shipped_scene
 
 SCENE = "cylinder_grasp"
 #: Number of contact faces: wanted edges of the bubbles' and of the cylinder's mesh, m, that give about as many.
@@ -20,15 +19,8 @@ MESHES = {
 
 
 def grasp_scene(faces: int) -> LoadedScene:
-    """The shipped scene with meshes for about ``faces`` contact faces, a key of ``MESHES``.
-
-    Raises:
-        InputError: The scene is not there.
-    """
-    shipped = shipped_scenes()
-    if SCENE not in shipped:
-        raise InputError(SCENES_DIR, f"{SCENE}.yaml", "is missing", "run from a source checkout")
-    scene = load_scene(shipped[SCENE])
+    """The shipped scene with meshes for about ``faces`` contact faces, a key of ``MESHES``."""
+    scene = load_scene(shipped_scene(SCENE))
     bubble_hint, cylinder_hint = MESHES[faces]
     hints = {"arm": {"bubble_hint": bubble_hint}, "cylinder": {"hint": cylinder_hint}}
     models = tuple(

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hydro_sim_core.description import load_scene
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.simulation import World
 
 SCENE = "mug_on_plate"
@@ -51,15 +50,8 @@ def measure(margin: float | None = None, drop: float = 0.0) -> Rest:
 
 
 def make_world(margin: float | None = None) -> World:
-    """The scene, with another margin (m) if one is given.
-
-    Raises:
-        InputError: The scene is not there.
-    """
-    scenes = shipped_scenes()
-    if SCENE not in scenes:
-        raise InputError(SCENES_DIR, f"{SCENE}.yaml", "is missing", "run from a source checkout")
-    scene = load_scene(scenes[SCENE])
+    """The scene, with another margin (m) if one is given."""
+    scene = load_scene(shipped_scene(SCENE))
     contact = scene.spec.contact
     defaults = contact.defaults if margin is None else contact.defaults.model_copy(update={"margin": margin})
     contact = contact.model_copy(update={"defaults": defaults})

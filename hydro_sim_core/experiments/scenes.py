@@ -5,37 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hydro_sim_core.assets import folder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World, load_scene, load_urdf
 
-#: In a source checkout the scenes and robots lie beside the package.
-SCENES_DIR = Path(__file__).parents[2] / "config" / "scenes"
-ROBOTS_DIR = Path(__file__).parents[2] / "urdf"
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
 _SCENE_SUFFIXES = (".yaml", ".yml")
 
 
 def shipped_scenes() -> dict[str, Path]:
-    """Path of every shipped scene by its name; empty where the package is installed without its checkout."""
-    return {path.stem: path for path in sorted(SCENES_DIR.glob("*.yaml"))}
+    """Path of every shipped scene by its name."""
+    return {path.stem: path for path in sorted((folder("config") / "scenes").glob("*.yaml"))}
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Path of every shipped robot and object by its name; empty where the package is installed without its checkout."""
-    return {path.name.partition(".")[0]: path for path in sorted(ROBOTS_DIR.glob("*.urdf.xacro"))}
+    """Path of every shipped robot and object by its name."""
+    return {path.name.partition(".")[0]: path for path in sorted(folder("urdf").glob("*.urdf.xacro"))}
 
 
 def shipped_scene(name: str) -> Path:
-    """Path of one shipped scene, for an experiment that needs it.
-
-    Raises:
-        InputError: It is not there.
-    """
-    scenes = shipped_scenes()
-    if name not in scenes:
-        raise InputError(SCENES_DIR, f"{name}.yaml", "is missing", "run from a source checkout")
-    return scenes[name]
+    """Path of one shipped scene, for an experiment that needs it."""
+    return shipped_scenes()[name]
 
 
 def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequence[str] = ()) -> World:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-#: The files of the package hydro_sim_msgs: a link here, copies in an installed engine.
-_OUR_MESSAGES = Path(__file__).parent / "msg"
+from hydro_sim_core.assets import folder
 
 
 class MessageTypes:
@@ -18,7 +16,7 @@ class MessageTypes:
     def __init__(self) -> None:
         self._store = get_typestore(Stores.ROS2_JAZZY)
         ours: dict[str, Any] = {}
-        for path in sorted(_OUR_MESSAGES.glob("*.msg")):
+        for path in sorted(folder("msg").glob("*.msg")):
             ours.update(get_types_from_msg(path.read_text(), f"hydro_sim_msgs/msg/{path.stem}"))
         self._store.register(ours)
 

@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from hydro_sim_core import World, load_scene
+from hydro_sim_core.assets import folder
 from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
-from hydro_sim_core.experiments.scenes import SCENES_DIR, shipped_scenes
+from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import read_messages
 
 WELDED = shipped_scenes()["spatula_slip_welded"]
@@ -107,7 +108,7 @@ def test_the_time_series_samples_the_run(report):
 
 def test_a_long_time_series_keeps_every_other_row(monkeypatch):
     monkeypatch.setattr(run_report, "_MAX_ROWS", 8)
-    world = load_scene(SCENES_DIR / "drop_box.yaml")
+    world = load_scene((folder("config") / "scenes") / "drop_box.yaml")
     recorder = RunRecorder(world)
     for _ in range(200):
         world.step()
@@ -330,7 +331,7 @@ def test_check_names_rigid_bodies_that_pass_through_each_other(tmp_path):
 
 def test_scenes_lists_every_shipped_scene():
     listed = [line.split()[0] for line in call("scenes").stdout.splitlines()]
-    assert listed == sorted(path.stem for path in SCENES_DIR.glob("*.yaml"))
+    assert listed == sorted(path.stem for path in (folder("config") / "scenes").glob("*.yaml"))
 
 
 def test_validate_without_a_name_lists_the_experiments():
