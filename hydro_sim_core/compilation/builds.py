@@ -76,8 +76,10 @@ def prepare(entries: Iterable[Entry]) -> None:
     Raises:
         CompilationFailed: A kernel cannot be compiled.
     """
+    if INTERPRETED:
+        return
     entries = {entry for entry in entries if not entry.is_loaded} - _ready
-    if not entries or INTERPRETED:
+    if not entries:
         return
     missing = [entry for entry in _with_callees(entries) if not (entry.is_loaded or store.find(entry))]
     if not missing:

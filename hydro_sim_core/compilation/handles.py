@@ -62,6 +62,12 @@ class Handle:
                 return binary.pack("=q", handle.address)
         raise TypeError(f"{name}: {layout}")
 
+    def __getattr__(self, name: str) -> Any:
+        """A field, for kernels that are not compiled."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.struct, name)
+
     @property
     def _numba_type_(self) -> Any:
         """Where Numba looks for the type of an object that it does not know."""

@@ -38,7 +38,8 @@ from hydro_sim_core.compilation.arrays import (
 from hydro_sim_core.compilation.handles import Handle, address_of, as_handle
 from hydro_sim_core.compilation.machine_code import failed
 
-#: Nothing is compiled, and everything runs as the Python that it is: for debuggers, and for Numba's simulator of GPUs.
+#: Kernels and entry points stay the Python functions that they are: for debuggers, for the documentation and for Numba's
+#: simulator of GPUs.
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 _C_NUMBERS = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 
@@ -86,8 +87,6 @@ class Kernel:
 
         For tests and measurements; what a program calls is an entry point.
         """
-        if INTERPRETED:
-            return self.function(*args)
         return self._alone(*(Handle(arg) if is_struct(type(arg)) else arg for arg in args))
 
 
@@ -106,8 +105,8 @@ def kernel(
         constants: Names of parameters. Where a caller passes a constant for one, the kernel is compiled for this value.
     """
     if function is None:
-        return lambda f: Kernel(f, inline=inline, constants=constants)
-    return Kernel(function, inline=inline, constants=constants)
+        return lambda f: kernel(f, inline=inline, constants=constants)
+    return function if INTERPRETED else Kernel(function, inline=inline, constants=constants)
 
 
 class Entry:
@@ -202,8 +201,6 @@ class Entry:
             TypeError: An argument is not what its annotation says.
             IndexError: A kernel went wrong.
         """
-        if INTERPRETED:
-            return self.kernel.function(*(arg.struct if isinstance(arg, Handle) else arg for arg in args))
         if self._call is None:
             self._passers = [_passer(name, layout) for name, layout in self.parameters]
             self._call = _c_function(self)
@@ -222,9 +219,9 @@ class Entry:
         return result
 
 
-def entry(function: Callable[..., Any]) -> Entry:
+def entry(function: Callable[..., Any]) -> Any:
     """Make a function an entry point. Its annotations say what it is compiled for; see ``arrays``."""
-    return Entry(Kernel(function, inline=False, constants=()))
+    return function if INTERPRETED else Entry(Kernel(function, inline=False, constants=()))
 
 
 def entry_named(symbol: str) -> Entry:
