@@ -9,8 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numba
-import numpy
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -33,8 +31,8 @@ def versions() -> dict[str, str]:
     return {
         "hydro_sim_core": version("hydro-sim-core"),
         "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
+        "numpy": version("numpy"),
+        "numba": version("numba"),
     }
 
 

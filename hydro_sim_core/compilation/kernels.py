@@ -38,8 +38,8 @@ from hydro_sim_core.compilation.arrays import (
 from hydro_sim_core.compilation.handles import Handle, address_of, as_handle
 from hydro_sim_core.compilation.machine_code import failed
 
-#: Kernels and entry points stay the Python functions that they are: for debuggers, for the documentation and for Numba's
-#: simulator of GPUs.
+#: Kernels and entry points stay the Python functions that they are: for debuggers, documentation and simulators
+#: of GPUs.
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 _C_NUMBERS = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 
