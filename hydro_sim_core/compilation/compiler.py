@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 on_kernel: list[Callable[[str], None]] = []
 
 #: Functions of the C library that LLVM may call.
-_C_LIBRARY = frozenset(
-    "acos asin atan atan2 cbrt ceil copysign cos cosh exp expm1 fabs floor fmod hypot log log1p memcpy memmove memset pow "
-    "round sin sinh sqrt tan tanh trunc".split()
-)
+# fmt: off
+_C_LIBRARY = frozenset({
+    "acos", "asin", "atan", "atan2", "cbrt", "ceil", "copysign", "cos", "cosh", "exp", "expm1", "fabs", "floor", "fmod",
+    "hypot", "log", "log1p", "memcpy", "memmove", "memset", "pow", "round", "sin", "sinh", "sqrt", "tan", "tanh",
+    "trunc",
+})
+# fmt: on
 
 #: Options of every kernel. ``_nrt`` is private to Numba: without its reference counting array views cost nothing, and
 #: what allocates does not compile.
