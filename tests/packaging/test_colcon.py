@@ -19,6 +19,8 @@ def _packages(folder: Path, *base_paths: str) -> dict[str, Path]:
     command += ["--log-base", os.devnull, "list", "--base-paths", *base_paths]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+    # A setup.py at the top would be read as a package, below which colcon looks for no others.
+    assert "ERROR" not in done.stderr
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     return {name: folder / path for name, path, _ in rows}
 
