@@ -17,8 +17,9 @@ SCENE ?= config/scenes/spatula_slip.yaml
 DURATION ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PACKAGES := ros2_ws/src tests/workspace
-PACKAGING := pyproject.toml ros2_ws/src/hydro_sim/setup.py
+PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
 unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO
@@ -96,11 +97,11 @@ $(BIN)/python:
 	exit 1
 
 $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros]' -e ros2_ws/src/hydro_sim
+	$(PIP_INSTALL) -e '.[ros]' -e ros2_ws/src/hydro_sim
 	@touch $@
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,test]'
+	$(PIP_INSTALL) -e '.[ros,test]'
 	@touch $@
 
 $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
@@ -108,6 +109,6 @@ $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
 	@touch $@
 
 $(VENV)/.workspace-ready: $(PACKAGING) tests/workspace/adapt_wheels.py $(VENV)/.test-ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[ros,workspace]'
+	$(PIP_INSTALL) -e '.[ros,workspace]'
 	$(BIN)/python tests/workspace/adapt_wheels.py
 	@touch $@

@@ -168,6 +168,7 @@ def test_makefile_refuses_a_machine_without_a_fitting_python(tmp_path):
     """One line that says what to install, and no half-made environment."""
     (tmp_path / "Makefile").write_text(MAKEFILE)
     (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "constraints.txt").touch()
     (tmp_path / "ros2_ws/src/hydro_sim").mkdir(parents=True)
     (tmp_path / "ros2_ws/src/hydro_sim/setup.py").touch()
     path = tmp_path / "bin"
