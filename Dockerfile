@@ -15,7 +15,7 @@ COPY ros2_ws/src ros2_ws/src
 RUN apt-get update \
     && rosdep update --rosdistro jazzy \
     && rosdep install --rosdistro jazzy --from-paths ros2_ws/src --ignore-src --default-yes \
-        --skip-keys "rviz2 rviz_default_plugins" \
+        --skip-keys "rviz2 rviz_default_plugins python3-hydro-sim-core-pip" \
     && rm -rf /var/lib/apt/lists/*
 
 COPY . .

@@ -17,9 +17,9 @@ SCENE ?= config/scenes/spatula_slip.yaml
 DURATION ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PACKAGES := ros2_ws/src tests/workspace
-PACKAGING := pyproject.toml ros2_ws/src/hydro_sim/setup.py
+PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
 unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO
@@ -98,13 +98,13 @@ $(BIN)/python:
 
 # While ROS is installed the kernels are compiled, and the scene's meshes are made.
 $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
-	$(PIP) -e .
+	$(PIP_INSTALL) -e .
 	@$(BIN)/hydro-sim compile $(SCENE) & \
-	$(PIP) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait
+	$(PIP_INSTALL) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait
 	@touch $@
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready
-	$(PIP) -e '.[ros,test]'
+	$(PIP_INSTALL) -e '.[ros,test]'
 	@touch $@
 
 $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
@@ -112,6 +112,6 @@ $(VENV)/.browser-ready: .ci/browser $(VENV)/.test-ready
 	@touch $@
 
 $(VENV)/.workspace-ready: $(PACKAGING) tests/workspace/adapt_wheels.py $(VENV)/.test-ready
-	$(PIP) -e '.[ros,workspace]'
+	$(PIP_INSTALL) -e '.[ros,workspace]'
 	$(BIN)/python tests/workspace/adapt_wheels.py
 	@touch $@

@@ -11,7 +11,6 @@ from pathlib import Path
 #: Folders by name, and where they are in a checkout; ``setup.py`` copies them into wheels.
 FOLDERS = {
     "config": "config",
-    "launch": "launch",
     "urdf": "urdf",
     "msg": "ros2_ws/src/hydro_sim_msgs/msg",
 }
@@ -29,8 +28,10 @@ def folder(name: str) -> Path:
         FileNotFoundError: The installation is incomplete.
     """
     package = Path(str(files("hydro_sim_core")))
-    places = (package / SHARED / name, package.parent / FOLDERS[name])
-    for place in places:
-        if place.is_dir():
-            return place
-    raise FileNotFoundError(f"{name}: is neither {places[0]} nor {places[1]}; install hydro-sim-core again")
+    installed, checkout = package / SHARED / name, package.parent / FOLDERS[name]
+    if installed.is_dir():
+        return installed
+    # Beside an installed package lie the packages of others, which may have such names.
+    if checkout.is_dir() and (package.parent / "pyproject.toml").is_file():
+        return checkout
+    raise FileNotFoundError(f"{name}: is neither {installed} nor {checkout}; install hydro-sim-core again")

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import store
@@ -201,7 +202,9 @@ def _compile_in_workers(entries: list[Entry], num_workers: int, count: _Count) -
 
 
 def _start_worker() -> subprocess.Popen[bytes]:
-    path = os.pathsep.join(entry for entry in sys.path if entry)
+    # This package first: an installation that is just being renewed has no finder of it.
+    own = str(Path(__file__).parents[2])
+    path = os.pathsep.join([own, *(entry for entry in sys.path if entry)])
     return subprocess.Popen(
         [sys.executable, "-m", "hydro_sim_core.compilation.worker"],
         stdin=subprocess.PIPE,

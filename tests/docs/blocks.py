@@ -10,7 +10,9 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 #: The README and every page, also those of decisions.
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+)
 
 _MARK = re.compile(r"<!-- (not run|file|until): (.+?) -->\s*", re.DOTALL)
 _SHELL = {"", "sh", "bash"}

@@ -24,7 +24,7 @@ COMBINATIONS = list(product(ARMS, GRIPPERS))
 
 
 def plan(**arguments):
-    return plan_bringup(ROOT, **arguments)
+    return plan_bringup(**arguments)
 
 
 def moving_joints(arm, gripper):

@@ -24,6 +24,7 @@ from launch.launch_description_sources import get_launch_description_from_python
 from hydro_sim.bringup import ARMS, GRIPPERS, plan_bringup
 
 ROOT = Path(__file__).parents[2]
+# That of the checkout, which leads to the package's own.
 LAUNCH_FILE = ROOT / "launch" / "kinova_soft_bubble.launch.py"
 # The program ros2 itself is not always on the path.
 LAUNCH = (
@@ -182,7 +183,7 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     programs, said = run_stand_ins(PROGRAMS, 4 + spawners, *arguments)
     assert said == []
 
-    expected = plan_bringup(ROOT, arm=arm, gripper=gripper, controllers="ros2_control")
+    expected = plan_bringup(arm=arm, gripper=gripper, controllers="ros2_control")
     (node,) = programs["hydro_sim"]
     assert node.parameters["scene"] == expected.scene
     assert node.parameters["external_models"] == ("arm",)

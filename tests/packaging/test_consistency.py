@@ -22,9 +22,11 @@ NODE_PAGES = "\n".join(path.read_text() for path in sorted((ROOT / "docs").glob(
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 MAKEFILE = (ROOT / "Makefile").read_text()
 NODE = ROOT / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim"
-#: Python packages that do not come from ROS; those that apt has are python3-… to rosdep.
-NOT_ROS = {"hydro_sim", "hydro_sim_core", "trimesh"}
-FROM_APT = {"lxml", "numpy", "rich", "scipy", "yaml"}
+#: Python packages that do not come from ROS; trimesh comes with the engine.
+NOT_ROS = {"hydro_sim", "trimesh"}
+#: What they are to rosdep.
+ROSDEP_KEYS = {name: f"python3-{name}" for name in ("lxml", "numpy", "rich", "scipy", "yaml")}
+ROSDEP_KEYS["hydro_sim_core"] = "python3-hydro-sim-core-pip"
 #: Packages of programs and plugins in C++: nothing that Python could import.
 PROGRAMS = {
     "joint_state_broadcaster",
@@ -53,7 +55,7 @@ def test_every_imported_package_is_a_dependency():
     imported |= {name.partition(".")[0] for name in re.findall(r'_import\("([\w.]+)"\)', source)}
 
     imported -= sys.stdlib_module_names | NOT_ROS
-    imported = {f"python3-{name}" if name in FROM_APT else name for name in imported}
+    imported = {ROSDEP_KEYS.get(name, name) for name in imported}
     package = ElementTree.parse(NODE.parent / "package.xml").getroot()
     assert {element.text for element in package.findall("exec_depend")} == imported
 
@@ -155,7 +157,8 @@ def test_commands_agree_between_readme_makefile_and_dockerfile():
 
 def test_launch_arguments_agree_with_the_readme():
     """The README's list is the launch file's."""
-    launch = (ROOT / "launch" / "kinova_soft_bubble.launch.py").read_text()
+    package = ROOT / "ros2_ws" / "src" / "hydro_sim_bringup"
+    launch = (package / "launch" / "kinova_soft_bubble.launch.py").read_text()
     declared = set(re.findall(r'^    "(\w+)": \(', launch, re.MULTILINE))
     told = re.search(r"Launch arguments: (.*?)\.", README, re.DOTALL)
     assert declared == set(re.findall(r"`(\w+)`", told.group(1)))
@@ -165,6 +168,7 @@ def test_makefile_refuses_a_machine_without_a_fitting_python(tmp_path):
     """One line that says what to install, and no half-made environment."""
     (tmp_path / "Makefile").write_text(MAKEFILE)
     (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "constraints.txt").touch()
     (tmp_path / "ros2_ws/src/hydro_sim").mkdir(parents=True)
     (tmp_path / "ros2_ws/src/hydro_sim/setup.py").touch()
     path = tmp_path / "bin"

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 import rclpy
-from node_process import ROOT
 from ros_client import Client
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
@@ -98,7 +97,7 @@ def test_node_leaves_topics_to_others(start_node):
 
 def test_hardware_interface_of_ros2_control_leads_the_arm(start_node):
     """Messages as our <ros2_control> block gives them: its joints in order, NaN while no controller has claimed one."""
-    description = plan_bringup(ROOT, controllers="ros2_control").description
+    description = plan_bringup(controllers="ros2_control").description
     (block,) = ElementTree.fromstring(description).findall("ros2_control")
     names = [joint.get("name") for joint in block.findall("joint")]
     topics = {p.get("name"): p.text for p in block.findall("hardware/param")}

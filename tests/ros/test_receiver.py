@@ -1,5 +1,6 @@
 """The receiver of commands: heard in a thread of its own, deaf to nothing."""
 
+import sys
 import time
 
 import pytest
@@ -24,8 +25,16 @@ def node():
     context.shutdown()
 
 
+@pytest.fixture(params=["events executor", "without it"])
+def rclpy_of_any_age(request, monkeypatch):
+    """rclpy as it is, and as the first of Jazzy were: without ``rclpy.experimental``."""
+    if request.param == "without it":
+        monkeypatch.setitem(sys.modules, "rclpy.experimental", None)
+    return request.param
+
+
 @pytest.fixture
-def heard(node):
+def heard(node, rclpy_of_any_age):
     """What the receiver hears on ``/numbers``; negative numbers are more than its callback can bear."""
     heard = []
 
@@ -63,7 +72,15 @@ def test_its_node_stands_hidden_beside_the_one_it_serves(node, heard):
         time.sleep(0.05)
 
 
-def test_what_comes_while_it_is_stopped_is_dropped(node):
+def test_events_executor_serves_where_there_is_one(node, rclpy_of_any_age):
+    """Else the single-threaded one: neither an error at start nor a needless wait."""
+    receiver = Receiver(node)
+    name = type(receiver._executor).__name__
+    receiver.close()
+    assert name == ("EventsExecutor" if rclpy_of_any_age == "events executor" else "SingleThreadedExecutor")
+
+
+def test_what_comes_while_it_is_stopped_is_dropped(node, rclpy_of_any_age):
     """Also by the next start."""
     heard = []
     receiver = Receiver(node)

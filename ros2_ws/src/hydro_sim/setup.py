@@ -5,9 +5,10 @@ setup(
     version="0.1.0",
     description="ROS 2 node of hydro-sim: robots in pressure-field contact, stepped in real time.",
     license="Apache-2.0",
-    maintainer="hydro-sim maintainers",
-    maintainer_email="hydro-sim@example.org",
-    packages=find_packages(),
+    maintainer="hydro-sim developers",
+    maintainer_email="hydro-sim-developers@users.noreply.github.com",
+    packages=find_packages(include=["hydro_sim", "hydro_sim.*"]),
+    install_requires=["hydro-sim-core==0.1.0"],
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/hydro_sim"]),
         ("share/hydro_sim", ["package.xml"]),

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element
 import yaml
 from lxml import etree
 
+from hydro_sim_core import assets
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver, absolute
@@ -35,7 +36,7 @@ class ShippedRobot:
     """An arm with what is on its flange.
 
     Attributes:
-        urdf: Stem of its file in urdf/.
+        urdf: Stem of its file in urdf/, which ships with the engine.
         scene: Stem of its scene in config/scenes/.
         controllers: Stems of its controllers files in config/.
     """
@@ -94,7 +95,6 @@ class Bringup:
 
 
 def plan_bringup(
-    share: Path,
     *,
     scene: str = AUTO,
     arm: str = AUTO,
@@ -106,7 +106,6 @@ def plan_bringup(
     """Decide what belongs together.
 
     Args:
-        share: Folder that holds config/ and urdf/.
         scene: Scene or robot file, or the name of a shipped scene; ``auto``: that of arm and gripper, or the robot
             of ``description_file`` alone.
         arm: One of ``ARMS``; ``auto``: the first, or whatever a given scene holds.
@@ -131,35 +130,35 @@ def plan_bringup(
         raise InputError(_SOURCE, "controllers_file", "nothing reads it", "add controllers:=ros2_control")
 
     if scene == AUTO and not description_file:
-        bringup = _shipped(share, arm, gripper, external)
+        bringup = _shipped(arm, gripper, external)
     else:
         if (arm, gripper) != (AUTO, AUTO):
             problem = "contradict scene and description_file, which bring their own robot"
             raise InputError(_SOURCE, "arm, gripper", problem, "leave them out")
-        bringup = _own(share, scene, description_file)
+        bringup = _own(scene, description_file)
     if not external:
         return bringup
     return _with_controllers(bringup, controllers_file)
 
 
-def _shipped(share: Path, arm: str, gripper: str, external: bool) -> Bringup:
+def _shipped(arm: str, gripper: str, external: bool) -> Bringup:
     """A robot and a scene of ours."""
     arm = ARMS[0] if arm == AUTO else arm
     gripper = GRIPPERS[0] if gripper == AUTO else gripper
     shipped = ROBOTS[arm, gripper]
-    urdf = share / "urdf" / f"{shipped.urdf}.urdf.xacro"
-    scene = share / "config" / "scenes" / f"{shipped.scene}.yaml"
+    urdf = assets.folder("urdf") / f"{shipped.urdf}.urdf.xacro"
+    scene = assets.folder("config") / "scenes" / f"{shipped.scene}.yaml"
     arguments = {"ros2_control": external}
     # Our files say more than URDF can, so they are written anew for other programs.
     description = robot_urdf(load_robot(urdf, xacro_args=arguments), _control_blocks(urdf, arguments))
     stems = shipped.controllers if external else ()
-    files = tuple(share / "config" / f"{stem}.yaml" for stem in stems)
+    files = tuple(assets.folder("config") / f"{stem}.yaml" for stem in stems)
     return Bringup(str(scene), description, _covered_models(str(scene), urdf), files)
 
 
-def _own(share: Path, scene: str, description_file: str) -> Bringup:
+def _own(scene: str, description_file: str) -> Bringup:
     """A scene or a description of the user's."""
-    path = _scene_path(share, description_file if scene == AUTO else scene)
+    path = _scene_path(description_file if scene == AUTO else scene)
     if not description_file:
         return Bringup(path)
     description = absolute(Path(description_file))
@@ -167,11 +166,11 @@ def _own(share: Path, scene: str, description_file: str) -> Bringup:
     return Bringup(path, _as_written(description), models)
 
 
-def _scene_path(share: Path, scene: str) -> str:
+def _scene_path(scene: str) -> str:
     """A file's path, or that of a shipped scene of this name; a name that is neither is left to the node."""
     if Path(scene).is_file():
         return str(absolute(Path(scene)))
-    shipped = share / "config" / "scenes" / f"{scene}.yaml"
+    shipped = assets.folder("config") / "scenes" / f"{scene}.yaml"
     return str(shipped) if shipped.is_file() else scene
 
 

@@ -7,8 +7,9 @@ from threading import Event, Thread
 from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.experimental import EventsExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
@@ -20,6 +21,7 @@ class Receiver:
 
     The events executor runs a callback as soon as its message is there, where the others first build a list of
     everything that might happen; but it knows no guard conditions. So what it serves is on a hidden node of its own.
+    An rclpy without it, as the first of Jazzy are, serves that node by the single-threaded executor, a little later.
 
     Args:
         node: The node that commands are sent to; topics are resolved by it.
@@ -35,7 +37,7 @@ class Receiver:
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._executor = EventsExecutor(context=node.context)
+        self._executor = _make_executor(node.context)
         self._executor.add_node(self._node)
         self._listening = False
         self._closing = Event()
@@ -89,3 +91,11 @@ class Receiver:
             except Exception as error:
                 # A mistake of ours in one callback must not make the node deaf to all commands.
                 self._logger.error(f"a command was dropped by an error: {type(error).__name__}: {error}")
+
+
+def _make_executor(context: Context) -> Executor:
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        return SingleThreadedExecutor(context=context)
+    return EventsExecutor(context=context)

@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
 
-from hydro_sim_core import geometry
+from hydro_sim_core import assets, geometry
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.messages.contact_patches import (
     DEEP,
@@ -31,8 +31,8 @@ from hydro_sim_core.simulation.contact_summary import ContactSummary
 
 DOMAIN = 1 + os.getpid() % 90
 SHARE = Path(get_package_share_directory("hydro_sim_bringup"))
-ROOT = Path(__file__).parents[2]
-SHIPPED = (".py", ".rviz", ".xacro", ".yaml")
+PACKAGE = Path(__file__).parents[1]
+CONFIG = assets.folder("config")
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -40,8 +40,8 @@ LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 def node():
     """The installed executable on the installed scene."""
     executable = Path(get_package_prefix("hydro_sim"), "lib", "hydro_sim", "hydro_sim")
-    arguments = ["--params-file", SHARE / "config" / "node.yaml"]
-    arguments += ["-p", f"scene:={SHARE / 'config' / 'scenes' / 'spatula_slip.yaml'}"]
+    arguments = ["--params-file", CONFIG / "node.yaml"]
+    arguments += ["-p", f"scene:={CONFIG / 'scenes' / 'spatula_slip.yaml'}"]
     environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_PYTHON_CHECK_FIELDS": "1"}
     process = subprocess.Popen([executable, "--ros-args", *arguments], env=environment)
     yield process
@@ -184,11 +184,12 @@ def test_manifest_is_valid(name):
 
 
 def test_bringup_is_installed_whole():
-    """Every file of the folders that launch files read lies in the package."""
-    for folder in ("launch", "urdf", "config"):
-        source = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*") if path.suffix in SHIPPED}
-        assert source
-        assert {path for path in source if (SHARE / path).is_file()} == source
+    """Every launch file lies in the package, and nothing that comes with the engine."""
+    source = {path.name for path in (PACKAGE / "launch").glob("*.py")}
+    assert source
+    assert {path.name for path in (SHARE / "launch").glob("*.py")} == source
+    assert not (SHARE / "urdf").exists()
+    assert not (SHARE / "config").exists()
 
 
 BALL = (

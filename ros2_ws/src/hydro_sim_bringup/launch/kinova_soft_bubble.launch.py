@@ -1,0 +1,235 @@
+"""Starts the simulation of an arm and what belongs to it, as far as it is installed.
+
+robot_state_publisher, RViz and, on request, the controllers of ros2_control. docs/ros_launch.md tells how they meet.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from hydro_sim.bringup import ARMS, AUTO, CONTROLLERS, GRIPPERS, plan_bringup
+from hydro_sim_core import assets
+from hydro_sim_core.errors import InputError
+
+CONFIG = assets.folder("config")
+
+BOOLEAN = ("true", "false", "True", "False")
+LEVELS = ("debug", "info", "warn", "error", "fatal")
+
+#: name: (default, meaning, allowed values)
+ARGUMENTS = {
+    "scene": (
+        AUTO,
+        "Scene YAML, URDF or xacro file, or a shipped scene; auto: that of arm and gripper.",
+        None,
+    ),
+    "arm": (AUTO, f"Arm of a shipped scene; auto: {ARMS[0]}, or whatever scene holds.", (AUTO, *ARMS)),
+    "gripper": (
+        AUTO,
+        f"Gripper of a shipped scene; auto: {GRIPPERS[0]}, or whatever scene holds.",
+        (AUTO, *GRIPPERS),
+    ),
+    "description_file": (
+        "",
+        "URDF or xacro of the scene's robot, in place of the shipped description.",
+        None,
+    ),
+    "params_file": (str(CONFIG / "node.yaml"), "Parameters of the node.", None),
+    "controllers": (
+        "none",
+        "none: the node's own controllers; ros2_control: a controller manager through topics.",
+        CONTROLLERS,
+    ),
+    "controllers_file": ("", "Parameters of the controller manager, in place of the shipped ones.", None),
+    "namespace": ("", "Namespace of all nodes, and of /tf; /clock and /diagnostics stay shared.", None),
+    "publish_clock": ("true", "Whether the node publishes /clock; of several only one may.", BOOLEAN),
+    "use_sim_time": ("true", "Whether everything beside the node follows /clock.", BOOLEAN),
+    "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped.", None),
+    "rviz": ("false", "Start RViz.", BOOLEAN),
+    "viewer": ("false", "Serve a web page that shows the simulation.", BOOLEAN),
+    "headless": ("false", "Neither RViz nor a status line.", BOOLEAN),
+    "log_level": ("info", "Log level of every node.", LEVELS),
+}
+
+#: What the RViz configuration shows of one simulation.
+RVIZ_TOPICS = (
+    "/hydro_sim/scene_description",
+    "/hydro_sim/contact_markers",
+    "/hydro_sim/wrench/left_finger_on_spatula",
+    "/hydro_sim/wrench/right_finger_on_spatula",
+)
+#: Of every node in a namespace, so that the frames of two robots do not mix; nav2 and others do the same.
+TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
+#: What controllers:=ros2_control takes.
+ROS2_CONTROL = (
+    "controller_manager",
+    "joint_state_broadcaster",
+    "joint_state_topic_hardware_interface",
+    "joint_trajectory_controller",
+    "robot_state_publisher",
+)
+
+
+def generate_launch_description():
+    """The arguments, and everything else once their values are known."""
+    declared = [
+        DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
+        for name, (default, description, choices) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def start(context):
+    """The simulation and its company; all end when the simulation does."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    check_values(given)
+    names = ("scene", "arm", "gripper", "description_file", "controllers", "controllers_file")
+    bringup = plan_bringup(**{name: given[name] for name in names})
+    external = given["controllers"] == "ros2_control"
+    lacking = missing(*ROS2_CONTROL) if external else []
+    actions = []
+    if lacking:
+        external = False
+        actions.append(say(f"not installed: {', '.join(lacking)}; going on with the node's own controllers"))
+    published = bringup.description is not None and not missing("robot_state_publisher")
+    actions.append(simulation(given, bringup, published, external))
+    if published:
+        actions.append(robot_state_publisher(given, bringup))
+    elif bringup.description is not None:
+        actions.append(
+            say("robot_state_publisher is not installed; the node describes and transforms the robot")
+        )
+    if external:
+        actions += controllers(given, bringup)
+    if is_true(given["rviz"]):
+        actions.append(rviz(given))
+    return actions
+
+
+def check_values(given):
+    """What launch itself would let pass, or complain of without a name."""
+    if not Path(given["params_file"]).is_file():
+        raise InputError(
+            "launch arguments", "params_file", f"no file '{given['params_file']}'", "correct the path"
+        )
+    try:
+        float(given["duration"])
+    except ValueError:
+        mend = "give simulated seconds"
+        raise InputError(
+            "launch arguments", "duration", f"'{given['duration']}' is no number", mend
+        ) from None
+
+
+def simulation(given, bringup, published, external):
+    """The node, told what it can leave to others."""
+    parameters = {
+        # A scene may have a name that YAML would read as a number.
+        "scene": ParameterValue(bringup.scene, value_type=str),
+        "duration": float(given["duration"]),
+        "builtin_controllers": not external,
+        "publish_clock": is_true(given["publish_clock"]),
+    }
+    if is_true(given["viewer"]):
+        parameters["viewer"] = True
+    if published:
+        parameters["external_models"] = list(bringup.models)
+    if is_true(given["headless"]):
+        parameters["status_line"] = False
+    return node(
+        given,
+        "hydro_sim",
+        "hydro_sim",
+        name="hydro_sim",
+        parameters=[given["params_file"], parameters],
+        output="screen",
+        on_exit=end,
+    )
+
+
+def end(event, context):
+    """Ends everything with the simulation; a failed one gives ``ros2 launch`` a status other than 0."""
+    if event.returncode:
+        raise RuntimeError(f"the simulation ended with status {event.returncode}")
+    return [Shutdown(reason="the simulation has ended")]
+
+
+def robot_state_publisher(given, bringup):
+    """Publishes the description, with the <ros2_control> block where there is one, and the robot's transforms."""
+    description = {"robot_description": ParameterValue(bringup.description, value_type=str)}
+    parameters = [description, sim_time(given)]
+    return node(given, "robot_state_publisher", "robot_state_publisher", parameters=parameters)
+
+
+def controllers(given, bringup):
+    """The controller manager and the spawners of its controllers."""
+    files = [str(path) for path in bringup.controllers_files]
+    yield node(
+        given,
+        "controller_manager",
+        "ros2_control_node",
+        parameters=[*files, sim_time(given)],
+        output="both",
+    )
+    for names, flags in ((bringup.active_controllers, []), (bringup.inactive_controllers, ["--inactive"])):
+        if names:
+            yield node(given, "controller_manager", "spawner", arguments=[*names, *flags])
+
+
+def rviz(given):
+    """RViz on the scene, or a line that says why not."""
+    if is_true(given["headless"]):
+        return say("headless: RViz is not started")
+    if missing("rviz2"):
+        return say("rviz2 is not installed; going on without it")
+    namespace = given["namespace"].strip("/")
+    prefix = f"/{namespace}" if namespace else ""
+    return node(
+        given,
+        "rviz2",
+        "rviz2",
+        parameters=[sim_time(given)],
+        arguments=["-d", str(CONFIG / "rviz" / "hydro_sim.rviz")],
+        remappings=[(topic, prefix + topic) for topic in RVIZ_TOPICS],
+    )
+
+
+def node(given, package, executable, arguments=(), remappings=(), **options):
+    """A node in the namespace, with transforms of its own there, at the log level."""
+    transforms = TRANSFORMS if given["namespace"].strip("/") else ()
+    return Node(
+        package=package,
+        executable=executable,
+        namespace=given["namespace"],
+        remappings=[*transforms, *remappings],
+        arguments=[*arguments, "--ros-args", "--log-level", given["log_level"]],
+        **options,
+    )
+
+
+def sim_time(given):
+    return {"use_sim_time": is_true(given["use_sim_time"])}
+
+
+def missing(*packages):
+    """Those that are not installed."""
+    absent = []
+    for package in packages:
+        try:
+            get_package_prefix(package)
+        except PackageNotFoundError:
+            absent.append(package)
+    return absent
+
+
+def say(text):
+    return LogInfo(msg=text)
+
+
+def is_true(text):
+    return text.lower() == "true"
