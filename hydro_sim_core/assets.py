@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-#: Folders by name, and where they are in a checkout; ``setup.py`` copies them into wheels.
+#: Folders by name, and where they are in a checkout; ``wheel_files.py`` copies them into wheels.
 FOLDERS = {
     "config": "config",
     "urdf": "urdf",

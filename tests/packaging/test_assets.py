@@ -14,13 +14,13 @@ def installation(tmp_path, monkeypatch):
     """A folder of installed packages with an engine that has nothing beside its code."""
     package = tmp_path / "site-packages" / "hydro_sim_core"
     package.mkdir(parents=True)
-    monkeypatch.setattr(assets, "_PACKAGE", package)
+    monkeypatch.setattr(assets, "files", lambda _: package)
     return package
 
 
-@pytest.mark.parametrize("name", ["config", "launch", "urdf"])
+@pytest.mark.parametrize("name", sorted(assets.FOLDERS))
 def test_a_checkout_has_them_at_its_top(name):
-    assert assets.folder(name) == ROOT / name
+    assert assets.folder(name) == ROOT / assets.FOLDERS[name]
     assert any(assets.folder(name).iterdir())
 
 
@@ -33,9 +33,9 @@ def test_what_is_installed_comes_first(installation):
 
 
 def test_packages_of_others_are_not_taken_for_ours(installation):
-    """ROS's Python package ``launch`` lies beside an installed engine; the error names both places."""
-    (installation.parent / "launch").mkdir()
+    """A package of such a name may lie beside an installed engine; the error names both places."""
+    (installation.parent / "config").mkdir()
     with pytest.raises(FileNotFoundError) as caught:
-        assets.folder("launch")
-    assert str(installation / "shared" / "launch") in str(caught.value)
-    assert str(installation.parent / "launch") in str(caught.value)
+        assets.folder("config")
+    assert str(installation / "shared" / "config") in str(caught.value)
+    assert str(installation.parent / "config") in str(caught.value)
