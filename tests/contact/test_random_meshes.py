@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from all_pairs import Contact, contact_by_all_pairs
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pair import Pair, transmitted
@@ -121,6 +122,7 @@ def largest_misfit(faces: FaceArrays, body: Geometry, X_WG: np.ndarray) -> float
     return float(np.abs(faces.pressures - expected).max())
 
 
+@pytest.mark.heavy
 @settings(max_examples=1200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scene=scenes)
 def test_any_two_meshes(scene):
