@@ -60,7 +60,9 @@ class _StrictSkips:
             return
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         reason = reason.removeprefix("Skipped: ")
-        known = any(fnmatchcase(report.nodeid, test) and fnmatchcase(reason, why) for test, why in self._allowed)
+        known = any(
+            fnmatchcase(report.nodeid, test) and fnmatchcase(reason, why) for test, why in self._allowed
+        )
         if not known:
             self._unlisted.append((report.nodeid, reason))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from all_pairs import Contact, contact_by_all_pairs
 import pytest
+from all_pairs import Contact, contact_by_all_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pair import Pair, transmitted

@@ -57,7 +57,7 @@ def test_all_numbers_are_valid_and_there_is_an_end_of_them(tmp_path):
     held = [Domains(str(tmp_path)) for _ in range(SHARES)]
     numbers = [number for domains in held for number in domains.numbers]
     assert len(set(numbers)) == SHARES * SHARE
-    assert 0 < min(numbers)
+    assert min(numbers) > 0
     assert max(numbers) <= 101
     with pytest.raises(RuntimeError, match="20 processes already test"):
         Domains(str(tmp_path))
