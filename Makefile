@@ -1,5 +1,6 @@
 # make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
-# make test       set up what is missing and run every test
+# make test       set up what is missing and run every test, heavy ones on a share of their examples
+# make test-full  the same with all examples
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
@@ -9,7 +10,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test workspace bench bench-ros validation docs lint setup clean
+.PHONY: demo test test-full workspace bench bench-ros validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -19,6 +20,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 PACKAGES := ros2_ws/src tests/workspace
+# Options for pytest, beside the tests that PYTEST_ARGS chooses.
+PYTEST_FLAGS ?=
+REALTIME = $(shell grep -rl --include='test_*.py' 'pytest.mark.realtime' tests)
 PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
@@ -32,16 +36,19 @@ demo: $(VENV)/.demo-ready
 	@$(BIN)/python -m hydro_sim --ros-args --params-file config/node.yaml \
 		-p scene:=$(SCENE) -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
 
-# Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What runs in real
+# Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What measures real
 # time comes by itself, the rest on two cores.
 test: export OMP_NUM_THREADS ?= 1
 test: $(VENV)/.browser-ready
 ifdef PYTEST_ARGS
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) $(PYTEST_ARGS)
 else
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --ignore tests/ros
-	$(BIN)/python -m pytest tests/ros
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 2 --dist loadfile -m 'not realtime'
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m realtime $(REALTIME)
 endif
+
+test-full:
+	$(MAKE) test PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
 
 # The environment's prefix is to colcon what /opt/ros/jazzy is on a machine with ROS.
 workspace: export PATH := $(abspath $(BIN)):$(PATH)
@@ -53,7 +60,8 @@ workspace: $(VENV)/.workspace-ready
 		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
 	colcon --log-base log test --base-paths $(PACKAGES) --packages-select hydro_sim_bringup \
 		--event-handlers console_direct+ --return-code-on-test-failure
-	source install/setup.bash && python -m pytest tests/ros/test_controllers_actions.py
+	source install/setup.bash && python -m pytest $(PYTEST_FLAGS) --strict-skips --allowed-skips /dev/null \
+		tests/ros/test_controllers_actions.py tests/ros/test_standard_services.py
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready

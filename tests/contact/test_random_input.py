@@ -143,6 +143,7 @@ def assert_usable(geometry: Geometry) -> None:
         assert patch.area >= 0.0
 
 
+@pytest.mark.heavy
 @FUZZ
 @given(mesh=spoilt_meshes(rigid=False))
 def test_compliant_mesh(mesh):
@@ -154,6 +155,7 @@ def test_compliant_mesh(mesh):
         assert_usable(geometry)
 
 
+@pytest.mark.heavy
 @FUZZ
 @given(mesh=spoilt_meshes(rigid=True), open_surface=st.booleans())
 def test_rigid_mesh(mesh, open_surface):
@@ -173,6 +175,7 @@ def spoilt_poses(draw: st.DrawFn) -> Any:
     return spoil_numbers(draw, pose(rng.uniform(-0.1, 0.1, 3), random_rotation(rng)))
 
 
+@pytest.mark.heavy
 @FUZZ
 @given(
     X_WA=spoilt_poses(),
@@ -189,6 +192,7 @@ def test_compute_patch(X_WA, X_WB, partner):
         assert patch.area >= 0.0
 
 
+@pytest.mark.heavy
 @FUZZ
 @given(value=NUMBERS | NONSENSE, which=st.sampled_from(["modulus", "margin"]))
 def test_modulus_and_margin(value, which):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from all_pairs import Contact, contact_by_all_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -121,6 +122,7 @@ def largest_misfit(faces: FaceArrays, body: Geometry, X_WG: np.ndarray) -> float
     return float(np.abs(faces.pressures - expected).max())
 
 
+@pytest.mark.heavy
 @settings(max_examples=1200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scene=scenes)
 def test_any_two_meshes(scene):

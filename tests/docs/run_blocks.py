@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from blocks import ROOT, Block
+from ros_domains import take_domain
 
 #: What commands in pages name of a checkout.
 _CHECKOUT = ("Makefile", "benchmarks", "config", "docs", "pyproject.toml", "ros2_ws", "tests", "urdf")
@@ -51,7 +52,7 @@ class Runner:
             "PIP_DRY_RUN": "1",
             "PYTHONUNBUFFERED": "1",
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "ROS_DOMAIN_ID": str(1 + os.getpid() % 90),
+            "ROS_DOMAIN_ID": str(take_domain()),
         }
         self._names: dict[str, Any] = {"__name__": "__main__"}
 

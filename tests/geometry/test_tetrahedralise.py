@@ -217,6 +217,7 @@ def test_progress_is_told_and_nothing_printed(empty_cache, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize("resolution", [1e-3, 1e-9, 1e-200])
 def test_absurd_resolution_is_refused_at_once(empty_cache, resolution):
     surface = bracket()

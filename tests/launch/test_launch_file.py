@@ -20,6 +20,7 @@ pytest.importorskip("ros2launch", reason="ros2launch is not installed")
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
+from ros_domains import take_domain
 
 from hydro_sim.bringup import ARMS, GRIPPERS, plan_bringup
 
@@ -65,7 +66,7 @@ class LaunchProcess:
         self._log = log
         environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
         environment |= {
-            "ROS_DOMAIN_ID": str(1 + os.getpid() % 90),
+            "ROS_DOMAIN_ID": str(take_domain()),
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         }
         command = [sys.executable, "-c", LAUNCH, str(LAUNCH_FILE), *arguments]

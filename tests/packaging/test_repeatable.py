@@ -1,5 +1,6 @@
 """Property tests draw the same examples for the same commit, and others when they are told to explore."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,21 +8,35 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+TESTS = Path(__file__).parents[1]
 TEST = """
+import pytest
 from hypothesis import given, settings, strategies as st
 
+{mark}
 @settings(max_examples=20, database=None)
 @given(st.integers(), st.floats())
 def test_draws(x, y):
     print("drew", x, y)
 """
+HEAVY = "@pytest.mark.heavy"
 
 
-@pytest.mark.parametrize(("options", "count", "repeats"), [([], 20, True), (["explore"], 200, False)])
-def test_examples_repeat_unless_told_to_explore(tmp_path, options, count, repeats):
-    (tmp_path / "conftest.py").write_text(CONFTEST.read_text())
-    (tmp_path / "test_draws.py").write_text(TEST)
+@pytest.mark.parametrize(
+    ("mark", "options", "count", "repeats"),
+    [
+        ("", [], 20, True),
+        ("", ["full"], 20, True),
+        ("", ["explore"], 200, False),
+        (HEAVY, [], 2, True),
+        (HEAVY, ["full"], 20, True),
+        (HEAVY, ["explore"], 200, False),
+    ],
+)
+def test_examples_repeat_unless_told_to_explore(tmp_path, mark, options, count, repeats):
+    """A tenth of them is drawn of a heavy test, unless for a full run or to explore."""
+    (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
+    (tmp_path / "test_draws.py").write_text(TEST.format(mark=mark))
     command = [
         sys.executable,
         "-m",
@@ -34,7 +49,12 @@ def test_examples_repeat_unless_told_to_explore(tmp_path, options, count, repeat
     drawn = []
     for _ in range(2):
         done = subprocess.run(
-            [*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+            [*command, str(tmp_path)],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(TESTS)},
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stdout
         drawn.append(re.findall(r"drew .*", done.stdout))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -10,17 +9,17 @@ import sys
 import time
 from pathlib import Path
 
+from ros_domains import take_domain
+
 ROOT = Path(__file__).parents[2]
 SCENE = ROOT / "config" / "scenes" / "spatula_slip.yaml"
-# Other runs on this machine must not talk to ours: a number of our own for every node that a run starts.
-_domains = itertools.count(1 + os.getpid() % 90)
 
 
 class NodeProcess:
     """The node, running."""
 
     def __init__(self, log: Path, *arguments: str, domain: int | None = None) -> None:
-        self.domain = domain or next(_domains)
+        self.domain = domain or take_domain(lambda: self.alive)
         self._log = log
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "PYTHONUNBUFFERED": "1"}
         command = [sys.executable, "-m", "hydro_sim", "--ros-args", *arguments]

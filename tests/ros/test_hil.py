@@ -4,17 +4,23 @@ import hashlib
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 import rclpy
+from node_process import NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from ros_client import Client
+from ros_domains import take_domain
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+
+from hydro_sim.node import run
 
 SCENE = ["-p", "scene:=spatula_slip", "-p", "status_line:=false"]
 LOCK_STEP = ["-p", "mode:=lock_step", "-p", "lock_step_interface:=effort", "-p", "real_time_factor:=0.0"]
@@ -102,9 +108,17 @@ def test_lock_step_gives_the_same_bits_twice(start_node):
     assert runs[0][0] == pytest.approx(1e-3 * np.arange(400), abs=1e-9)
 
 
-def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
+@pytest.fixture(scope="module")
+def waiting_node(tmp_path_factory):
+    """One that waits for a command before every step; whose controller has gone waits for the next one's."""
+    process = NodeProcess(tmp_path_factory.mktemp("lock_step") / "log.txt", *SCENE, *LOCK_STEP)
+    yield process
+    process.stop()
+
+
+def test_lock_step_waits_for_a_silent_controller(waiting_node, make_client):
     """Time stands, the node says that it waits, and the next answer makes it go on."""
-    node = start_node(*SCENE, *LOCK_STEP)
+    node = waiting_node
     controller = Controller(node.domain)
     try:
         controller.run(lambda: len(controller.stamps) >= 50, timeout=COMPILED)
@@ -124,9 +138,9 @@ def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
         controller.close()
 
 
-def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client):
+def test_lock_step_tells_a_state_again_only_to_who_joins(waiting_node, make_client):
     """A controller that is slow to answer hears a state once; one that comes later hears it too."""
-    node = start_node(*SCENE, *LOCK_STEP)
+    node = waiting_node
     controller = Controller(node.domain)
     try:
         controller.run(lambda: len(controller.stamps) >= 20, timeout=COMPILED)
@@ -135,7 +149,7 @@ def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client
         diagnostics.wait_until(
             lambda: diagnostics.status("timing").message == "waiting for a command", "the node to wait"
         )
-        controller.run(lambda: len(controller.heard) > len(controller.stamps))
+        controller.run(lambda: controller.heard[-1] > controller.stamps[-1])
         before = len(controller.heard)
         diagnostics.next("/diagnostics")
         diagnostics.next("/diagnostics")
@@ -148,6 +162,7 @@ def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client
         controller.close()
 
 
+@pytest.mark.realtime
 def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     """At the end, in a file: periods, deadline misses, and what became of the commands."""
     report = tmp_path / "report.json"
@@ -171,11 +186,18 @@ def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     assert 0 < effort["lost"] < effort["received"]
 
 
-def test_report_that_cannot_be_written_is_one_error(start_node):
-    node = start_node(*SCENE, "-p", "duration:=0.05", "-p", "report_file:=/proc/nowhere/report.json")
-    assert node.wait(COMPILED) == 0
-    assert "report_file: /proc/nowhere/report.json: No such file or directory" in node.output
-    assert "Traceback" not in node.output
+def test_report_that_cannot_be_written_is_one_error(monkeypatch, capfd):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
+    arguments = [*SCENE, "-p", "duration:=0.05", "-p", "report_file:=/proc/nowhere/report.json"]
+    interval = sys.getswitchinterval()
+    try:
+        status = run(["hydro_sim", "--ros-args", *arguments], Event())
+    finally:
+        sys.setswitchinterval(interval)
+    output = "".join(capfd.readouterr())
+    assert status == 0, output
+    assert output.count("report_file: /proc/nowhere/report.json: No such file or directory") == 1
+    assert "Traceback" not in output
 
 
 def test_interrupt_while_compiling_ends_it_at_once(start_node, tmp_path, monkeypatch):
@@ -228,10 +250,8 @@ def test_clients_find_a_node_again_that_was_killed(start_node, make_client):
     client.wait_until(turned, "the second node to obey")
 
 
-def test_publisher_that_cannot_be_heard_is_named(start_node):
+def test_publisher_that_cannot_be_heard_is_named(node):
     """A best-effort publisher does not reach a reliable subscription; the warning says whose it is."""
-    node = start_node(*SCENE)
-    node.wait_for_output(STARTED, COMPILED)
     context = rclpy.Context()
     context.init(domain_id=node.domain)
     stranger = rclpy.create_node("quiet_controller", namespace="/lab", context=context)
@@ -247,14 +267,12 @@ def test_publisher_that_cannot_be_heard_is_named(start_node):
         context.shutdown()
 
 
-def test_second_node_of_the_same_name_is_warned_of(start_node):
+def test_second_node_of_the_same_name_is_warned_of(node, start_node):
     """By both: two nodes that publish the same topics make nonsense of each other."""
-    first = start_node(*SCENE)
-    first.wait_for_output(STARTED, COMPILED)
-    second = start_node(*SCENE, domain=first.domain)
-    for node in (first, second):
-        node.wait_for_output("another node is called /hydro_sim", 60.0)
-        node.wait_for_output("/clock has another publisher", 60.0)
+    second = start_node(*SCENE, domain=node.domain)
+    for either in (node, second):
+        either.wait_for_output("another node is called /hydro_sim", 60.0)
+        either.wait_for_output("/clock has another publisher", 60.0)
 
 
 def test_two_nodes_in_their_namespaces_do_not_meet(start_node, make_client):

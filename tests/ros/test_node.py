@@ -23,6 +23,7 @@ def home(client):
 # --- what comes out
 
 
+@pytest.mark.realtime
 def test_joint_states_name_every_joint_and_keep_their_rate(client):
     """Names, lengths and the default 250 a second of simulated time."""
     client.wait_for_time(1.0)
@@ -264,6 +265,7 @@ def test_paused_node_tells_its_state_to_who_joins_late(client, node):
         late.close()
 
 
+@pytest.mark.realtime
 def test_rates_are_set_within_their_range(client, node):
     """A rate changes at run time; one out of range is refused and leaves it alone."""
     assert not client.set_parameter("joint_state_rate", 99.0).successful

@@ -6,6 +6,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from ros_domains import take_domain
 
 from hydro_sim.parameters import declare_parameters
 
@@ -29,7 +30,7 @@ class Settings:
 @pytest.fixture
 def settings():
     context = rclpy.Context()
-    context.init()
+    context.init(domain_id=take_domain())
     node = Node("settings", context=context, automatically_declare_parameters_from_overrides=True)
     yield Settings(node)
     node.destroy_node()

@@ -4,6 +4,8 @@ import time
 from threading import Event
 from types import SimpleNamespace
 
+import pytest
+
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.publishers import ContactPublisher
 from hydro_sim.publishing.thread import PublisherThread
@@ -20,6 +22,7 @@ def contact_publisher(*views):
     return publisher, errors
 
 
+@pytest.mark.realtime
 def test_work_does_not_lower_the_marker_rate():
     """Whatever a message takes below its period, the next one comes on time."""
     calls = []

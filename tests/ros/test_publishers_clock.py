@@ -145,6 +145,7 @@ def test_a_lower_rate_keeps_its_share_of_steps():
     assert len(set(recorder.stamps)) == 100
 
 
+@pytest.mark.realtime
 def test_a_reliable_recorder_gets_every_step(node):
     """Over DDS, through pauses, single steps and resets."""
     client = Client(node.domain, topics=["/joint_states"])

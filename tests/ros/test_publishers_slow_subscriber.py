@@ -30,6 +30,7 @@ def stubborn(node):
     process.wait(20)
 
 
+@pytest.mark.realtime
 def test_stopped_subscriber_holds_up_nobody(node, stubborn):
     """While it does not move, another client gets every step in order, joint states and markers; so it does after."""
     client = Client(node.domain, topics=())

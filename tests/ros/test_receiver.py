@@ -8,6 +8,7 @@ import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from ros_domains import take_domain
 from std_msgs.msg import Float64
 
 from hydro_sim.hil.receiver import Receiver
@@ -18,7 +19,7 @@ QOS = QoSProfile(depth=10)
 @pytest.fixture
 def node():
     context = rclpy.Context()
-    context.init(domain_id=93)
+    context.init(domain_id=take_domain())
     node = Node("robot", namespace="/lab", context=context)
     yield node
     node.destroy_node()

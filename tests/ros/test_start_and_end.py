@@ -1,10 +1,16 @@
 """How the node starts with bad input and how it ends."""
 
+import sys
 import time
+from threading import Event
 
 import pytest
 import rclpy
+from node_process import ROOT
 from ros_client import Client, stamp_of
+from ros_domains import take_domain
+
+from hydro_sim.node import run
 
 SCENE = "config/scenes/spatula_slip.yaml"
 
@@ -43,15 +49,34 @@ BAD_STARTS = {
 }
 
 
+def _check_bad_start(output, expected):
+    (error,) = (line for line in output.splitlines() if line.startswith("hydro_sim: error:"))
+    assert expected in error
+    assert "Traceback" not in output
+
+
 @pytest.mark.parametrize(("arguments", "expected"), BAD_STARTS.values(), ids=BAD_STARTS)
-def test_bad_start_is_one_line_and_status_one(start_node, arguments, expected):
-    """One line that names the mistake, exit status 1, no traceback."""
+def test_bad_start_is_one_line_and_status_one(arguments, expected, monkeypatch, capfd):
+    """One line that names the mistake, exit status 1, no traceback; nothing is left that a next start would meet."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
+    interval = sys.getswitchinterval()
+    try:
+        status = run(["hydro_sim", "--ros-args", *arguments], Event())
+    finally:
+        sys.setswitchinterval(interval)
+    assert status == 1
+    assert not rclpy.ok()
+    _check_bad_start("".join(capfd.readouterr()), expected)
+
+
+@pytest.mark.parametrize("mistake", ["missing parameter file", "unknown joint"])
+def test_bad_start_ends_the_process(start_node, mistake):
+    """With status 1, before there is a node and once there is a scene."""
+    arguments, expected = BAD_STARTS[mistake]
     node = start_node(*arguments)
     assert node.wait(120) == 1
-    errors = [line for line in node.output.splitlines() if line.startswith("hydro_sim: error:")]
-    assert len(errors) == 1
-    assert expected in errors[0]
-    assert "Traceback" not in node.output
+    _check_bad_start(node.output, expected)
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.0])

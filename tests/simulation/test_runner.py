@@ -248,6 +248,7 @@ def test_step_requests_are_served_in_turn(started: Callable[..., FixedRateRunner
     assert runner.snapshot().step == 60
 
 
+@pytest.mark.realtime
 @pytest.mark.parametrize("way", ["pause", "reset", "stop", "submit"])
 def test_long_period_is_interrupted(started: Callable[..., FixedRateRunner], way: str) -> None:
     """At the slowest rate, a second between steps holds up nobody."""
@@ -265,6 +266,7 @@ def test_long_period_is_interrupted(started: Callable[..., FixedRateRunner], way
     assert time.monotonic() - began < 0.5 * DT / runner_module.SLOWEST
 
 
+@pytest.mark.realtime
 def test_long_periods_are_kept(started: Callable[..., FixedRateRunner]) -> None:
     """Waiting in a way that can be interrupted does not end early, nor add up."""
     period = 2.5 * runner_module.LONGEST_SLEEP

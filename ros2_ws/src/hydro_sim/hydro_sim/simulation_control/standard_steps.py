@@ -7,10 +7,14 @@ from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
 from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.waiting import Waiting
+
+#: Feedback that is kept for a slow client; a step takes less than a millisecond, and the default of 10 a moment.
+_FEEDBACK = QoSProfile(depth=1000)
 
 
 class StepServices:
@@ -37,6 +41,7 @@ class StepServices:
             self._simulate,
             callback_group=waiting.group,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
+            feedback_pub_qos_profile=_FEEDBACK,
         )
 
     @property
