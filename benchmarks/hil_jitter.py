@@ -34,7 +34,7 @@ def bare_loop(duration: float, results: multiprocessing.Queue[dict[str, Any]]) -
     end = deadline + duration
     while deadline < end:
         began = time.monotonic()
-        pace.run_on(began)
+        pace.run_on()
         pace.step_taken(began, time.monotonic(), PERIOD)
         deadline += PERIOD
         late = time.monotonic() - deadline
@@ -43,7 +43,7 @@ def bare_loop(duration: float, results: multiprocessing.Queue[dict[str, Any]]) -
         else:
             pace.on_time()
             time.sleep(-late)
-    results.put(asdict(pace.report(PERIOD, time.monotonic())))
+    results.put(asdict(pace.report(PERIOD)))
 
 
 def start_node(duration: float, report: Path, arguments: list[str]) -> subprocess.Popen[bytes]:

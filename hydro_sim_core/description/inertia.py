@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hydro_sim_core.arithmetic import product
 from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, InertialSpec
 from hydro_sim_core.description.xml_source import XmlElement
@@ -41,7 +42,7 @@ def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
     if mass >= _ABSURD:
         raise mass_element.error(f"mass {mass:g} kg is absurd", f"write one below {_ABSURD:g} kg")
     R_LC = X_LC[:3, :3]
-    return InertialSpec(mass, X_LC[:3, 3].copy(), R_LC @ _read_inertia(inertial) @ R_LC.T)
+    return InertialSpec(mass, X_LC[:3, 3].copy(), product(R_LC, _read_inertia(inertial), R_LC.T))
 
 
 def _read_inertia(inertial: XmlElement) -> Array:

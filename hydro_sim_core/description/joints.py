@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 
+from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, JointSpec, JointType, LimitSpec, MimicSpec
 from hydro_sim_core.description.xml_source import XmlElement
@@ -74,7 +75,7 @@ def _read_axis(element: XmlElement, joint_type: JointType) -> Array:
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
     if axis_element is None or joint_type in ("fixed", "floating"):
         return np.array([1.0, 0.0, 0.0])
-    length = np.linalg.norm(axis)
+    length = norm(axis)
     if length == 0.0:
         raise axis_element.error("the axis has no direction", "write an axis other than 0 0 0")
     return np.asarray(axis / length)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
@@ -318,7 +319,8 @@ class SineSignal(Section):
 
     def at(self, time: float) -> float:
         """Value at ``time`` (s)."""
-        return self.offset + self.amplitude * math.sin(2.0 * math.pi * (time / self.period + self.phase))
+        sine, _ = sine_cosine.function(2.0 * math.pi * (time / self.period + self.phase))
+        return self.offset + self.amplitude * sine
 
     def constant_until(self, time: float) -> float:
         """``time`` itself: the value changes all the time."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from hydro_sim_core.arithmetic import dot, product
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, Floats
 from hydro_sim_core.dynamics.velocities import VelocityEntry, add_mimic, velocity_entries
@@ -83,15 +85,31 @@ class Body:
         if link.inertial is None:
             return
         R_BL, mass = X_BL[:3, :3], link.inertial.mass
-        p_BCo = R_BL @ link.inertial.p_LCo + X_BL[:3, 3]
+        p_BCo = product(R_BL, link.inertial.p_LCo) + X_BL[:3, 3]
         self.mass += mass
         self.first_moment += mass * p_BCo
-        self.second_moment += R_BL @ link.inertial.I_LCo @ R_BL.T + mass * _point_inertia(p_BCo)
+        self.second_moment += product(R_BL, link.inertial.I_LCo, R_BL.T) + mass * _point_inertia(p_BCo)
 
 
 def _point_inertia(p: Floats) -> Floats:
     """Inertia (3, 3) of a unit mass at p about the origin."""
-    return (p @ p) * np.eye(3) - np.outer(p, p)
+    return dot(p, p) * np.eye(3) - np.outer(p, p)
+
+
+def _turn_of_z(axis: Floats) -> Floats:
+    """The smallest rotation (3, 3) that turns the z axis into a unit vector; half a turn about y if that is -z."""
+    x, y, z = axis
+    level = x * x + y * y
+    if level == 0.0:
+        return np.diag([math.copysign(1.0, z), 1.0, math.copysign(1.0, z)])
+    scale = 1.0 / (1.0 + z) if z > 0.0 else (1.0 - z) / level
+    return np.array(
+        [
+            [1.0 - x * x * scale, -x * y * scale, x],
+            [-x * y * scale, 1.0 - y * y * scale, y],
+            [-x, -y, z],
+        ]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +150,7 @@ class BodyBuilder:
         frames = {robot.root: self._add_base(placed)}
         for joint in robot.joints:
             parent = frames[joint.parent]
-            X_BJ = parent.X_BL @ joint.X_PJ
+            X_BJ = product(parent.X_BL, joint.X_PJ)
             if joint.type == "fixed":
                 frames[joint.child] = Frame(parent.body, X_BJ)
             else:
@@ -153,7 +171,7 @@ class BodyBuilder:
         elif carrier == WORLD:
             frame = Frame(-1, np.array(placed.X_WR, dtype=float))
         elif carrier in self.frames:
-            frame = Frame(self.frames[carrier].body, self.frames[carrier].X_BL @ placed.X_WR)
+            frame = Frame(self.frames[carrier].body, product(self.frames[carrier].X_BL, placed.X_WR))
         else:
             problem = f"is attached to '{carrier}', which no earlier robot has"
             raise InputError(robot.source, element, problem, "name a link of a robot that comes first")
@@ -178,8 +196,8 @@ class BodyBuilder:
         if joint.type == "planar":
             # The kernels know planes by their normal z only.
             X_JN = np.eye(4)
-            X_JN[:3, :3] = Rotation.align_vectors(joint.axis[None], [[0.0, 0.0, 1.0]])[0].as_matrix()
-            X_PJ, X_BL = X_PJ @ X_JN, X_JN.T
+            X_JN[:3, :3] = _turn_of_z(joint.axis)
+            X_PJ, X_BL = product(X_PJ, X_JN), X_JN.T
         body = Body(joint, parent, X_PJ, source)
         if joint.mimic is None:
             body.q_index, body.v_index = len(self.q0), len(self.velocities)

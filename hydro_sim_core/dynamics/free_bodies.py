@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import Float1D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.equations import rotated_entry
 from hydro_sim_core.dynamics.forest import Forest
@@ -120,8 +121,9 @@ def carry_centres(tree, forest, R_WB, S, dt, v, q):
         d0, d1, d2 = w1 * c2 - w2 * c1, w2 * c0 - w0 * c2, w0 * c1 - w1 * c0
         e0, e1, e2 = w1 * d2 - w2 * d1, w2 * d0 - w0 * d2, w0 * d1 - w1 * d0
         half = 0.5 * dt * math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
-        sinc = math.sin(half) / half if half > 1e-4 else 1.0 - half * half / 6.0
-        along, across = dt * sinc * math.cos(half), 0.5 * dt * dt * sinc * sinc
+        sine, cosine = sine_cosine(half)
+        sinc = sine / half if half > 1e-4 else 1.0 - half * half / 6.0
+        along, across = dt * sinc * cosine, 0.5 * dt * dt * sinc * sinc
         s0, s1, s2 = along * d0 + across * e0, along * d1 + across * e1, along * d2 + across * e2
         for k in range(3):
             axis = S[i, k]

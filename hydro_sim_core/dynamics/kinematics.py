@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import Float1D, Float2D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, KinematicTree
 
@@ -78,7 +79,7 @@ def _set_translation_along(x, y, z, row):
 @kernel
 def _turn(axis, angle, scale, R, p, S):
     a, b, c = axis[0], axis[1], axis[2]
-    sine, cosine = math.sin(angle), math.cos(angle)
+    sine, cosine = sine_cosine(angle)
     u = R[0, 0] * a + R[0, 1] * b + R[0, 2] * c
     v = R[1, 0] * a + R[1, 1] * b + R[1, 2] * c
     w = R[2, 0] * a + R[2, 1] * b + R[2, 2] * c
@@ -110,7 +111,7 @@ def _move_in_plane(q, R, p, S):
     _set_translation_along(R[0, 0], R[1, 0], R[2, 0], S[0])
     _set_translation_along(R[0, 1], R[1, 1], R[2, 1], S[1])
     _set_rotation_about(R[0, 2], R[1, 2], R[2, 2], p, S[2])
-    sine, cosine = math.sin(q[2]), math.cos(q[2])
+    sine, cosine = sine_cosine(q[2])
     for r in range(3):
         x, y = R[r, 0], R[r, 1]
         R[r, 0] = cosine * x + sine * y
@@ -248,9 +249,9 @@ def integrate_positions(tree: KinematicTree, q: Float1D, v: Float1D, dt: float, 
 def _rotate_quaternion(quaternion, w, dt, out):
     """Exponential map of w dt, in the axes of the fixed frame, times the quaternion."""
     half = 0.5 * dt * math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    sine, a = sine_cosine(half)
     # sin(x)/x loses its meaning at 0; the dropped term of the series is below rounding here.
-    sinc = math.sin(half) / half if half > 1e-4 else 1.0 - half * half / 6.0
-    a = math.cos(half)
+    sinc = sine / half if half > 1e-4 else 1.0 - half * half / 6.0
     b, c, d = 0.5 * dt * sinc * w[0], 0.5 * dt * sinc * w[1], 0.5 * dt * sinc * w[2]
     e, f, g, h = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
     norm = math.sqrt(e * e + f * f + g * g + h * h)

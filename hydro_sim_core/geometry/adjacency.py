@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from hydro_sim_core.arithmetic import product
 from hydro_sim_core.geometry.simplices import coordinate_functions, sorted_rows, tetrahedron_faces
 from hydro_sim_core.geometry.tree import build_tree, build_tree_of_boxes
 
@@ -179,7 +180,7 @@ def _pressure_peaks(
     if not len(elements):
         return np.zeros((0, len(RAYS)), dtype=np.int64), np.zeros((0, 3))
     # A tetrahedron holds the beginning of a ray from its corner if no other barycentric coordinate falls along it.
-    rates = coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1) @ RAYS.T
+    rates = product(coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1), RAYS.T)
     rates[np.arange(len(elements)), corner] = np.inf
     starts = np.flatnonzero(np.r_[True, vertex[1:] != vertex[:-1]])
     first = np.column_stack(

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from hydro_sim_core.arithmetic import sines_cosines
 from hydro_sim_core.geometry.checks import DEFAULT_RESOLUTION, element_budget, non_negative, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import primitive
@@ -52,8 +53,9 @@ def _surface_points(radius: float, half_length: float, sides: int) -> FloatArray
     """The two poles, then the rings from the top down: sides // 2 a cap, its equator among them."""
     latitudes = sides // 2
     angles = 0.5 * math.pi * np.arange(latitudes) / latitudes
-    heights = half_length + radius * np.sin(angles)
-    upper = [ring(radius * math.cos(a), z, sides) for a, z in zip(angles, heights, strict=True)]
+    sines, cosines = sines_cosines(angles)
+    heights = half_length + radius * sines
+    upper = [ring(radius * cosine, z, sides) for cosine, z in zip(cosines, heights, strict=True)]
     lower = [points * [1.0, 1.0, -1.0] for points in upper]
     pole = half_length + radius
     return np.vstack([[[0.0, 0.0, pole], [0.0, 0.0, -pole]], *upper[::-1], *lower])

@@ -109,7 +109,7 @@ def _volume_centroid(points: FloatArray, triangles: IntArray) -> FloatArray:
     tetrahedra = np.column_stack([triangles, np.full(len(triangles), len(points))])
     volumes = np.abs(tetrahedron_volumes(np.vstack([points, apex]), tetrahedra))
     centres = (points[triangles].sum(axis=1) + apex) / 4.0
-    return volumes @ centres / volumes.sum()
+    return (volumes[:, None] * centres).sum(axis=0) / volumes.sum()
 
 
 def _face_distances(points: FloatArray, triangles: IntArray, centroid: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
+from hydro_sim_core.arithmetic import dot, norm, product
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import FLATNESS
 from hydro_sim_core.geometry.simplices import (
@@ -47,7 +48,7 @@ def depth_mesh(
         Vertices, tetrahedra and the depth of the vertices below the moved faces, m, or None where round-off leaves
         no valid mesh.
     """
-    extent = float(np.linalg.norm(np.ptp(points, axis=0)))
+    extent = norm(np.ptp(points, axis=0))
     for tolerance in TOLERANCES:
         normals, offsets = _face_planes(points, triangles, tolerance * extent)
         meshed = _cells(normals, offsets + margin, tolerance * extent)
@@ -66,9 +67,9 @@ def _face_planes(points: FloatArray, triangles: IntArray, tolerance: float) -> t
     faces = []
     while waiting.size:
         normal = normals[waiting[0]]
-        offset = float(normal @ corners[waiting[0]].mean(axis=0))
+        offset = dot(normal, corners[waiting[0]].mean(axis=0))
         faces.append((*normal, offset))
-        apart = np.abs(corners[waiting] @ normal - offset).max(axis=1) > tolerance
+        apart = np.abs(product(corners[waiting], normal) - offset).max(axis=1) > tolerance
         turned = np.linalg.norm(normals[waiting] - normal, axis=1) > _SAME_NORMAL
         together = ~(apart | turned)
         together[0] = True
@@ -103,7 +104,7 @@ def _cells(
         np.argsort(-corners[:, 3], kind="stable")
     ]  # deep vertices become the apices of the cells
     corners[corners[:, 3] <= tolerance, 3] = 0.0
-    tight = np.abs(corners @ lifted.T - offsets) <= 10.0 * tolerance
+    tight = np.abs(product(corners, lifted.T) - offsets) <= 10.0 * tolerance
     on_surface = corners[:, 3] == 0.0
     tetrahedra = [
         tetrahedron
@@ -150,8 +151,10 @@ def _ring(points: FloatArray, polygon: tuple[int, ...]) -> list[int]:
     """Vertices of a convex polygon in cyclic order, the lowest number first."""
     corners = points[list(polygon)]
     centred = corners - corners.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2]
-    angle = np.arctan2(centred @ axes[1], centred @ axes[0])
+    along = centred[(centred**2).sum(axis=1).argmax()]
+    normals = np.cross(along, centred)
+    across = np.cross(normals[(normals**2).sum(axis=1).argmax()], along)
+    angle = np.arctan2(product(centred, across), norm(along) * product(centred, along))
     ring = [polygon[i] for i in np.argsort(angle, kind="stable")]
     first = ring.index(min(ring))
     return ring[first:] + ring[:first]

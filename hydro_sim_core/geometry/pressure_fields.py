@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.sparse.linalg import cg
+from scipy.sparse import coo_array, csr_array
 
+from hydro_sim_core.arithmetic import dot, norm
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.distance import distance_to_surface, winding_numbers
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
@@ -166,7 +166,7 @@ def _distance_to_core(
     inside = np.zeros(len(vertices), dtype=bool)
     inside[near] = winding_numbers(vertices[near], core.vertices, core.elements) > 0.5
     # Tetrahedra follow the core's surface to within the mesher's envelope.
-    extent = float(np.linalg.norm(np.ptp(core.vertices, axis=0)))
+    extent = norm(np.ptp(core.vertices, axis=0))
     distance[distance <= 1e-6 * extent] = 0.0
     return np.where(inside, -distance, distance), gap
 
@@ -208,14 +208,37 @@ def _harmonic(
         return solved
     matrix = stiffness[free][:, free]
     right = -(stiffness[free][:, held] @ values[held])
-    inverse_diagonal = diags_array(1.0 / matrix.diagonal())
-    limit = 20 * len(right) + 100
-    solved[free], unsolved = cg(matrix, right, rtol=_RESIDUAL, maxiter=limit, M=inverse_diagonal)
-    if unsolved:
+    found = _conjugate_gradients(matrix, right, limit=20 * len(right) + 100)
+    if found is None:
         mend = "improve the mesh or choose the distance field"
         raise InputError(source, "field", "Laplace's equation could not be solved", mend)
+    solved[free] = found
     solved[free & (solved <= 0.0)] = solved[solved > 0.0].min()
     return solved
+
+
+def _conjugate_gradients(matrix: csr_array, right: FloatArray, limit: int) -> FloatArray | None:
+    """Solve a symmetric positive definite system, preconditioned by its diagonal, to ``_RESIDUAL``.
+
+    Returns:
+        None where ``limit`` iterations do not do.
+    """
+    found, residual = np.zeros(len(right)), right.copy()
+    inverse_diagonal = 1.0 / matrix.diagonal()
+    enough = _RESIDUAL * norm(right)
+    direction, before = np.zeros(len(right)), 1.0
+    for _ in range(limit):
+        if norm(residual) <= enough:
+            return found
+        scaled = inverse_diagonal * residual
+        now = dot(residual, scaled)
+        direction = scaled + (now / before) * direction
+        before = now
+        moved = matrix @ direction
+        step = now / dot(direction, moved)
+        found += step * direction
+        residual -= step * moved
+    return None
 
 
 def _stiffness(vertices: FloatArray, tetrahedra: IntArray) -> csr_array:

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from hydro_sim_core.arithmetic import sines_cosines
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
 
 def ring(radius: float, z: float, sides: int) -> FloatArray:
     """Points (sides, 3) evenly around the z axis at height ``z``, the first on the x axis."""
-    angle = 2.0 * math.pi * np.arange(sides) / sides
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)])
+    sine, cosine = sines_cosines(2.0 * math.pi * np.arange(sides) / sides)
+    return np.column_stack([radius * cosine, radius * sine, np.full(sides, z)])
 
 
 def split_prisms(upper: tuple[IntArray, ...], lower: tuple[IntArray, ...]) -> IntArray:

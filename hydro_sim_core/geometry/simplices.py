@@ -81,9 +81,14 @@ def boundary_triangles(tetrahedra: IntArray) -> IntArray:
 
 def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArray:
     """Barycentric coordinates (M, 4, 4): that of vertex k is ``column[:3] . x + column[3]`` with column k."""
-    corners = np.ones((len(tetrahedra), 4, 4))
-    corners[:, :, :3] = vertices[tetrahedra]
-    return np.asarray(np.linalg.inv(corners), dtype=np.float64)
+    functions = np.empty((len(tetrahedra), 4, 4))
+    for corner, (i, j, k) in enumerate(TETRAHEDRON_FACES):
+        a, b, c, d = (vertices[tetrahedra[:, m]] for m in (i, j, k, corner))
+        across = np.cross(b - a, c - a)
+        height = np.einsum("ij,ij->i", across, d - a)
+        functions[:, :3, corner] = across / height[:, None]
+        functions[:, 3, corner] = -np.einsum("ij,ij->i", functions[:, :3, corner], a)
+    return functions
 
 
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
+from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import FLATNESS
@@ -116,13 +117,30 @@ def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
     np.add.at(total, surface, normals[:, None])
     faces = np.trace(matrix, axis1=1, axis2=2)  # their number: normals have length one
     regular = matrix + (1e-6 * faces)[:, None, None] * np.eye(3)
-    outward = np.linalg.solve(regular, total[:, :, None])[:, :, 0]
+    outward = _solve(regular, total)
 
     progress = np.einsum("tij,tj->ti", outward[surface], normals)
     for vertex in np.unique(surface[progress < LEAST_PROGRESS]):
         around = normals[(surface == vertex).any(axis=1)]
         outward[vertex] = _farthest_direction(around) * LONGEST_STEP
     return outward
+
+
+def _solve(matrices: FloatArray, right: FloatArray) -> FloatArray:
+    """Solutions (N, 3) of symmetric positive definite systems, by Cholesky's method."""
+    a = matrices
+    l00 = np.sqrt(a[:, 0, 0])
+    l10, l20 = a[:, 1, 0] / l00, a[:, 2, 0] / l00
+    l11 = np.sqrt(a[:, 1, 1] - l10 * l10)
+    l21 = (a[:, 2, 1] - l20 * l10) / l11
+    l22 = np.sqrt(a[:, 2, 2] - l20 * l20 - l21 * l21)
+    y0 = right[:, 0] / l00
+    y1 = (right[:, 1] - l10 * y0) / l11
+    y2 = (right[:, 2] - l20 * y0 - l21 * y1) / l22
+    x2 = y2 / l22
+    x1 = (y1 - l21 * x2) / l11
+    x0 = (y0 - l10 * x1 - l20 * x2) / l00
+    return np.column_stack([x0, x1, x2])
 
 
 def _farthest_direction(normals: FloatArray) -> FloatArray:
@@ -132,4 +150,4 @@ def _farthest_direction(normals: FloatArray) -> FloatArray:
     found = linprog([0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=[*box, (None, 1.0)])
     if not (found.success and found.x[3] > 1e-6):
         return np.zeros(3)
-    return found.x[:3] / np.linalg.norm(found.x[:3])
+    return found.x[:3] / norm(found.x[:3])

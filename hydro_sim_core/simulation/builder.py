@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.arithmetic import product
 from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
@@ -163,7 +164,7 @@ def _make_colliders(
             X_BL = np.eye(4) if i is None else assembly.X_BL[i]
             group = groups.get(link.name, _WORLD_GROUP)
             for collision in link.collisions:
-                X_BG = X_BL @ collision.X_LG
+                X_BG = product(X_BL, collision.X_LG)
                 colliders.append(
                     _make_collider(link.name, collision, body, X_BG, group, robot, defaults, known)
                 )

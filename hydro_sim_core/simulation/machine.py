@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Handle, prepare
 from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.simulation.model import Drives, MachineData, Model, State, make_scratch_memory, make_state
@@ -86,7 +87,7 @@ class Machine:
     def normalise_quaternions(self) -> None:
         """Make quaternions unit ones again after an operation that does not keep them so."""
         for first in self.quaternion_starts:
-            self.state.q[first : first + 4] /= np.linalg.norm(self.state.q[first : first + 4])
+            self.state.q[first : first + 4] /= norm(self.state.q[first : first + 4])
 
     @cached_property
     def tree_of_velocity(self) -> np.ndarray:

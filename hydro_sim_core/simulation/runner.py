@@ -94,7 +94,7 @@ class FixedRateRunner:
         self._error: BaseException | None = None
         self._failure: str | None = None
         self._epoch = 0
-        self._pace = PaceRecorder()
+        self._pace = PaceRecorder(time.monotonic)
         self._snapshot = take_snapshot(world, self._epoch)
 
     # --- control, from any thread
@@ -338,7 +338,7 @@ class FixedRateRunner:
 
     def report(self) -> RunnerReport:
         """Rate, lateness and step times since the start."""
-        return self._pace.report(self.world.time_step, time.monotonic())
+        return self._pace.report(self.world.time_step)
 
     @property
     def pace(self) -> PaceRecorder:
@@ -355,14 +355,14 @@ class FixedRateRunner:
             while not self._stopping:
                 self._attend()
                 if self._paused:
-                    self._pace.stand_still(time.monotonic())
+                    self._pace.stand_still()
                     if self._step_requests:
                         self._single_step()
                     else:
                         self._wait_for_word(paused=True)
                     deadline = time.monotonic()
                     continue
-                self._pace.run_on(time.monotonic())
+                self._pace.run_on()
                 if self.waiting_for_permit:
                     self._wait_for_word(paused=False)
                     deadline = max(deadline, time.monotonic())
@@ -373,7 +373,7 @@ class FixedRateRunner:
             # Any failure must reach the owner: a thread that dies silently looks like a pause.
             self._error = error
         finally:
-            self._pace.stand_still(time.monotonic())
+            self._pace.stand_still()
             with self._condition:
                 self._running = False
                 self._break_off_single_steps()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -194,8 +196,13 @@ class CommandReport:
 
 @dataclass(eq=False)
 class PaceRecorder:
-    """What a runner notes of its steps, in the stepping thread; times are those of the monotonic clock, s."""
+    """What a runner notes of its steps, in the stepping thread; times are those of ``clock``, s.
 
+    Where the wall time changes or is told, the clock is read under the lock. A time that was read before would be that
+    of another moment: the wall time of a report goes back if a pause begins, or ends, between the two.
+    """
+
+    clock: Callable[[], float] = time.monotonic
     steps: int = 0
     overruns: int = 0
     longest_overrun: int = 0
@@ -210,19 +217,19 @@ class PaceRecorder:
     _resumed_at: float | None = None
     _lock: Lock = field(default_factory=Lock)
 
-    def run_on(self, now: float) -> None:
+    def run_on(self) -> None:
         """The clock runs: it did already, or a pause is over."""
         if self._resumed_at is None:
-            self._resumed_at = now
+            with self._lock:
+                self._resumed_at = self.clock()
 
-    def stand_still(self, now: float) -> None:
+    def stand_still(self) -> None:
         """A pause begins, or goes on; the time until the next step is nobody's period."""
         self._began = None
         self._overruns_in_a_row = 0
-        with self._lock:  # who reads between the two lines would see the wall time go back
-            if self._resumed_at is not None:
-                self._wall += now - self._resumed_at
-                self._resumed_at = None
+        with self._lock:
+            self._wall += self._since_resumed()
+            self._resumed_at = None
 
     def step_taken(self, began: float, ended: float, nominal: float | None) -> None:
         """A step was taken; ``nominal`` is the period wanted, None where there is none."""
@@ -246,10 +253,13 @@ class PaceRecorder:
         self.longest_overrun = max(self.longest_overrun, self._overruns_in_a_row)
         self.late_max = max(self.late_max, late)
 
-    def report(self, time_step: float, now: float) -> RunnerReport:
+    def _since_resumed(self) -> float:
+        return 0.0 if self._resumed_at is None else self.clock() - self._resumed_at
+
+    def report(self, time_step: float) -> RunnerReport:
         """Everything so far, from any thread."""
         with self._lock:
-            wall = self._wall + (now - self._resumed_at if self._resumed_at is not None else 0.0)
+            wall = self._wall + self._since_resumed()
         simulated = self.steps * time_step
         return RunnerReport(
             simulated_time=simulated,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
+from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
@@ -183,12 +184,12 @@ class World:
         """
         q, v = _checked("q", q, len(self._state.q)), _checked("v", v, len(self._state.v))
         for first in self._machine.quaternion_starts:
-            norm = np.linalg.norm(q[first : first + 4])
-            if norm < 1e-6:
+            length = norm(q[first : first + 4])
+            if length < 1e-6:
                 raise InputError(
                     "set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one"
                 )
-            q[first : first + 4] /= norm
+            q[first : first + 4] /= length
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
         for history in (
             self._state.extrapolate,

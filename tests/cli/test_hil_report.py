@@ -16,10 +16,10 @@ PERIOD = 1e-3
 @pytest.fixture
 def report():
     """What a node writes that took 1000 steps, the 500th of them late."""
-    pace = PaceRecorder()
     now = 0.0
+    pace = PaceRecorder(lambda: now)
     for i in range(1000):
-        pace.run_on(now)
+        pace.run_on()
         pace.step_taken(now, now + 1e-4, PERIOD)
         if i == 500:
             pace.overran(2e-3)
@@ -36,7 +36,7 @@ def report():
         "time_step": PERIOD,
         "mode": "free_running",
         "real_time_factor": 1.0,
-        "pace": asdict(pace.report(PERIOD, now)),
+        "pace": asdict(pace.report(PERIOD)),
         "histograms": {n: getattr(pace, n).histogram() for n in ("step_time", "period", "jitter")},
         "commands": {"effort": used, "position": unused},
         "latency_histograms": {"effort": pace.step_time.histogram()},
@@ -72,7 +72,7 @@ def test_run_without_steps_is_shown_too(run, report, mode, tmp_path):
     empty = PaceRecorder()
     report |= {
         "mode": mode,
-        "pace": asdict(empty.report(PERIOD, 0.0)),
+        "pace": asdict(empty.report(PERIOD)),
         "histograms": {},
         "latency_histograms": {},
     }

@@ -42,7 +42,7 @@ def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
     assert "interrupted" in printed
     data = json.loads(path.read_text())
     assert data["interrupted"] is True
-    assert data["steps"] > 100
+    assert data["steps"] > 0  # how many says how busy the machine is
     assert data["simulated_time"] < 30.0
 
 

@@ -219,14 +219,14 @@ def test_progress_is_told_and_nothing_printed(empty_cache, capfd):
 
 @pytest.mark.realtime
 @pytest.mark.parametrize("resolution", [1e-3, 1e-9, 1e-200])
-def test_absurd_resolution_is_refused_at_once(empty_cache, resolution):
+def test_absurd_resolution_is_refused_at_once(empty_cache, monkeypatch, resolution):
+    """Before any mesh is made."""
+    monkeypatch.setattr(tetrahedralisation, "_run", lambda *_: pytest.fail("the mesher was started"))
     surface = bracket()
-    start = time.monotonic()
     with pytest.raises(
         InputError, match=r"part\.stl: resolution: .* m would make .* elements, the limit is 1e\+07"
     ):
         hs.tetrahedralise(surface.vertices, surface.faces, resolution=resolution, source="part.stl")
-    assert time.monotonic() - start < 5.0
 
 
 @pytest.mark.parametrize("resolution", [0.0, -1.0, np.nan, np.inf, "fine"])
@@ -266,7 +266,7 @@ def test_mesher_that_fails_is_one_error(empty_cache, tmp_path, monkeypatch, fail
     start = time.monotonic()
     with pytest.raises(InputError, match="could not be filled with tetrahedra") as caught:
         coarse_ball()
-    assert time.monotonic() - start < 20.0
+    assert time.monotonic() - start < 300.0  # half of what the one that hangs would take
     assert "\n" not in str(caught.value)
     words = {"hangs": "no mesh after", "complains": "no luck today"}.get(failure, "failed")
     assert words in str(caught.value)

@@ -32,7 +32,7 @@ def status():
             count_publishers=lambda topic: 1,
         )
         runner = SimpleNamespace(
-            report=lambda: PaceRecorder().report(time_step=1e-3, now=0.0),
+            report=lambda: PaceRecorder().report(time_step=1e-3),
             snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts),
             failure=None,
             paused=True,

@@ -1,12 +1,12 @@
 """Publishing threads on stand-ins for ROS and the runner."""
 
-import time
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
 
 from hydro_sim.parameters import Parameters
+from hydro_sim.publishing import publishers
 from hydro_sim.publishing.publishers import ContactPublisher
 from hydro_sim.publishing.thread import PublisherThread
 
@@ -22,21 +22,48 @@ def contact_publisher(*views):
     return publisher, errors
 
 
-@pytest.mark.realtime
-def test_work_does_not_lower_the_marker_rate():
-    """Whatever a message takes below its period, the next one comes on time."""
+class MadeUpTime:
+    """Passes only where it is waited or worked away; as the event, it ends the loop after so many waits."""
+
+    def __init__(self, rounds):
+        self.now = 100.0
+        self.rounds = rounds
+
+    def monotonic(self):
+        return self.now
+
+    def wait(self, duration):
+        self.now += duration
+        self.rounds -= 1
+        return self.rounds < 0
+
+
+def starts(monkeypatch, durations):
+    """When messages that take so long are begun, s after the first, at a period of 20 ms."""
+    clock = MadeUpTime(len(durations))
+    monkeypatch.setattr(publishers, "time", clock)
     calls = []
 
     class SlowView:
         def publish(self, snapshot):
-            calls.append(time.monotonic())
-            time.sleep(0.012)
+            calls.append(clock.now - 100.0)
+            clock.now += durations[len(calls) - 1]
 
     publisher, _ = contact_publisher(SlowView())
-    publisher.thread.start()
-    time.sleep(2.0)
-    publisher.thread.stop()
-    assert 90 <= len(calls) <= 102  # 62 if the work were added to the period
+    publisher._run(clock)
+    return calls
+
+
+def test_work_does_not_lower_the_marker_rate(monkeypatch):
+    """Whatever a message takes below its period, the next one comes on time."""
+    begun = starts(monkeypatch, [0.012, 0.0, 0.0199, 0.005, 0.012])
+    assert begun == pytest.approx([0.0, 0.02, 0.04, 0.06, 0.08])
+
+
+def test_missed_deadlines_of_markers_are_dropped(monkeypatch):
+    """Of five, one is made up for at once."""
+    begun = starts(monkeypatch, [0.11, 0.0, 0.0, 0.0])
+    assert begun == pytest.approx([0.0, 0.11, 0.11, 0.13])
 
 
 def test_a_view_that_fails_holds_up_no_other():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,17 +47,21 @@ def test_without_durations_everything_is_zero():
 
 def test_periods_are_those_within_a_run():
     """A pause is no period; misses in a row are counted, also when more follow later."""
-    pace = PaceRecorder()
+    now = 0.0
+    pace = PaceRecorder(lambda: now)
     for start in (0.0, 10.0):
         for i in range(4):
-            pace.run_on(start + i)
+            now = start + i
+            pace.run_on()
             pace.step_taken(start + i, start + i + 0.25, 1.0)
             if i == 0:
                 pace.on_time()
             else:
                 pace.overran(0.5)
-        pace.stand_still(start + 4.0)
-    report = pace.report(time_step=2.0, now=99.0)
+        now = start + 4.0
+        pace.stand_still()
+    now = 99.0
+    report = pace.report(time_step=2.0)
     assert (report.steps, report.overruns, report.longest_overrun) == (8, 6, 3)
     assert (report.simulated_time, report.wall_time, report.real_time_factor) == (16.0, 8.0, 2.0)
     assert report.achieved_rate == 1.0
@@ -62,3 +69,55 @@ def test_periods_are_those_within_a_run():
     assert report.period.p50 == pytest.approx(1.0, rel=0.0051)
     assert report.jitter.max == 0.0
     assert report.step_time.mean == 0.25
+
+
+class InterruptedClock:
+    """Goes on by one at every reading; ``meanwhile`` is done right after one, before its reader gets any further."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.meanwhile: Callable[[], object] | None = None
+        self.threads: list[threading.Thread] = []
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        reading, meanwhile = self.now, self.meanwhile
+        if meanwhile is not None:
+            self.meanwhile = None
+            self.threads.append(threading.Thread(target=meanwhile))
+            self.threads[-1].start()
+            self.threads[-1].join(0.3)  # in vain where a lock is held, and then it is done after the reader
+        return reading
+
+
+@pytest.mark.parametrize("interrupted", ["report", "pause", "resume"])
+def test_wall_time_does_not_go_back_whoever_is_interrupted(interrupted):
+    """A report by a pause and its end, a pause or its end by a report, right after reading the clock."""
+    clock = InterruptedClock()
+    pace = PaceRecorder(clock)
+    walls = []
+
+    def read():
+        walls.append(pace.report(time_step=1.0).wall_time)
+
+    def pause_and_resume():
+        pace.stand_still()
+        clock.now += 10.0
+        pace.run_on()
+
+    pace.run_on()
+    read()
+    if interrupted == "resume":
+        pace.stand_still()
+    meanwhile, action = {
+        "report": (pause_and_resume, read),
+        "pause": (read, pace.stand_still),
+        "resume": (read, pace.run_on),
+    }[interrupted]
+    clock.meanwhile = meanwhile
+    action()
+    (thread,) = clock.threads
+    thread.join(60.0)
+    read()
+    assert len(walls) == 3
+    assert np.diff(walls).min() >= 0.0
