@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pinocchio as pin
+import pytest
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description.spec import JointSpec, LinkSpec
 from hydro_sim_core.dynamics import PlacedRobot
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
 SIZES = {"revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "floating": (7, 6)}
 

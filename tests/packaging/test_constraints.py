@@ -1,8 +1,10 @@
 """The files of proven versions: whole, within the bounds of the project, and true of NumPy 1 where they say so."""
 
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -57,3 +59,10 @@ def test_private_interfaces_end_at_an_upper_bound():
     }
     assert {name for name, upper in bounds.items() if upper} >= BOUNDED
     assert "llvmlite" in bounds
+
+
+@pytest.mark.skipif(np.__version__ < "2", reason="both need NumPy 2")
+def test_with_numpy_2_no_oracle_is_left_out():
+    """The tests that compare with Pinocchio skip where it is missing, which only NumPy 1 excuses."""
+    assert find_spec("pinocchio")
+    assert find_spec("coal")

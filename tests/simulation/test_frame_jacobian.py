@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description import load_robot
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
 ARM = Path(__file__).parents[2] / "urdf" / "kinova_gen3_7dof.urdf.xacro"
 
