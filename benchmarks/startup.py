@@ -1,4 +1,4 @@
-"""How long ``hydro-sim run`` takes to its report: on a machine that has to compile, on one that has, and after an edit."""
+"""How long ``hydro-sim run`` takes to its report: where it has to compile, where it has not, and after an edit."""
 
 from __future__ import annotations
 
