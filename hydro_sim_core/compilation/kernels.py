@@ -97,7 +97,8 @@ def kernel(
 
     Kernels own no memory: they work on scalars and arrays that they are given, and one that allocates does not compile.
     Division follows IEEE arithmetic (no ``ZeroDivisionError``) and nothing is reordered, so results are bit-identical
-    on all processors.
+    on all processors. For sine and cosine there is ``arithmetic.sine_cosine``: those of ``math`` are the C library's,
+    which differ.
 
     Args:
         function: The function; omitted when used as ``@kernel(inline=True)``.

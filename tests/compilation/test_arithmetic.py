@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import pkgutil
 
 import numpy as np
 import pytest
@@ -10,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+import hydro_sim_core
 from hydro_sim_core import arithmetic
 from hydro_sim_core.arithmetic import LARGEST_ANGLE, dot, norm, product, sine_cosine, sines_cosines
+from hydro_sim_core.compilation.dependencies import dependencies
+from hydro_sim_core.compilation.kernels import Entry
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.dynamics.bodies import _turn_of_z
 
@@ -106,3 +111,20 @@ def test_parts_of_a_quarter_turn_leave_room_for_the_turns():
     for part in (arithmetic._PART_1, arithmetic._PART_2):
         mantissa, _ = math.frexp(part)
         assert (mantissa * 2**33).is_integer()
+
+
+def test_kernels_call_nothing_of_the_c_library_that_differs():
+    """Square roots are exact; sines beyond the largest angle are the one exception."""
+    for module in pkgutil.walk_packages(hydro_sim_core.__path__, "hydro_sim_core."):
+        if module.name.split(".")[1] in ("contact", "dynamics", "simulation", "solvers"):
+            importlib.import_module(module.name)
+    differing = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "expm1"}
+    differing |= {"log", "log1p", "log2", "log10", "pow", "hypot", "cbrt", "arctan2", "power"}
+    entries = [entry for symbol, entry in Entry.registry.items() if symbol.startswith("hydro_sim_core.")]
+    kernels = {kernel for entry in entries for kernel in dependencies(entry).kernels}
+    assert sine_cosine in kernels
+    assert {
+        repr(kernel): names
+        for kernel in kernels
+        if (names := differing & set(kernel.function.__code__.co_names)) and kernel is not sine_cosine
+    } == {}
