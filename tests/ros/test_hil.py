@@ -12,7 +12,6 @@ from threading import Event
 import numpy as np
 import pytest
 import rclpy
-from node_process import NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from ros_client import Client
@@ -108,17 +107,9 @@ def test_lock_step_gives_the_same_bits_twice(start_node):
     assert runs[0][0] == pytest.approx(1e-3 * np.arange(400), abs=1e-9)
 
 
-@pytest.fixture(scope="module")
-def waiting_node(tmp_path_factory):
-    """One that waits for a command before every step; whose controller has gone waits for the next one's."""
-    process = NodeProcess(tmp_path_factory.mktemp("lock_step") / "log.txt", *SCENE, *LOCK_STEP)
-    yield process
-    process.stop()
-
-
-def test_lock_step_waits_for_a_silent_controller(waiting_node, make_client):
+def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
     """Time stands, the node says that it waits, and the next answer makes it go on."""
-    node = waiting_node
+    node = start_node(*SCENE, *LOCK_STEP)
     controller = Controller(node.domain)
     try:
         controller.run(lambda: len(controller.stamps) >= 50, timeout=COMPILED)
@@ -138,9 +129,9 @@ def test_lock_step_waits_for_a_silent_controller(waiting_node, make_client):
         controller.close()
 
 
-def test_lock_step_tells_a_state_again_only_to_who_joins(waiting_node, make_client):
+def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client):
     """A controller that is slow to answer hears a state once; one that comes later hears it too."""
-    node = waiting_node
+    node = start_node(*SCENE, *LOCK_STEP)
     controller = Controller(node.domain)
     try:
         controller.run(lambda: len(controller.stamps) >= 20, timeout=COMPILED)
