@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -66,10 +67,10 @@ def toys(tmp_path):
     return package
 
 
-def run(toys, cache, **environment):
+def run(toys, cache, before="", **environment):
     """What a fresh process computes, whether it compiled anything, whether that is kept, and its log."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", f"{before}\n{PROGRAM}"],
         cwd=toys.parent,
         env={
             **os.environ,
@@ -283,6 +284,23 @@ def test_files_that_nothing_used_for_a_month_go_when_a_new_one_comes(toys, tmp_p
     assert not scaled.exists()
     # Used just now.
     assert time.time() - alone.stat().st_mtime < DAY
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="wheels bring machine code for x86-64 only")
+def test_machine_code_that_came_with_a_wheel_is_used(toys, tmp_path):
+    """That of a level of processors; the names of files are the same for all."""
+    run(toys, tmp_path / "made", NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
+    (made,) = (tmp_path / "made" / "kernels").iterdir()
+    shutil.copytree(made, tmp_path / "prebuilt" / "x86-64")
+    folder = str(tmp_path / "prebuilt")
+    program = f"from hydro_sim_core.compilation import store\nstore.PREBUILT = store.Path({folder!r})"
+    cache = tmp_path / "cache"
+    assert run(toys, cache, before=program) == ([6.0, 4.0, 7.0], False, True, "")
+    assert not list(cache.glob("kernels/*/*.o"))
+    # Not where another processor is asked for, and not if its sources are others.
+    assert run(toys, cache, before=program, NUMBA_CPU_NAME="generic")[1]
+    edit(toys / "callee.py", "SCALE = 2.0", "SCALE = 3.0")
+    assert run(toys, cache, before=program)[:2] == ([9.0, 4.0, 10.0], True)
 
 
 def test_another_processor_has_files_of_its_own(toys, tmp_path):
