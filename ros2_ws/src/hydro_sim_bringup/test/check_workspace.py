@@ -16,7 +16,6 @@ from hydro_sim_msgs.srv import Delete, Place, Spawn, StepMany
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_domains import take_domain
 from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
 
@@ -30,7 +29,8 @@ from hydro_sim_core.messages.contact_patches import (
 )
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 
-DOMAIN = take_domain()
+#: Tests of the repository have 1 to 100 (tests/ros_domains.py).
+DOMAIN = 101
 SHARE = Path(get_package_share_directory("hydro_sim_bringup"))
 PACKAGE = Path(__file__).parents[1]
 CONFIG = assets.folder("config")
