@@ -8,9 +8,9 @@ from collections.abc import Callable
 from functools import cache
 
 #: Numbers a process has for itself. Few nodes of one process run at once.
-SHARE = 5
+SHARE = 16
 #: Of 0 to 101, whose ports Linux gives to nobody else; 0 is left to whoever sets none.
-SHARES = 20
+SHARES = 6
 
 
 class Domains:

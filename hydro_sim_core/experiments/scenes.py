@@ -25,8 +25,15 @@ def shipped_robots() -> dict[str, Path]:
 
 
 def shipped_scene(name: str) -> Path:
-    """Path of one shipped scene, for an experiment that needs it."""
-    return shipped_scenes()[name]
+    """Path of one shipped scene, for an experiment that needs it.
+
+    Raises:
+        InputError: None has this name.
+    """
+    shipped = shipped_scenes()
+    if name not in shipped:
+        raise InputError(name, "scene", "is not a shipped scene", did_you_mean(name, shipped))
+    return shipped[name]
 
 
 def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequence[str] = ()) -> World:

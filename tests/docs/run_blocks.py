@@ -18,7 +18,17 @@ from blocks import ROOT, Block
 from ros_domains import take_domain
 
 #: What commands in pages name of a checkout.
-_CHECKOUT = ("Makefile", "benchmarks", "config", "docs", "pyproject.toml", "ros2_ws", "tests", "urdf")
+_CHECKOUT = (
+    "Makefile",
+    "benchmarks",
+    "config",
+    "constraints.txt",
+    "docs",
+    "pyproject.toml",
+    "ros2_ws",
+    "tests",
+    "urdf",
+)
 #: The wheels bring no `ros2`. This one starts the node, and nothing else.
 _ROS2 = """\
 #!/bin/sh

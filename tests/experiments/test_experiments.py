@@ -89,7 +89,7 @@ def test_a_grasp_that_is_never_tight_is_not_secure(monkeypatch):
 
 @pytest.mark.parametrize("experiment", [slip_control, spatula_slip])
 def test_a_scene_that_is_not_shipped_is_refused(experiment):
-    with pytest.raises(InputError, match=r"no_such_scene\.yaml"):
+    with pytest.raises(InputError, match="no_such_scene: scene: is not a shipped scene"):
         experiment.run("no_such_scene")
 
 

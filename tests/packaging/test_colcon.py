@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 OURS = {"hydro_sim", "hydro_sim_bringup", "hydro_sim_msgs"}
-STAND_INS = {"control_msgs", "tf2_msgs"}
+STAND_INS = {"control_msgs", "simulation_interfaces", "tf2_msgs"}
 
 
 def _packages(folder: Path, *base_paths: str) -> dict[str, Path]:
