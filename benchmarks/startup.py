@@ -29,7 +29,7 @@ def start(checkout: Path, cache: Path) -> float:
     environment = {**os.environ, "HYDRO_SIM_CACHE_DIR": str(cache), "PYTHONPATH": str(checkout)}
     program = [sys.executable, "-c", "from hydro_sim_core.cli import main; main()", *COMMAND]
     began = time.perf_counter()
-    subprocess.run(program, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(program, env=environment, check=True, stdout=subprocess.DEVNULL, cwd=checkout)
     return time.perf_counter() - began
 
 
