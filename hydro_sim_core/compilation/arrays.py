@@ -85,13 +85,11 @@ class StructLayout:
         struct: The class.
         fields: Name and layout of every field.
         offsets: Where each field begins, bytes.
-        size: Bytes of the whole.
     """
 
     struct: type
     fields: tuple[tuple[str, Layout], ...]
     offsets: tuple[int, ...]
-    size: int
 
     def __str__(self) -> str:
         return f"{self.struct.__name__}({', '.join(f'{name}: {layout}' for name, layout in self.fields)})"
@@ -157,4 +155,4 @@ def _make_struct_layout(struct: Any) -> StructLayout:
         fields.append((name, layout))
         offsets.append(end)
         end += _WORD * (1 + layout.ndim if isinstance(layout, ArrayLayout) else 1)
-    return StructLayout(struct, tuple(fields), tuple(offsets), end)
+    return StructLayout(struct, tuple(fields), tuple(offsets))

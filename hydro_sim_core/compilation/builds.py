@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import queue
 import subprocess
@@ -20,7 +19,6 @@ from hydro_sim_core.compilation.dependencies import dependencies
 from hydro_sim_core.compilation.kernels import INTERPRETED, Entry
 from hydro_sim_core.compilation.machine_code import load_code
 
-_LOG = logging.getLogger(__name__)
 #: More processes would wait for the longest entry point anyway; each takes 300 MB.
 _MOST_WORKERS = 4
 

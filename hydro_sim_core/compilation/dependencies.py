@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from hydro_sim_core.compilation.kernels import Entry, Kernel
+from hydro_sim_core.compilation.arrays import EntryLayout, Layout, StructLayout
+from hydro_sim_core.compilation.kernels import Entry, Kernel, entry_named
 
 #: Sources of this package that decide what machine code is made of a kernel.
 _TRANSLATORS = ("arrays.py", "compiler.py", "numba_types.py")
@@ -66,9 +67,25 @@ def dependencies(entry: Entry) -> Dependencies:
 
 
 def signature(entry: Entry) -> str:
-    """An entry point's symbol and the layout of its arguments and result."""
+    """An entry point's symbol, the layout of its arguments and result, and the signatures of entry points passed."""
     parameters = ", ".join(f"{name}: {layout}" for name, layout in entry.parameters)
-    return f"{entry.symbol}({parameters}) -> {entry.result}"
+    passed = sorted(like for _, layout in entry.parameters for like in _passed_entries(layout))
+    return "; ".join(
+        [
+            f"{entry.symbol}({parameters}) -> {entry.result}",
+            *(signature(entry_named(like)) for like in passed),
+        ]
+    )
+
+
+def _passed_entries(layout: Layout) -> set[str]:
+    """Entry points like which one is passed in a value of this layout."""
+    match layout:
+        case EntryLayout(like):
+            return {like}
+        case StructLayout():
+            return {like for _, field in layout.fields for like in _passed_entries(field)}
+    return set()
 
 
 @cache

@@ -34,11 +34,7 @@ PREBUILT = Path(__file__).parent / "prebuilt"
 
 
 def cache_root() -> Path:
-    """Folder of compiled kernels and other derived data; ``HYDRO_SIM_CACHE_DIR`` overrides it.
-
-    Raises:
-        RuntimeError: There is no home folder, and nothing says what to use instead.
-    """
+    """Folder of compiled kernels and other derived data; ``HYDRO_SIM_CACHE_DIR`` overrides it."""
     override = os.environ.get("HYDRO_SIM_CACHE_DIR")
     if override:
         return Path(override)
@@ -60,7 +56,12 @@ def kernels_are_kept() -> bool:
 
 def file_name(entry: Entry) -> str:
     """Name of an entry point's file."""
-    return f"{entry.symbol.removeprefix('hydro_sim_core.')}-{dependencies(entry).digest}.o"
+    return f"{_stem(entry)}-{dependencies(entry).digest}.o"
+
+
+def _stem(entry: Entry) -> str:
+    """What the names of an entry point's files have in common, whatever version they are of."""
+    return entry.symbol.removeprefix("hydro_sim_core.")
 
 
 def find(entry: Entry) -> Path | None:
@@ -183,8 +184,7 @@ def _warn(folder: Path, problem: str, mend: str) -> None:
 
 def _remove_disused(folder: Path, entry: Entry) -> None:
     """Remove what older versions of an entry point left behind long ago."""
-    name = entry.symbol.removeprefix("hydro_sim_core.")
     with suppress(OSError):
-        for path in folder.parent.glob(f"*/{name}-*.o"):
+        for path in folder.parent.glob(f"*/{_stem(entry)}-*.o"):
             if path.stat().st_mtime < time.time() - _KEEP_FOR:
                 path.unlink()

@@ -24,7 +24,7 @@ from hydro_sim_core.compilation import (
     kernel,
 )
 from hydro_sim_core.compilation.arrays import struct_layout
-from hydro_sim_core.compilation.dependencies import dependencies
+from hydro_sim_core.compilation.dependencies import dependencies, signature
 
 
 class Cloud(NamedTuple):
@@ -176,6 +176,12 @@ def test_an_entry_point_is_passed_on():
     x = np.array([2.0, 3.0, 4.0])
     assert [reduced(how, x) for how in (total, product)] == [9.0, 24.0]
     assert [reduced_by_field(Chosen(how, x)) for how in (total, product)] == [9.0, 24.0]
+
+
+@pytest.mark.parametrize("caller", [reduced, reduced_by_field])
+def test_the_signature_of_a_passed_entry_point_counts(caller):
+    """Else a caller would go on to pass what was asked for before."""
+    assert signature(total) in signature(caller)
 
 
 def test_a_kernel_can_be_called_alone():
