@@ -13,50 +13,42 @@ TEST = """
 import pytest
 from hypothesis import given, settings, strategies as st
 
-{mark}
 @settings(max_examples=20, database=None)
 @given(st.integers(), st.floats())
 def test_draws(x, y):
-    print("drew", x, y)
+    print("light drew", x, y)
+
+@pytest.mark.heavy
+@settings(max_examples=20, database=None)
+@given(st.integers(), st.floats())
+def test_draws_much(x, y):
+    print("heavy drew", x, y)
 """
-HEAVY = "@pytest.mark.heavy"
 
 
 @pytest.mark.parametrize(
-    ("mark", "options", "count", "repeats"),
-    [
-        ("", [], 20, True),
-        ("", ["full"], 20, True),
-        ("", ["explore"], 200, False),
-        (HEAVY, [], 2, True),
-        (HEAVY, ["full"], 20, True),
-        (HEAVY, ["explore"], 200, False),
-    ],
+    ("profile", "light", "heavy", "repeats"),
+    [(None, 20, 2, True), ("full", 20, 20, True), ("explore", 200, 200, False)],
 )
-def test_examples_repeat_unless_told_to_explore(tmp_path, mark, options, count, repeats):
+def test_examples_repeat_unless_told_to_explore(tmp_path, profile, light, heavy, repeats):
     """A tenth of them is drawn of a heavy test, unless for a full run or to explore."""
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
-    (tmp_path / "test_draws.py").write_text(TEST.format(mark=mark))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-s",
-        "-p",
-        "no:cacheprovider",
-        *map("--hypothesis-profile={}".format, options),
-    ]
+    (tmp_path / "test_draws.py").write_text(TEST)
+    command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider"]
+    command += ["-p", "_hypothesis_pytestplugin", *([f"--hypothesis-profile={profile}"] if profile else [])]
     drawn = []
     for _ in range(2):
         done = subprocess.run(
             [*command, str(tmp_path)],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(TESTS)},
+            # Every other plugin takes its time to be imported.
+            env=os.environ | {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             capture_output=True,
             text=True,
             timeout=60,
         )
         assert done.returncode == 0, done.stdout
-        drawn.append(re.findall(r"drew .*", done.stdout))
-    assert len(drawn[0]) == len(drawn[1]) == count
-    assert (drawn[0] == drawn[1]) == repeats
+        drawn.append({kind: re.findall(f"{kind} drew .*", done.stdout) for kind in ("light", "heavy")})
+    for kind, count in (("light", light), ("heavy", heavy)):
+        assert len(drawn[0][kind]) == len(drawn[1][kind]) == count
+        assert (drawn[0][kind] == drawn[1][kind]) == repeats
