@@ -18,7 +18,7 @@ from rich.table import Table
 from hydro_sim_core import World
 from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
-from hydro_sim_core.experiments.scenes import shipped_scenes
+from hydro_sim_core.simulation.scenes import shipped_scenes
 
 DURATION = 3.0
 REFERENCE_STEP = 1e-4

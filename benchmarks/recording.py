@@ -14,9 +14,9 @@ from measure import make_parser, write
 from rich.console import Console
 from rich.table import Table
 
-from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.scenes import open_world
 
 SCENE = "spatula_slip"
 BLOCK = 1.0  # s

@@ -24,7 +24,7 @@ from measure import output_argument, write
 from rich.console import Console
 
 from hydro_sim_core.description import load_scene
-from hydro_sim_core.experiments.scenes import shipped_scenes
+from hydro_sim_core.simulation.scenes import shipped_scenes
 
 SCENE = "spatula_slip_welded"
 TURN = 0.5

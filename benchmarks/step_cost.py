@@ -24,8 +24,8 @@ from rich.table import Table
 from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.description.scene import CommandSpec, SignalSpec, SineSignal
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
-from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import shipped_scenes
 
 STEPS = 10_000
 RUNS = 3

@@ -33,9 +33,9 @@ from viewer_clients import Clients
 from hydro_sim_core import World, load_scene
 from hydro_sim_core.drawing.patch_surface import patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.experiments.scenes import open_world, shipped_scenes
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
 from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView

@@ -3,28 +3,86 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from hydro_sim_core.cli import bench, output, plot
-from hydro_sim_core.cli.check import check
-from hydro_sim_core.cli.compile_kernels import compile_kernels
-from hydro_sim_core.cli.hil_report import hil_report
-from hydro_sim_core.cli.mesh import mesh
-from hydro_sim_core.cli.replay import replay
-from hydro_sim_core.cli.run import run
-from hydro_sim_core.cli.scenes import scenes
-from hydro_sim_core.cli.snapshot import snapshot
-from hydro_sim_core.cli.validate import validate
 from hydro_sim_core.errors import InputError
+
+#: Where each command is; imported when it is asked for, so that none waits for what only another needs.
+_PLACES = {
+    "run": "run:run",
+    "replay": "replay:replay",
+    "snapshot": "snapshot:snapshot",
+    "check": "check:check",
+    "scenes": "scenes:scenes",
+    "validate": "validate:validate",
+    "hil-report": "hil_report:hil_report",
+    "mesh": "mesh:mesh",
+    "compile": "compile_kernels:compile_kernels",
+    "plot": "plot:commands",
+    "bench": "bench:commands",
+}
+_STYLE: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": "rich",
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, _PLACES[name])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+def _load(name: str, place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    try:
+        found = getattr(import_module(f"hydro_sim_core.cli.{module}"), attribute)
+    except KeyboardInterrupt:  # importing takes seconds on a busy machine
+        raise SystemExit(130) from None
+    if isinstance(found, typer.Typer):
+        group = get_group(found)
+        group.name = name
+        return group
+    alone = typer.Typer(**{**_STYLE, "no_args_is_help": False})
+    alone.command(name)(found)
+    return get_command(alone)
 
 
 class _Group(TyperGroup):
     """Turns errors that a user can mend, and a diverging run, into one red line and exit status 1."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -39,23 +97,8 @@ app = typer.Typer(
     cls=_Group,
     help="Simulate robots with pressure-field contact.",
     epilog="Exit status: 0 done, 1 bad input or a failed comparison, 2 wrong usage.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **_STYLE,
 )
-app.command()(run)
-app.command()(replay)
-app.command()(snapshot)
-app.command()(check)
-app.command()(scenes)
-app.command()(validate)
-app.command()(hil_report)
-app.command()(mesh)
-app.command("compile")(compile_kernels)
-app.add_typer(plot.commands, name="plot")
-app.add_typer(bench.commands, name="bench")
 
 
 def main() -> None:
@@ -66,7 +109,9 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"hydro-sim {output.versions()['hydro_sim_core']}")
+        from hydro_sim_core.cli.output import versions
+
+        print(f"hydro-sim {versions()['hydro_sim_core']}")
         raise typer.Exit()
 
 

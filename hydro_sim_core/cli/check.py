@@ -11,8 +11,8 @@ from rich.table import Table
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, XacroArgOption
 from hydro_sim_core.compilation.progress import compile_progress
-from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import open_world
 
 
 def check(

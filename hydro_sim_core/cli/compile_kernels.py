@@ -15,7 +15,7 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.compilation import Entry, prepare, store
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import open_world
+from hydro_sim_core.simulation.scenes import open_world
 
 #: Rooms whose entry points programs call; those of experiments serve measurements.
 _ROOMS = ("contact", "dynamics", "sensors", "simulation", "solvers")

@@ -7,14 +7,16 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments import ExperimentReport
+
+if TYPE_CHECKING:
+    from hydro_sim_core.experiments import ExperimentReport
 
 #: Columns of output that goes into a file or a pipe, where nothing must be cut; rich would take 80.
 _UNLIMITED = 10_000

@@ -25,11 +25,11 @@ from hydro_sim_core.cli.status import bar
 from hydro_sim_core.cli.world_film import frame_of_world
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.pictures.files import check_picture_file, write_picture
 from hydro_sim_core.pictures.page_camera import PageCamera
 from hydro_sim_core.replay import Recording, TimeLine
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 

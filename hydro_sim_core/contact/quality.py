@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from hydro_sim_core.contact.patch import FaceArrays
@@ -169,8 +168,10 @@ def _distances_to_cells(faces: FaceArrays, edges: _Edges, same: NDArray[np.bool_
     """
     count = len(faces.areas)
     weights = np.maximum(faces.areas, np.finfo(float).eps ** 10)  # a cell of no area still has a place
-    joined = coo_array((np.ones(same.sum()), (edges.first[same], edges.second[same])), shape=(count, count))
-    num_cells, cell = connected_components(joined, directed=False)
+    joined = scipy.sparse.coo_array(
+        (np.ones(same.sum()), (edges.first[same], edges.second[same])), shape=(count, count)
+    )
+    num_cells, cell = scipy.sparse.csgraph.connected_components(joined, directed=False)
     moments = [np.bincount(cell, weights * x, num_cells) for x in faces.centroids.T]
     centroids = (np.array(moments) / np.bincount(cell, weights, num_cells)).T
     product = np.ones(len(edges.length))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
-
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec, PoseSpec, SceneSpec
 from hydro_sim_core.description.scene_loader import LoadedScene, check_unique_names, start_positions_of
 from hydro_sim_core.description.spec import Array, RobotSpec
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.rotations import roll_pitch_yaw
 
 _SOURCE = "entities"
 T = TypeVar("T")
@@ -21,12 +19,7 @@ T = TypeVar("T")
 
 def pose_spec(X: Array) -> PoseSpec:
     """The pose (4, 4) as a scene file has it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # where roll and yaw turn about one axis, any split will do
-        rpy = Rotation.from_matrix(X[:3, :3]).as_euler("xyz")
-    return PoseSpec(xyz=tuple(X[:3, 3].tolist()), rpy=tuple(rpy.tolist()))
+    return PoseSpec(xyz=tuple(X[:3, 3].tolist()), rpy=tuple(roll_pitch_yaw(X[:3, :3]).tolist()))
 
 
 def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> LoadedScene:

@@ -10,9 +10,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.compilation import cache_root
 from hydro_sim_core.description.scene import ModelSpec
@@ -25,6 +23,7 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
+from hydro_sim_core.rotations import roll_pitch_yaw
 
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)
@@ -161,6 +160,8 @@ def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]
 def _unit_sphere() -> Path:
     """Mesh file of a sphere of radius 1 m: URDF has no ellipsoid, but it has scaled meshes."""
     path = cache_root() / "meshes" / "unit_sphere.stl"
+    import trimesh  # takes a third of a second
+
     path.parent.mkdir(parents=True, exist_ok=True)
     # Written aside and renamed: another node may be reading it.
     with NamedTemporaryFile(dir=path.parent, suffix=".stl", delete=False) as file:
@@ -218,8 +219,7 @@ def _add_joint(root: Element, joint: JointSpec, rename: dict[str, str]) -> None:
 
 
 def _add_origin(parent: Element, X: NDArray[np.float64]) -> None:
-    rpy = Rotation.from_matrix(X[:3, :3]).as_euler("xyz")
-    SubElement(parent, "origin", xyz=_numbers(X[:3, 3]), rpy=_numbers(rpy))
+    SubElement(parent, "origin", xyz=_numbers(X[:3, 3]), rpy=_numbers(roll_pitch_yaw(X[:3, :3])))
 
 
 def _numbers(values: Sequence[float] | NDArray[np.float64]) -> str:

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.arithmetic import dot, product
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, Floats
 from hydro_sim_core.dynamics.velocities import VelocityEntry, add_mimic, velocity_entries
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.rotations import quaternions_of
 
 WORLD = "world"
 _TYPES = {
@@ -186,7 +186,7 @@ class BodyBuilder:
         robot, axis = placed.robot, np.array([0.0, 0.0, 1.0])
         joint = JointSpec(placed.base_joint_name, "floating", WORLD, robot.root, np.eye(4), axis)
         frame = self._add_body(joint, -1, np.eye(4), robot.source)
-        x, y, z, w = Rotation.from_matrix(placed.X_WR[:3, :3]).as_quat(canonical=True)
+        x, y, z, w = quaternions_of(placed.X_WR[:3, :3])
         self.q0[-7:] = [w, x, y, z, *placed.X_WR[:3, 3]]
         return frame
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from hydro_sim_core.compilation import Bool1D, Int1D
 from hydro_sim_core.dynamics.tree import FLOATING, KinematicTree, frozen
@@ -35,10 +33,13 @@ def find_forest(tree: KinematicTree) -> Forest:
     first = tree.v_index
     coupled = [(first[i], first[i] + k) for i in range(len(first)) for k in range(tree.num_v[i])]
     coupled += [(first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0]
-    rows, columns = np.array(coupled, dtype=np.int64).reshape(-1, 2).T
-    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(nv, nv))
-    num_trees, label = connected_components(graph, directed=False) if nv else (0, np.zeros(0, dtype=np.int64))
-    sizes = np.bincount(label, minlength=num_trees)
+    earliest = np.arange(nv)  # velocity of each one's tree
+    for a, b in coupled:
+        low, high = sorted((earliest[a], earliest[b]))
+        if low < high:
+            earliest[earliest == high] = low
+    trees, label = np.unique(earliest, return_inverse=True)
+    sizes = np.bincount(label, minlength=len(trees))
     return Forest(
         tree_of_body=frozen(label[first], np.int64),
         first=frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64),

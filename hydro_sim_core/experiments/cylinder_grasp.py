@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hydro_sim_core.description import LoadedScene, load_robot, load_scene
-from hydro_sim_core.experiments.scenes import shipped_scene
+from hydro_sim_core.simulation.scenes import shipped_scene
 
 SCENE = "cylinder_grasp"
 #: Number of contact faces: wanted edges of the bubbles' and of the cylinder's mesh, m, that give about as many.

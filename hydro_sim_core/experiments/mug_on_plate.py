@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hydro_sim_core.description import load_scene
-from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import shipped_scene
 
 SCENE = "mug_on_plate"
 SETTLING_TIME, MEASURING_TIME = 1.0, 3.0

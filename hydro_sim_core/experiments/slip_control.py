@@ -11,9 +11,9 @@ from pathlib import Path
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
-from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.experiments.spatula_slip import pitch
 from hydro_sim_core.simulation import World, load_scene
+from hydro_sim_core.simulation.scenes import shipped_scene
 
 SOURCE = "Drake 1.51.1, MultibodyPlant with 1 ms steps, polygons, hints 0.04 and 0.005 m, published inertia"
 

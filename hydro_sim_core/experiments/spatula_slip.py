@@ -22,8 +22,8 @@ from hydro_sim_core.description import load_scene
 from hydro_sim_core.description.scene import CommandSpec, SignalSpec, SquareSignal
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
-from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import shipped_scene
 
 SOURCE = (
     "Drake 1.51.1 with the commands of Masterjohn 2022, section V-C: lagged approximation, 1 ms steps, polygons, "

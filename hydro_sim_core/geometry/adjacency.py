@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from hydro_sim_core.arithmetic import product
 from hydro_sim_core.geometry.simplices import coordinate_functions, sorted_rows, tetrahedron_faces
@@ -239,10 +237,15 @@ def _largest_of_runs(values: FloatArray, starts: IntArray) -> IntArray:
 def _components(neighbors: IntArray) -> IntArray:
     """Number of the connected component of every element."""
     element, face = np.nonzero(neighbors >= 0)
-    links = coo_array(
-        (np.ones(len(element)), (element, neighbors[element, face])), shape=(len(neighbors),) * 2
-    )
-    return connected_components(links, directed=False)[1]
+    other = neighbors[element, face]
+    root = np.arange(len(neighbors))  # of a tree of elements of the same component; its first in the end
+    while True:
+        one, two = root[element], root[other]
+        if np.array_equal(one, two):
+            return np.unique(root, return_inverse=True)[1]
+        np.minimum.at(root, np.maximum(one, two), np.minimum(one, two))
+        while not np.array_equal(root[root], root):
+            root = root[root]
 
 
 def _first_of_each(labels: IntArray, order: IntArray) -> IntArray:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
@@ -93,8 +93,8 @@ def _medial_mesh(points: FloatArray, triangles: IntArray, modulus: float, margin
 def hull(source: str, points: FloatArray) -> tuple[FloatArray, IntArray]:
     """Vertices (N, 3) and triangles (M, 3) of a convex hull, the triangles counter-clockwise from outside."""
     try:
-        found = ConvexHull(points)
-    except (QhullError, ValueError):
+        found = scipy.spatial.ConvexHull(points)
+    except (scipy.spatial.QhullError, ValueError):
         mend = "give at least four points that do not lie in one plane"
         raise InputError(source, "vertices", "span no volume", mend) from None
     used, triangles = np.unique(found.simplices, return_inverse=True)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+import scipy
 
 from hydro_sim_core.arithmetic import dot, norm, product
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
@@ -80,7 +79,7 @@ def _face_planes(points: FloatArray, triangles: IntArray, tolerance: float) -> t
 
 def inscribed_ball(normals: FloatArray, offsets: FloatArray) -> tuple[FloatArray, float]:
     """Centre (3,) and radius of the largest ball inside the polyhedron ``n_i . x <= b_i``."""
-    found = linprog(
+    found = scipy.optimize.linprog(
         [0.0, 0.0, 0.0, -1.0],
         A_ub=np.column_stack([normals, np.ones(len(normals))]),
         b_ub=offsets,
@@ -96,8 +95,8 @@ def _cells(
     lifted = np.column_stack([normals, np.ones(len(normals))])
     halfspaces = np.vstack([np.column_stack([lifted, -offsets]), [0.0, 0.0, 0.0, -1.0, 0.0]])
     try:
-        corners = HalfspaceIntersection(halfspaces, np.r_[centre, 0.5 * radius]).intersections
-    except QhullError:
+        corners = scipy.spatial.HalfspaceIntersection(halfspaces, np.r_[centre, 0.5 * radius]).intersections
+    except scipy.spatial.QhullError:
         return None
     corners = _distinct(corners[np.isfinite(corners).all(axis=1)], tolerance)
     corners = corners[
@@ -167,7 +166,7 @@ def _is_valid(vertices: FloatArray, tetrahedra: IntArray) -> bool:
     volumes = np.abs(tetrahedron_volumes(vertices, tetrahedra))
     if (volumes <= FLATNESS * longest_edges(vertices, tetrahedra) ** 3).any():
         return False
-    if abs(volumes.sum() / ConvexHull(vertices).volume - 1.0) > VOLUME_TOLERANCE:
+    if abs(volumes.sum() / scipy.spatial.ConvexHull(vertices).volume - 1.0) > VOLUME_TOLERANCE:
         return False
     _, _, counts = sorted_rows(tetrahedron_faces(tetrahedra))
     return bool((counts <= 2).all())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import trimesh
-from scipy.spatial import cKDTree
+import scipy
 
 from hydro_sim_core.geometry.simplices import FloatArray, IntArray, longest_edges
 
@@ -23,8 +22,8 @@ def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray
     corners = vertices[triangles]
     centres, sizes = corners.mean(axis=1), longest_edges(vertices, triangles)
     reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
-    upper_bound, _ = cKDTree(vertices[np.unique(triangles)]).query(points)
-    tree = cKDTree(centres)
+    upper_bound, _ = scipy.spatial.cKDTree(vertices[np.unique(triangles)]).query(points)
+    tree = scipy.spatial.cKDTree(centres)
     counts = tree.query_ball_point(points, upper_bound + reach, return_length=True)
 
     nearest = np.empty_like(points, dtype=np.float64)
@@ -47,6 +46,8 @@ def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatAr
     # trimesh compares fourth powers of lengths with an absolute 1e-13: too much for triangles below a millimetre.
     origins = corners[:, 0]
     scale = sizes[:, None]
+    import trimesh  # takes a third of a second
+
     unit = trimesh.triangles.closest_point(
         (corners - origins[:, None]) / scale[:, None], (points - origins) / scale
     )

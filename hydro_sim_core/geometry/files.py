@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import trimesh
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import check_surface
 from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
+
+if TYPE_CHECKING:
+    import trimesh
 
 SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
 
@@ -83,6 +86,8 @@ def existing_file(path: str | Path, suffixes: tuple[str, ...]) -> Path:
 
 
 def _read_surface(path: Path) -> trimesh.Trimesh:
+    import trimesh  # takes a third of a second
+
     try:
         scene = trimesh.load_scene(path, process=False, skip_materials=True)
         if path.suffix.lower() == ".dae":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+import scipy
 
 from hydro_sim_core.arithmetic import dot, norm
 from hydro_sim_core.errors import InputError
@@ -217,7 +217,7 @@ def _harmonic(
     return solved
 
 
-def _conjugate_gradients(matrix: csr_array, right: FloatArray, limit: int) -> FloatArray | None:
+def _conjugate_gradients(matrix: scipy.sparse.csr_array, right: FloatArray, limit: int) -> FloatArray | None:
     """Solve a symmetric positive definite system, preconditioned by its diagonal, to ``_RESIDUAL``.
 
     Returns:
@@ -241,7 +241,7 @@ def _conjugate_gradients(matrix: csr_array, right: FloatArray, limit: int) -> Fl
     return None
 
 
-def _stiffness(vertices: FloatArray, tetrahedra: IntArray) -> csr_array:
+def _stiffness(vertices: FloatArray, tetrahedra: IntArray) -> scipy.sparse.csr_array:
     """Sum over elements of ``V grad(phi_i) . grad(phi_j)``, (N, N)."""
     volumes = tetrahedron_volumes(vertices, tetrahedra)
     gradients = np.empty((len(tetrahedra), 4, 3))
@@ -253,4 +253,6 @@ def _stiffness(vertices: FloatArray, tetrahedra: IntArray) -> csr_array:
     entries = np.einsum("m,mik,mjk->mij", volumes, gradients, gradients)
     rows, columns = np.repeat(tetrahedra, 4, axis=1), np.tile(tetrahedra, (1, 4))
     size = (len(vertices),) * 2
-    return csr_array(coo_array((entries.ravel(), (rows.ravel(), columns.ravel())), shape=size))
+    return scipy.sparse.csr_array(
+        scipy.sparse.coo_array((entries.ravel(), (rows.ravel(), columns.ravel())), shape=size)
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+import scipy
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.distance import distance_to_surface
@@ -143,7 +143,9 @@ def _shapes(vertices: FloatArray, tetrahedra: IntArray) -> tuple[FloatArray, Flo
 def _layers(num_vertices: int, tetrahedra: IntArray, on_surface: IntArray) -> int:
     pairs = tetrahedra[:, [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3]].reshape(-1, 2)
     rows, columns = np.vstack([pairs, pairs[:, ::-1]]).T
-    links = csr_array(coo_array((np.ones(len(rows)), (rows, columns)), shape=(num_vertices,) * 2))
+    links = scipy.sparse.csr_array(
+        scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(num_vertices,) * 2)
+    )
     reached = np.ones(num_vertices, dtype=bool)
     reached[np.unique(tetrahedra)] = False
     front = np.zeros(num_vertices, dtype=bool)

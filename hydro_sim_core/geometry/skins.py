@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.errors import InputError
@@ -147,7 +147,9 @@ def _farthest_direction(normals: FloatArray) -> FloatArray:
     """Unit vector with the largest least product with the normals; zero where no vector leads out of all the faces."""
     rows = np.column_stack([-normals, np.ones(len(normals))])
     box = [(-1.0, 1.0)] * 3
-    found = linprog([0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=[*box, (None, 1.0)])
+    found = scipy.optimize.linprog(
+        [0.0, 0.0, 0.0, -1.0], A_ub=rows, b_ub=np.zeros(len(rows)), bounds=[*box, (None, 1.0)]
+    )
     if not (found.success and found.x[3] > 1e-6):
         return np.zeros(3)
     return found.x[:3] / norm(found.x[:3])

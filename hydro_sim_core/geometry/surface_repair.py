@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.spatial import cKDTree
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import float_rows, index_rows
@@ -104,9 +102,9 @@ def _merged(points: FloatArray, corners: IntArray, repairs: list[str]) -> tuple[
     used, flat = np.unique(corners, return_inverse=True)
     points, corners = points[used], flat.reshape(-1, 3)
     extent = np.linalg.norm(np.ptp(points, axis=0))
-    pairs = cKDTree(points).query_pairs(MERGE_DISTANCE * extent, output_type="ndarray")
-    links = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(points),) * 2)
-    count, group = connected_components(links, directed=False)
+    pairs = scipy.spatial.cKDTree(points).query_pairs(MERGE_DISTANCE * extent, output_type="ndarray")
+    links = scipy.sparse.coo_array((np.ones(len(pairs)), pairs.T), shape=(len(points),) * 2)
+    count, group = scipy.sparse.csgraph.connected_components(links, directed=False)
     if count == len(points):
         return points, corners
     repairs.append(f"{len(points) - count} duplicate vertices merged")
@@ -185,13 +183,13 @@ def _agreeing_turns(corners: IntArray) -> tuple[IntArray, np.ndarray]:
     same_way = edges[first, 0] == edges[second, 0]  # neighbours that agree walk their edge opposite ways
     a, b = first // 3, second // 3
     size = (len(corners),) * 2
-    links = csr_array(coo_array((np.ones(len(a)), (a, b)), shape=size))
-    _, part = connected_components(links, directed=False)
+    links = scipy.sparse.csr_array(scipy.sparse.coo_array((np.ones(len(a)), (a, b)), shape=size))
+    _, part = scipy.sparse.csgraph.connected_components(links, directed=False)
     contradiction = dict(zip(zip(a.tolist(), b.tolist(), strict=True), same_way.tolist(), strict=True))
     flip = np.zeros(len(corners), dtype=bool)
     _, seeds = np.unique(part, return_index=True)
     for seed in seeds:
-        visited, before = breadth_first_order(links, seed, directed=False)
+        visited, before = scipy.sparse.csgraph.breadth_first_order(links, seed, directed=False)
         for triangle in visited[1:].tolist():
             parent = int(before[triangle])
             key = (parent, triangle) if (parent, triangle) in contradiction else (triangle, parent)
@@ -225,8 +223,8 @@ def _edges(corners: IntArray) -> IntArray:
 
 def _hole_area(points: FloatArray, rim: IntArray) -> float:
     """Area of the flat shadows of the holes that a rim of open edges bounds, m^2."""
-    links = coo_array((np.ones(len(rim)), rim.T), shape=(len(points),) * 2)
-    _, part = connected_components(links, directed=False)
+    links = scipy.sparse.coo_array((np.ones(len(rim)), rim.T), shape=(len(points),) * 2)
+    _, part = scipy.sparse.csgraph.connected_components(links, directed=False)
     part = part[rim[:, 0]]
     origin = points[rim[:, 0]].mean(axis=0)
     cross = 0.5 * np.cross(points[rim[:, 0]] - origin, points[rim[:, 1]] - origin)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import trimesh
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.errors import InputError
@@ -328,6 +327,8 @@ def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
     """The same surface in triangles small enough for a fast search of the nearest."""
     longest = longest_edges(surface.vertices, surface.triangles).max()
     size = 2.0 * max(edge_length, math.sqrt(longest * edge_length))
+    import trimesh  # takes a third of a second
+
     return trimesh.remesh.subdivide_to_size(surface.vertices, surface.triangles, size, max_iter=30)
 
 

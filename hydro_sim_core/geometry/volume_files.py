@@ -7,13 +7,16 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import meshio
 import numpy as np
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.files import existing_file, first_line, scale_factors
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
+
+if TYPE_CHECKING:
+    import meshio
 
 VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
 
@@ -93,6 +96,8 @@ def write_vtk(geometry: Geometry, path: str | Path) -> None:
         problem = f"has the unknown format '{path.suffix}'"
         raise InputError(path, "", problem, f"use one of {', '.join(_FORMATS)}")
     count = len(geometry.elements)
+    import meshio
+
     mesh = meshio.Mesh(
         geometry.vertices.copy(),
         [("tetra", geometry.elements.copy())],
@@ -108,6 +113,8 @@ def write_vtk(geometry: Geometry, path: str | Path) -> None:
 
 
 def _read(path: Path) -> meshio.Mesh:
+    import meshio  # takes long, and few scenes have such files
+
     try:
         # meshio reports an unreadable file on standard output and then exits the program.
         with _silence():

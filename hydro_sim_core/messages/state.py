@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.messages.cdr import MessageTemplate, TemplateWriter
+from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
 
 Array = NDArray[np.float64]
@@ -114,4 +114,4 @@ def transform_values(links: Sequence[tuple[str, str]], poses: Mapping[str, Array
     X_WC = np.array([poses[child] for _, child in links])
     R_PW = np.swapaxes(X_WP[:, :3, :3], 1, 2)
     p_PC = np.einsum("nij,nj->ni", R_PW, X_WC[:, :3, 3] - X_WP[:, :3, 3])
-    return np.hstack([p_PC, Rotation.from_matrix(R_PW @ X_WC[:, :3, :3]).as_quat()])
+    return np.hstack([p_PC, quaternions_of(R_PW @ X_WC[:, :3, :3])])

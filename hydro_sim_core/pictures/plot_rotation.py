@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.errors import InputError, excerpt
 
@@ -20,7 +20,7 @@ def main_axis(X_WB: Array) -> Array:
     Raises:
         InputError: There are fewer than two poses, or they do not turn.
     """
-    R_WB = Rotation.from_matrix(X_WB[:, :3, :3])
+    R_WB = scipy.spatial.transform.Rotation.from_matrix(X_WB[:, :3, :3])
     turns = (R_WB[1:] * R_WB[:-1].inv()).as_rotvec()
     moments = turns.T @ turns
     if not np.trace(moments) > 0.0:
@@ -46,7 +46,7 @@ def angles_about(axis: ArrayLike, X_WB: Array) -> Array:
     if direction.shape != (3,) or not (np.isfinite(length) and length > 0.0):
         mend = "give three numbers such as 0, 1, 0"
         raise InputError("pitch", "axis", f"{excerpt(direction.tolist())} is no direction", mend)
-    R_WB = Rotation.from_matrix(X_WB[:, :3, :3])
+    R_WB = scipy.spatial.transform.Rotation.from_matrix(X_WB[:, :3, :3])
     quaternions = (R_WB * R_WB[0].inv()).as_quat()  # x, y, z, w
     halves = np.arctan2(quaternions[:, :3] @ (direction / length), quaternions[:, 3])
     return 2.0 * np.unwrap(halves, period=np.pi)

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.replay.decoding import TopicReader
 
@@ -80,7 +80,7 @@ def _transforms(reader: TopicReader, message: Any) -> Iterable[tuple[str, Transf
     if not (np.isfinite(origins).all() and np.isfinite(quaternions).all() and quaternions.any(axis=1).all()):
         raise reader.error("holds a transform that is no pose", "mend the program that wrote it")
     X = np.tile(np.eye(4), (len(moves), 1, 1))
-    X[:, :3, :3], X[:, :3, 3] = Rotation.from_quat(quaternions).as_matrix(), origins
+    X[:, :3, :3], X[:, :3, 3] = scipy.spatial.transform.Rotation.from_quat(quaternions).as_matrix(), origins
     parents = (_bare(entry.header.frame_id) for entry in stamped)
     children = (_bare(entry.child_frame_id) for entry in stamped)
     return list(zip(children, zip(parents, X, strict=True), strict=True))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.integrate import Radau
 from threadpoolctl import ThreadpoolController
 
 from hydro_sim_core.compilation import prepare
@@ -111,7 +111,7 @@ class ContinuousSteps:
             return None
         # Of the change since the step began: errors relative to coordinates would be relative to the choice of origin,
         # and larger than penetrations. A new Jacobian every step also makes n steps those of n calls, bit for bit.
-        integrator = Radau(
+        integrator = scipy.integrate.Radau(
             derivative,
             0.0,
             np.zeros_like(start),

@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 import regex
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
@@ -302,7 +302,7 @@ class ConvexHull:
     def meets_box(self, lower: Array, upper: Array) -> bool:
         """See ``Volume``."""
         # A point of both is a mean of the corners, with weights that a linear programme finds if there are any.
-        found = linprog(
+        found = scipy.optimize.linprog(
             np.zeros(len(self.points)),
             A_ub=np.vstack([self.points.T, -self.points.T]),
             b_ub=np.concatenate([upper, -lower]),

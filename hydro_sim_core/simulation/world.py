@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.contact import ContactPatch
@@ -19,6 +18,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.carry_over import carry_over
 from hydro_sim_core.simulation.contact_summary import ContactSummary
@@ -212,7 +212,7 @@ class World:
         body = assembly.joint_names.index(joint)
         q, v = int(assembly.tree.q_index[body]), int(assembly.tree.v_index[body])
         if X_WB is not None:
-            x, y, z, w = Rotation.from_matrix(X_WB[:3, :3]).as_quat(canonical=True)
+            x, y, z, w = quaternions_of(X_WB[:3, :3])
             state.q[q : q + 7] = [w, x, y, z, *X_WB[:3, 3]]
         if V_WB is not None:
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V_WB

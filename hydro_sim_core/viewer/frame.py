@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.drawing.patch_surface import PatchFaces, patch_faces
+from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
 from hydro_sim_core.viewer.scene import ViewScene
 
@@ -204,7 +204,7 @@ def _pose_bytes(poses: Array) -> bytes:
     """Position and quaternion (x, y, z, w) of every link, as 32-bit floats."""
     if not len(poses):
         return b""
-    quaternions = Rotation.from_matrix(poses[:, :3, :3]).as_quat()
+    quaternions = quaternions_of(poses[:, :3, :3])
     return np.hstack([poses[:, :3, 3], quaternions]).astype("<f4").tobytes()
 
 

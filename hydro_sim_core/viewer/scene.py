@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from lxml import etree
@@ -22,7 +22,9 @@ from hydro_sim_core.description.spec import JointSpec, LinkSpec, VisualSpec
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.viewer.meshes import Mesh, Rgba, shape_meshes
+
+if TYPE_CHECKING:
+    from hydro_sim_core.viewer.meshes import Mesh, Rgba
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -231,6 +233,8 @@ class _DrawnShapes:
         self.visuals: list[ViewVisual] = []
         self.meshes: dict[str, bytes] = {}
         self._row = {name: i for i, name in enumerate(links)}
+        from hydro_sim_core.viewer.meshes import shape_meshes  # trimesh takes a third of a second to import
+
         self._meshes_of = cache(shape_meshes)  # robots repeat their shapes
 
     def add(self, link: str, visuals: Iterable[VisualSpec]) -> None:

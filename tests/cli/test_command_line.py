@@ -14,8 +14,8 @@ from hydro_sim_core.assets import folder
 from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
-from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import read_messages
+from hydro_sim_core.simulation.scenes import shipped_scenes
 
 WELDED = shipped_scenes()["spatula_slip_welded"]
 URDF = Path(__file__).parents[2] / "urdf"

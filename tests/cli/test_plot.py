@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from hydro_sim_core import InputError, load_scene
 from hydro_sim_core.cli import app
 from hydro_sim_core.cli.plot_series import RecordedMotion
-from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import Recorder, read_messages
 from hydro_sim_core.recording.mcap_file import RecordingFile
+from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 PNG = b"\x89PNG\r\n\x1a\n"

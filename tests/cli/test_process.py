@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 
 
@@ -46,18 +48,21 @@ def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
     assert data["simulated_time"] < 30.0
 
 
-def test_ctrl_c_while_importing_ends_quietly():
-    """Importing everything takes seconds on a busy machine, and many start a program only to stop it."""
-    interrupt_import = """
+@pytest.mark.parametrize("interrupted", ["cli.app", "cli.run", "simulation"])
+def test_ctrl_c_while_importing_ends_quietly(interrupted):
+    """Importing takes a second on a busy machine, and many start a program only to stop it."""
+    interrupt_import = f"""
 import sys
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == "hydro_sim_core.cli.app":
+        if name == "hydro_sim_core.{interrupted}":
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupt())
 from hydro_sim_core.cli import main
+sys.argv = ["hydro-sim", "run", "drop_box"]
+main()
 """
     ended = subprocess.run([sys.executable, "-c", interrupt_import], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

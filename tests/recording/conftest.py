@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hydro_sim_core import load_scene
-from hydro_sim_core.experiments.scenes import shipped_scenes
 from hydro_sim_core.recording import Recorder
+from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 

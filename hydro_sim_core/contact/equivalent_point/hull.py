@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
-from scipy.spatial import ConvexHull, QhullError
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
@@ -47,8 +46,8 @@ class SupportHull:
         """
         points = _points(vertices)
         try:
-            hull = ConvexHull(points)
-        except (QhullError, ValueError):
+            hull = scipy.spatial.ConvexHull(points)
+        except (scipy.spatial.QhullError, ValueError):
             raise InputError(
                 "SupportHull", "vertices", "lie in a plane", "use from_patch for a flat contact patch"
             ) from None
@@ -80,8 +79,8 @@ class SupportHull:
 
         across = np.linalg.svd(normal[None])[2][1:]  # (2, 3) axes in the plane
         try:
-            hull = ConvexHull(points @ across.T)
-        except (QhullError, ValueError):
+            hull = scipy.spatial.ConvexHull(points @ across.T)
+        except (scipy.spatial.QhullError, ValueError):
             raise InputError(
                 "SupportHull", "vertices", "span no area", "give three or more points not in a line"
             ) from None
@@ -173,7 +172,9 @@ def _mean_support(hull: SupportHull, X_GB: Array, chosen: NDArray[Any]) -> tuple
     multipliers = np.zeros(len(hull.normals))
     misfit = 1.0
     if active.size:
-        multipliers[active], misfit = nnls((hull.normals[active] @ R_GB.T).T, np.array([0.0, 0.0, -1.0]))
+        multipliers[active], misfit = scipy.optimize.nnls(
+            (hull.normals[active] @ R_GB.T).T, np.array([0.0, 0.0, -1.0])
+        )
     return ClosestPoints(a1, a2, multipliers), float(misfit)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 Array = NDArray[np.float64]
-#: Maps (n,) to (n,) and is written so that it also maps complex numbers (no ``abs``, ``max`` or ``conj``).
+#: Maps (n,) to (n,), or each row of (k, n), and is written so that it also maps complex numbers (no ``abs``, ``max`` or
+#: ``conj``).
 Residual = Callable[[NDArray[Any]], NDArray[Any]]
 
 _MAX_ITERATIONS = 60
@@ -76,7 +77,7 @@ def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution
     """Minimise the residual's norm; slower, but gets past kinks where the Newton step is no descent."""
     if not np.isfinite(residual(guess)).all():
         return Solution(guess, np.inf, 0)
-    solution = least_squares(
+    solution = scipy.optimize.least_squares(
         lambda z: residual(z).real,
         guess,
         jac=lambda z: _jacobian(residual, z),
@@ -91,5 +92,5 @@ def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution
 
 def _jacobian(residual: Residual, z: Array) -> Array:
     """Exact derivatives: along a complex step there is no difference to lose digits in."""
-    columns = [residual(z + direction).imag for direction in 1j * _COMPLEX_STEP * np.eye(len(z))]
-    return np.column_stack(columns) / _COMPLEX_STEP
+    columns = residual(z + 1j * _COMPLEX_STEP * np.eye(len(z))).imag
+    return np.ascontiguousarray(columns.T) / _COMPLEX_STEP

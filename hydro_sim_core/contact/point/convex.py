@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
@@ -47,8 +47,8 @@ def convex_pair(a: Geometry, b: Geometry, R_AB: Array, p_AB: Array) -> tuple[Arr
 @lru_cache(maxsize=256)
 def _hull(geometry: Geometry, element: str) -> Any:
     try:
-        hull_volume = ConvexHull(geometry.vertices).volume
-    except QhullError:
+        hull_volume = scipy.spatial.ConvexHull(geometry.vertices).volume
+    except scipy.spatial.QhullError:
         raise InputError("point_contact", element, "is flat", "give a mesh that encloses a volume") from None
     if geometry.volume() < (1.0 - _HOLLOW) * hull_volume:
         filled = geometry.volume() / hull_volume

@@ -8,7 +8,6 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
-import trimesh
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
@@ -93,6 +92,8 @@ def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tu
     if longest > resolution * 2**_MAX_SPLITS:
         problem = f"{resolution:g} m would split the edges of {longest:g} m into more than {2**_MAX_SPLITS}"
         raise InputError("OrientedCloud", "resolution", problem, "give a coarser one")
+    import trimesh  # takes a third of a second
+
     return trimesh.remesh.subdivide_to_size(vertices, triangles, resolution, max_iter=_MAX_SPLITS + 1)
 
 

@@ -8,8 +8,8 @@ from threading import Event, Thread
 from rich.console import Console
 
 from hydro_sim_core.compilation.progress import compile_progress
-from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import open_world
 
 _LOOK_PERIOD = 0.05  # s, how late a wish to stop is noticed
 

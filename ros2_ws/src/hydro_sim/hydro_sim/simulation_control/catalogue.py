@@ -9,7 +9,7 @@ from pathlib import Path
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.errors import InputError, MissingFile, excerpt
-from hydro_sim_core.experiments.scenes import shipped_robots, shipped_scenes
+from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scenes
 
 ROBOT_SUFFIXES = (".urdf", ".xacro")
 WORLD_SUFFIXES = (".yaml", ".yml", *ROBOT_SUFFIXES)

@@ -23,8 +23,8 @@ from hydro_sim.simulation_control.spawning import SpawnRequest, build_spawned, o
 from hydro_sim_core.description import LoadedScene, SceneSpec
 from hydro_sim_core.description.scene_edits import moved, without
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import open_world
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.scenes import open_world
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion, Twist, Vector3
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim.simulation_control.refusals import Reason, Refused
+from hydro_sim_core.rotations import matrix_of, quaternions_of
 from hydro_sim_core.simulation.entities import Box, ConvexHull, Sphere, Volume
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ def pose_matrix(pose: Pose) -> Array:
     if not abs(norm - 1.0) <= _NEAR_UNIT:
         raise Refused(Reason.INVALID_POSE, f"the quaternion has norm {norm:g}; give one of norm 1")
     X = np.eye(4)
-    X[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+    X[:3, :3] = matrix_of(quaternion)
     X[:3, 3] = p.x, p.y, p.z
     if not np.all(np.isfinite(X)):
         raise Refused(Reason.INVALID_POSE, "the position is not finite; give three numbers")
@@ -39,7 +39,7 @@ def pose_matrix(pose: Pose) -> Array:
 
 def pose_message(X: Array) -> Pose:
     """A (4, 4) pose as a message."""
-    x, y, z, w = (float(c) for c in Rotation.from_matrix(X[:3, :3]).as_quat(canonical=True))
+    x, y, z, w = quaternions_of(X[:3, :3]).tolist()
     return Pose(position=Point(**_xyz(X[:3, 3])), orientation=Quaternion(x=x, y=y, z=z, w=w))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import World, load_scene, load_urdf
+from hydro_sim_core.simulation.loading import load_scene, load_urdf
+from hydro_sim_core.simulation.world import World
 
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
 _SCENE_SUFFIXES = (".yaml", ".yml")

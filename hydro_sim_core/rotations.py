@@ -1,0 +1,56 @@
+"""Rotations as quaternions, for every program: SciPy's take a quarter of a second to import."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def quaternions_of(R: Array) -> Array:
+    """Unit quaternions (x, y, z, w) of rotation matrices, each with its largest component formed without a difference.
+
+    Args:
+        R: (..., 3, 3).
+
+    Returns:
+        (..., 4), with w >= 0.
+    """
+    trace = np.trace(R, axis1=-2, axis2=-1)
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    # 4 q q^T, whose row of the largest diagonal entry is a multiple of q.
+    outer = np.empty((*R.shape[:-2], 4, 4))
+    outer[..., :3, :3] = R + np.swapaxes(R, -1, -2)
+    outer[..., range(3), range(3)] = 1.0 + 2.0 * diagonal - trace[..., None]
+    outer[..., 3, 3] = 1.0 + trace
+    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
+        outer[..., 3, k] = outer[..., k, 3] = R[..., i, j] - R[..., j, i]
+    largest = np.argmax(outer[..., range(4), range(4)], axis=-1)
+    q = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.sqrt(q[..., 0] ** 2 + q[..., 1] ** 2 + q[..., 2] ** 2 + q[..., 3] ** 2)[..., None]
+    return np.where(q[..., 3:] < 0.0, -q, q)
+
+
+def matrix_of(quaternion: Array) -> Array:
+    """Rotation matrix (3, 3) of a quaternion (x, y, z, w), which need not be a unit one."""
+    x, y, z, w = quaternion / np.sqrt(np.dot(quaternion, quaternion))
+    return np.array(
+        [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+    )
+
+
+def roll_pitch_yaw(R: Array) -> Array:
+    """Angles (3,) about the fixed axes x, y, z (rad) of a rotation matrix (3, 3).
+
+    Where roll and yaw turn about one axis, any split of their sum gives the same rotation: this is one of them.
+    """
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw])

@@ -1,0 +1,30 @@
+"""What a start does not wait for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+#: Packages that take longer to import than the engine, and that most programs have no use for.
+HEAVY = ("numba", "scipy.spatial", "scipy.optimize", "scipy.sparse", "trimesh", "meshio", "matplotlib")
+
+
+def heavy_imports(program: str) -> set[str]:
+    """Heavy packages that are imported when a program has run."""
+    code = f"import sys\n{program}\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["hydro_sim_core.simulation", "hydro_sim_core.cli.run", "hydro_sim.node"])
+def test_an_import_does_not_wait_for_heavy_packages(module):
+    if module == "hydro_sim.node":
+        pytest.importorskip("rclpy")
+    assert heavy_imports(f"import {module}") == set()
+
+
+def test_a_scene_of_primitive_shapes_runs_without_them():
+    program = "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box'); world.step(10)"
+    assert heavy_imports(program) == set()
