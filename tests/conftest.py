@@ -1,6 +1,11 @@
-"""Property tests draw the same examples every time, so that a commit has one verdict, unless told to explore."""
+"""Property tests draw the same examples every time, so that a commit has one verdict, unless told to explore.
+
+Heavy tests do a share of what they can, but for a full run: of their examples, their cases or their steps.
+"""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -13,27 +18,56 @@ settings.register_profile("full", derandomize=True, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile("repeatable")
 _MORE = 10  # times as many examples, to explore
-_SHARE = 10  # one of so many examples is enough of a heavy test, but for a full run
+_SHARE = 10  # one of so many examples or cases is enough of a heavy test that says no other number
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # the share is taken of what -k and -m leave
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Draw more to explore and less of what is heavy; a profile's own number would not reach tests that say theirs."""
-    for test, heavy in {
-        (item.obj, item.get_closest_marker("heavy") is not None)
-        for item in items
-        if is_hypothesis_test(getattr(item, "obj", None))
-    }:
+    heavy_cases = defaultdict(list)
+    drawing = {}
+    for item in items:
+        share = _share(item)
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            drawing[item.obj] = share
+        elif share > 1:
+            heavy_cases[item.nodeid.partition("[")[0]].append(item)
+    for test, share in drawing.items():
         chosen = test._hypothesis_internal_use_settings
-        count = _examples(chosen.max_examples, heavy)
+        count = max(1, chosen.max_examples // share)
+        if settings.get_current_profile_name() == "explore":
+            count = _MORE * chosen.max_examples
         if count != chosen.max_examples:
             test._hypothesis_internal_use_settings = settings(chosen, max_examples=count)
+    left_out = {case for cases in heavy_cases.values() for case in _left_out(cases)}
+    if left_out:
+        config.hook.pytest_deselected(items=sorted(left_out, key=lambda case: case.nodeid))
+        items[:] = [item for item in items if item not in left_out]
 
 
-def _examples(asked: int, heavy: bool) -> int:
-    profile = settings.get_current_profile_name()
-    if profile == "explore":
-        return _MORE * asked
-    return asked if profile == "full" or not heavy else max(1, asked // _SHARE)
+def _share(item: pytest.Item) -> int:
+    """One of how many examples or cases of a test is enough in this run."""
+    heavy = item.get_closest_marker("heavy")
+    if heavy is None or settings.get_current_profile_name() != "repeatable":
+        return 1
+    return heavy.args[0] if heavy.args else _SHARE
+
+
+def _left_out(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """All but every so-manieth case, and but those with a value of a parameter that would not occur otherwise."""
+    share = _share(cases[0])
+    seen = {value for case in cases[::share] for value in _values(case)}
+    left_out = []
+    for case in (case for i, case in enumerate(cases) if i % share):
+        if _values(case) <= seen:
+            left_out.append(case)
+        seen |= _values(case)
+    return left_out
+
+
+def _values(case: pytest.Item) -> set[tuple[str, int]]:
+    """Parameters with the identity of their values, which a list of parameters holds once."""
+    return {(name, id(value)) for name, value in case.callspec.params.items()}
 
 
 @pytest.fixture(scope="session")
