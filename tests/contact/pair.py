@@ -7,11 +7,29 @@ from collections.abc import Callable
 import numpy as np
 from all_pairs import Contact, count_faces
 
-from hydro_sim_core.contact import FaceArrays, make_geometry_set, world_faces
+from hydro_sim_core.compilation import Float1D, Float2D, Handle, entry
+from hydro_sim_core.contact import FaceArrays, GeometrySet, make_geometry_set, world_faces
 from hydro_sim_core.contact.poses import relative_pose
-from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
+from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
+from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
 from hydro_sim_core.geometry import Geometry
+
+
+@entry  # which is kept on disk, while a kernel that is called alone is compiled in every process
+def by_tree(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
+    """Find the faces as ``find_faces`` does, by the other search."""
+    return find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count)
 
 
 class Pair:
@@ -22,19 +40,21 @@ class Pair:
         assert canonical is not None
         self._first, self._second = (0, 1) if canonical else (1, 0)
         self._geometries = make_geometry_set((a, b))
+        self._set = Handle(self._geometries)
         self._allocate(1024)
 
     def _allocate(self, capacity: int) -> None:
-        self._scratch = make_query_scratch(self._geometries, capacity)
+        self._scratch = Handle(make_query_scratch(self._geometries, capacity))
         self._buffer = make_face_buffer(capacity)
+        self._faces = Handle(self._buffer)
 
     def faces(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> FaceArrays:
-        """Faces in the world frame, found by ``find``."""
+        """Faces in the world frame, found by ``find``: ``find_faces`` or ``by_tree``."""
         poses = (X_WA, X_WB)
         X_W2 = poses[self._second]
         R_BA, p_BA = relative_pose(poses[self._first], X_W2)
-        pair = (self._geometries, self._first, self._second, R_BA, p_BA)
-        while (count := find(*pair, self._scratch, self._buffer, 0)) > len(self._buffer.num_vertices):
+        pair = (self._set, self._first, self._second, R_BA, p_BA)
+        while (count := find(*pair, self._scratch, self._faces, 0)) > len(self._buffer.num_vertices):
             self._allocate(2 * count)
         return world_faces(self._buffer, 0, count, X_W2[:3, :3], X_W2[:3, 3], swapped=self._first == 1)
 

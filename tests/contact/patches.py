@@ -14,18 +14,23 @@ def moment_of_pressure(patch: ContactPatch, point: object) -> np.ndarray:
 
     The patch's own moment lets the force of each face act at its centroid.
     """
-    moment = np.zeros(3)
-    for vertices, pressures, normal in zip(
-        patch.polygons, patch.vertex_pressures, patch.normals, strict=True
-    ):
-        for i in range(1, len(vertices) - 1):
-            corners, values = vertices[[0, i, i + 1]], pressures[[0, i, i + 1]]
-            area = 0.5 * np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0]))
-            # Products of two linear functions are integrated exactly from the middles of the sides.
-            arms = 0.5 * (corners + np.roll(corners, 1, axis=0)) - np.asarray(point, dtype=float)
-            middles = 0.5 * (values + np.roll(values, 1))
-            moment += area / 3.0 * np.cross(middles @ arms, normal)
-    return moment
+    faces = patch.faces
+    # Every polygon is a fan of triangles around its first vertex.
+    second = np.arange(1, faces.vertices.shape[1] - 1)
+    face, fan = np.nonzero(second + 1 < faces.num_vertices[:, None])
+    triangles = np.column_stack([np.zeros_like(fan), second[fan], second[fan] + 1])
+    corners = faces.vertices[face[:, None], triangles]
+    offsets = corners - faces.centroids[face, None]
+    values = faces.pressures[face, None] + np.einsum("tix,tx->ti", offsets, faces.field_gradients[face])
+    normals = faces.normals[face]
+    areas = 0.5 * np.linalg.norm(
+        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+    )
+    # Products of two linear functions are integrated exactly from the middles of the sides.
+    arms = 0.5 * (corners + np.roll(corners, 1, axis=1)) - np.asarray(point, dtype=float)
+    middles = 0.5 * (values + np.roll(values, 1, axis=1))
+    moments = np.cross(np.einsum("ti,tix->tx", middles, arms), normals)
+    return areas / 3.0 @ moments
 
 
 def open_edges(patch: ContactPatch, grid: float = 1e-9) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -14,18 +14,15 @@ from scipy.optimize import brentq
 from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
+from hydro_sim_core import geometry
 from hydro_sim_core.contact import ContactPatch, compute_patch
-from hydro_sim_core.geometry import (
-    Geometry,
-    box,
-    capsule,
-    compliant_mesh,
-    cylinder,
-    ellipsoid,
-    half_space,
-    sphere,
-)
+from hydro_sim_core.geometry import Geometry, box, compliant_mesh, half_space
 from hydro_sim_core.geometry.prisms import cones, split_prisms
+
+# A mesh is asked for in several orientations, one after the other.
+kept = lru_cache(maxsize=8)
+sphere, ellipsoid = kept(geometry.sphere), kept(geometry.ellipsoid)
+cylinder, capsule = kept(geometry.cylinder), kept(geometry.capsule)
 
 Pair = tuple[Geometry, np.ndarray, Geometry, np.ndarray]
 
@@ -227,6 +224,7 @@ def capsule_on_side(depth: float) -> Case:
 # --- no closed form, or other meshes
 
 
+@kept
 def lobed(edge: float) -> Geometry:
     """A non-convex solid: the ball's mesh with its radius varying by half; pressure linear along each ray."""
     ball = sphere(1.0, resolution=edge / RADIUS, modulus=1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pair import Pair
 from poses import pose, random_direction
 from scipy.spatial.transform import Rotation
 
@@ -57,17 +58,18 @@ def check_alignments(a, b) -> int:
     has no one force to be held to.
     """
     rng = np.random.default_rng(0)
+    pair = Pair(a, b)
     compared = 0
     for angles in QUARTER_TURNS:
         X_WB = pose(rotation=exact_rotation(angles))
         for offset in OFFSETS:
             X_WA = pose(offset)
-            around = [force(a, perturbed(X_WA, 1e-6, rng), b, X_WB) for _ in range(12)]
+            around = [pair.contact(perturbed(X_WA, 1e-6, rng), X_WB).force for _ in range(12)]
             expected, size = np.mean(around, axis=0), np.abs(around).max()
             if size < 1.0 or np.ptp(around, axis=0).max() > 1e-4 * size:
                 continue
             for amount in PERTURBATIONS:
-                found = force(a, perturbed(X_WA, amount, rng), b, X_WB)
+                found = pair.contact(perturbed(X_WA, amount, rng), X_WB).force
                 assert np.abs(found - expected).max() <= 1e-4 * size, (angles, offset, amount)
             compared += 1
     return compared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -62,6 +63,7 @@ def strips(count: int, width: float = 2.0, curvature: float = 1.0) -> tuple[Face
     return faces, 1.0 - float(faces.areas @ faces.pressures) / true
 
 
+@cache
 def ball_patch(resolution: float, **options) -> ContactPatch:
     ball = sphere(RADIUS, resolution=resolution, modulus=MODULUS, **options)
     return compute_patch(ball, pose([0.1, 0.2, 0.09], ORIENTATIONS[0]), RIGID_GROUND, pose())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def dumbbell(directions: np.ndarray) -> np.ndarray:
     return 0.35 + 0.65 * directions[:, 2] ** 2
 
 
+@cache
 def volumes() -> dict[str, Geometry]:
     """Tetrahedral meshes that Drake reads from VTK files."""
     knob = layered(ball_surface(0.03, 0.03), LINEAR)
@@ -42,6 +44,7 @@ def volumes() -> dict[str, Geometry]:
     }
 
 
+@cache
 def surfaces() -> dict[str, Geometry]:
     """Rigid surfaces that Drake reads from OBJ files."""
     knob = hs.geometry.sphere(0.03, resolution=0.03)
@@ -68,6 +71,7 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
+@cache
 def volume_body(name: str, modulus: float | None, folder: Path) -> Body:
     """A tetrahedral mesh in both programs, without margin: they do not grow such a mesh alike."""
     path = folder / f"{name}.vtk"
@@ -79,6 +83,7 @@ def surface_body(name: str, folder: Path) -> Body:
     return Body(surfaces()[name], Mesh(str(folder / f"{name}.obj")), None)
 
 
+@cache
 def slender_body(name: str, modulus: float | None, margin: float = 0.0) -> Body:
     """A primitive at least ten times longer than wide, or than thick."""
     options = {"modulus": modulus, "margin": margin}
@@ -120,24 +125,28 @@ SURFACES = ["lobed", "dumbbell", "hollow", "three"]
 SLENDER = ["rod", "disc", "needle", "lath", "sheet", "pill"]
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(("a", "b"), [(a, b) for i, a in enumerate(VOLUMES) for b in VOLUMES[i:]])
 def test_two_compliant_solids(a, b, folder):
     first, second = volume_body(a, MODULI["a"], folder), volume_body(b, MODULI["b"], folder)
     compare(first, second, 1, crossing if "spindle" in (a, b) else close)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("a", "b"), list(product(SURFACES, VOLUMES)))
 def test_rigid_surface_and_compliant_solid(a, b, folder):
     place = crossing if b == "spindle" else close
     compare(surface_body(a, folder), volume_body(b, MODULI["b"], folder), 2, place)
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize("margin", [0.0, MARGIN])
 @pytest.mark.parametrize(("a", "b"), [(a, b) for i, a in enumerate(SLENDER) for b in SLENDER[i:]])
 def test_two_slender_bodies(a, b, margin):
     compare(slender_body(a, MODULI["a"], margin), slender_body(b, MODULI["b"], margin), 3, crossing)
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize(("a", "b"), list(product(SLENDER, SLENDER)))
 def test_rigid_and_compliant_slender_body(a, b):
     compare(slender_body(a, None), slender_body(b, MODULI["b"]), 4, crossing)
