@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +16,13 @@ from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints
 from hydro_sim_core.contact.equivalent_point.newton import fischer_burmeister
 
 Array = NDArray[np.float64]
-#: Real, or complex while derivatives are taken.
+#: Real, or complex while derivatives are taken; then many sets of numbers at once, the last axis that of one set.
 Numbers = NDArray[Any]
 #: Zero exactly where its arguments are complementary.
 Complementarity = Callable[[Numbers, Numbers], Numbers]
 
 _UP = np.array([0.0, 0.0, 1.0])
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class Unknowns(NamedTuple):
@@ -47,8 +49,9 @@ class Unknowns(NamedTuple):
 
     @classmethod
     def unstacked(cls, z: Numbers) -> Unknowns:
-        """Undo ``numpy.concatenate``."""
-        return cls(*np.split(z, (3, 6, 9, 10, 13, 14)))
+        """Undo ``numpy.concatenate`` along the last axis."""
+        ends = (3, 6, 9, 10, 13, 14, z.shape[-1])
+        return cls(*(z[..., start:end] for start, end in pairwise((0, *ends))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,23 +95,26 @@ class StepProblem:
         return float(np.linalg.norm(self.v_free) + self.length * spin + lift)
 
     def residual(self, z: Numbers, complementarity: Complementarity = fischer_burmeister) -> Numbers:
-        """The equations at scaled, stacked unknowns (14 + m,); zero at the solution."""
+        """The equations at scaled, stacked unknowns (..., 14 + m); zero at the solution."""
         length, speed, mass = self.length, self.speed, self.body.mass
         h = self.time_step * speed / length
         w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
 
         R = cayley(h * w) @ self.X_GB[:3, :3]
         arm = a1 - self._centre(v)
-        normals = self.body.hull.normals @ R.T
-        inertia = R @ (self.body.inertia / (mass * length**2)) @ R.T
+        normals = self.body.hull.normals @ R.swapaxes(-1, -2)
+        inertia = R @ (self.body.inertia / (mass * length**2)) @ R.swapaxes(-1, -2)
 
-        p_t, p_o, p_r = self.friction.mu * p_n * self._ellipsoid * s
-        impulse = np.array([p_t, p_o, p_n[0]])
+        p_tor = self.friction.mu * p_n * self._ellipsoid * s
+        impulse = np.concatenate([p_tor[..., :2], p_n], axis=-1)
         slip_rates = self._slip_rates(w, v, arm)
         # Between sticking and sliding the slip is as small as what friction can change: residuals count beside that.
         pace = np.sqrt(slip * slip + self.friction.mu**2)
         friction = (
-            ((slip_rates + slip * s) / pace, complementarity(slip / pace, 1.0 - s @ s))
+            (
+                (slip_rates + slip * s) / pace,
+                complementarity(slip / pace, 1.0 - (s * s).sum(axis=-1, keepdims=True)),
+            )
             if self.friction.mu > 0.0
             else (s, slip)
         )
@@ -116,18 +122,19 @@ class StepProblem:
             [
                 # Newton and Euler, eqs. 16 and 18
                 v - self.v_free / speed - impulse,
-                inertia @ (w - self.w * length / speed)
+                applied(inertia, w - self.w * length / speed)
                 - self.angular_impulse / (mass * length * speed)
-                - np.cross(arm, impulse)
-                - p_r * _UP,
+                - _cross(arm, impulse)
+                - p_tor[..., 2:] * _UP,
                 # the contact point is lowest on the hull, eqs. 9 and 10; eqs. 8 and 11 then give a2
-                _UP + faces @ normals,
-                complementarity(faces, self.body.hull.offsets / length - normals @ arm),
+                _UP + applied(normals.swapaxes(-1, -2), faces),
+                complementarity(faces, self.body.hull.offsets / length - applied(normals, arm)),
                 # no penetration, eq. 12, as a mean speed over the step
-                complementarity(p_n, a1[2:] / h),
+                complementarity(p_n, a1[..., 2:] / h),
                 # eqs. 14 and 15
                 *friction,
-            ]
+            ],
+            axis=-1,
         )
 
     def guesses(self, *candidates: ClosestPoints) -> Iterator[Array]:
@@ -151,15 +158,15 @@ class StepProblem:
         return np.concatenate(at._replace(s=-slip_rates / max(slip, 1e-300), slip=np.array([slip])))
 
     def _slip_rates(self, w: Numbers, v: Numbers, arm: Numbers) -> Numbers:
-        """Slip (3,) along t, o and about r, each times its scale of the ellipsoid."""
-        v_contact = v + np.cross(w, arm)
-        return self._ellipsoid * np.array([v_contact[0], v_contact[1], w[2]])
+        """Slip (..., 3) along t, o and about r, each times its scale of the ellipsoid."""
+        v_contact = v + _cross(w, arm)
+        return self._ellipsoid * np.concatenate([v_contact[..., :2], w[..., 2:]], axis=-1)
 
     def _centre(self, v: Numbers) -> Numbers:
-        """Centre of mass (3,) at the end of the step."""
+        """Centre of mass (..., 3) at the end of the step."""
         return self.X_GB[:3, 3] / self.length + self.time_step * self.speed / self.length * v
 
-    @property
+    @cached_property
     def _ellipsoid(self) -> Array:
         return self.friction.scales / (1.0, 1.0, self.length)
 
@@ -180,7 +187,18 @@ def moved(X_GB: Array, w: Array, v: Array, time_step: float) -> Array:
 
 
 def cayley(rotation: Numbers) -> Numbers:
-    """Rotation (3, 3) of the quaternion ``1 + rotation / 2`` made a unit: the Euler step of a quaternion."""
+    """Rotations (..., 3, 3) of the quaternions ``1 + rotation / 2`` made units: the Euler step of a quaternion."""
     r = 0.5 * rotation
-    cross = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-    return np.eye(3) + 2.0 / (1.0 + r @ r) * (cross + cross @ cross)
+    cross = np.zeros((*r.shape, 3), dtype=r.dtype)
+    cross[..., _AFTER, _NEXT], cross[..., _NEXT, _AFTER] = r, -r
+    return np.eye(3) + 2.0 / (1.0 + (r * r).sum(axis=-1)[..., None, None]) * (cross + cross @ cross)
+
+
+def applied(matrices: Numbers, vectors: Numbers) -> Numbers:
+    """Matrices (..., n, m) times vectors (..., m)."""
+    return (matrices @ vectors[..., None])[..., 0]
+
+
+def _cross(a: Numbers, b: Numbers) -> Numbers:
+    """Cross products of vectors (..., 3); NumPy's takes several times as long for a single one."""
+    return a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]

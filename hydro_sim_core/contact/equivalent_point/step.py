@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.equivalent_point.body import FrictionEllipsoid, RigidBody, check_positive
 from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints, closest_points, lowest_features
 from hydro_sim_core.contact.equivalent_point.newton import Solution, semismooth_newton, smaller, trust_region
-from hydro_sim_core.contact.equivalent_point.problem import Numbers, StepProblem, cayley, moved
+from hydro_sim_core.contact.equivalent_point.problem import Numbers, StepProblem, applied, cayley, moved
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
 
@@ -186,7 +186,7 @@ def _free_spin(body: RigidBody, R_GB: Array, w: Array, angular_impulse: Array, t
 
     def residual(w_end: Numbers) -> Numbers:
         R = cayley(time_step * w_end) @ R_GB
-        return R @ inertia @ R.T @ (w_end - w) - impulse
+        return applied(R @ inertia @ R.swapaxes(-1, -2), w_end - w) - impulse
 
     scale = 1.0 + float(np.abs(w).max())
     solution = semismooth_newton(residual, w, 1e-12 * scale)
