@@ -167,10 +167,11 @@ def _pressure_peaks(
     Several sides, because a hollow body or a ridge can have one closed surface within another, neither of which a ray
     to the other side meets.
     """
-    peaks = np.zeros(len(vertices), dtype=bool)
-    edges = _edges_from(inner, tetrahedra)
+    peaks = _maxima(tetrahedra, pressure) | _maxima(tetrahedra, -pressure)
+    # An extremum is a peak as it is, and none of the opposite kind: it has neighbours on all sides.
+    edges = _edges_from(inner & ~peaks, tetrahedra)
     for values in (pressure, -pressure):
-        peaks |= _maxima(tetrahedra, values) | _bumps(vertices, edges, values)
+        peaks |= _bumps(vertices, edges, values)
     elements, corner = np.nonzero((peaks & inner)[tetrahedra])
     vertex = tetrahedra[elements, corner]
     order = np.argsort(vertex, kind="stable")
