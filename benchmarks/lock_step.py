@@ -44,7 +44,8 @@ class Controller:
 
     def _answer(self, state: JointState) -> None:
         stamp = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
-        if stamp <= self._last_stamp:  # a repetition for those who join late
+        # A repetition for those who join late; or nobody would hear the answer, and the state comes again.
+        if stamp <= self._last_stamp or not self._publisher.get_subscription_count():
             return
         self._last_stamp = stamp
         index = [state.name.index(name) for name in ARM]

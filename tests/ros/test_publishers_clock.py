@@ -27,7 +27,6 @@ class _Recorder:
     def __init__(self, delay=0.0):
         self.delay = delay
         self.data = []
-        self.subscriptions = 0
 
     def publish(self, data):
         self.data.append(data)
@@ -35,7 +34,7 @@ class _Recorder:
             time.sleep(self.delay)
 
     def get_subscription_count(self):
-        return self.subscriptions
+        return 0
 
     @property
     def stamps(self):
@@ -56,7 +55,7 @@ def test_a_slow_publisher_leaves_out_no_step(world):
     runner.add_listener(lambda snapshot: expected.append(divmod(round(snapshot.time * 1e9), 1_000_000_000)))
     recorders = {}
 
-    def create_publisher(_, topic, *__):
+    def create_publisher(_, topic, *__, **___):
         recorder = _Recorder(delay=0.03 if topic == "/clock" else 0.0)
         return recorders.setdefault(topic, recorder)
 
@@ -90,7 +89,9 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
     runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append)
     runner.paused = runner.waiting_for_permit = False
     recorders = defaultdict(_Recorder)
-    node = SimpleNamespace(create_publisher=lambda _, topic, *__: recorders[topic], get_logger=lambda: None)
+    node = SimpleNamespace(
+        create_publisher=lambda _, topic, *__, **___: recorders[topic], get_logger=lambda: None
+    )
     publisher = StatePublisher(node, world, runner, Parameters(joint_state_rate=250.0))
     publisher.thread.start()
 
@@ -112,8 +113,17 @@ def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(newcomers, "time", SimpleNamespace(monotonic=lambda: now[0]))
     recorder = _Recorder()
-    recorder.subscriptions = 1
-    clock = ClockPublisher(SimpleNamespace(create_publisher=lambda *_: recorder), Parameters())
+    matched = []
+
+    def create_publisher(*_, event_callbacks):
+        matched.append(event_callbacks.matched)
+        return recorder
+
+    def listen(came, there):
+        matched[0](SimpleNamespace(total_count=came, current_count=there))
+
+    clock = ClockPublisher(SimpleNamespace(create_publisher=create_publisher), Parameters())
+    listen(came=1, there=1)
     clock.publish(1.5)
     clock.served()
 
@@ -123,21 +133,25 @@ def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
         return len(recorder.data) - before
 
     assert repeats() == 0
-    recorder.subscriptions = 2
+    listen(came=2, there=2)
     assert repeats() == 1
     now[0] += 1.0
     assert repeats() == 1
     now[0] += 60.0
     assert repeats() == 0
-    recorder.subscriptions = 1
+    listen(came=2, there=1)
     assert repeats() == 0
+    # One goes and another one comes, between two looks.
+    listen(came=2, there=0)
+    listen(came=3, there=1)
+    assert repeats() == 1
     assert set(recorder.stamps) == {(1, 500_000_000)}
 
 
 def test_a_lower_rate_keeps_its_share_of_steps():
     recorder = _Recorder()
     clock = ClockPublisher(
-        SimpleNamespace(create_publisher=lambda *_: recorder), Parameters(clock_rate=100.0)
+        SimpleNamespace(create_publisher=lambda *_, **__: recorder), Parameters(clock_rate=100.0)
     )
     for step in range(1000):
         clock.publish(step * 1e-3)

@@ -29,11 +29,15 @@ class ClockPublisher:
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._publisher = node.create_publisher(Clock, "/clock", _QOS) if parameters.publish_clock else None
+        self._newcomers = Newcomers()
+        self._publisher = (
+            node.create_publisher(Clock, "/clock", _QOS, event_callbacks=self._newcomers.events)
+            if parameters.publish_clock
+            else None
+        )
         self._template = clock_template()
         self._schedule = Schedule()
         self._now = (0, 0)
-        self._newcomers = Newcomers(self._publisher) if self._publisher is not None else None
 
     def publish(self, simulated_time: float) -> None:
         """Publish the time after a step, s."""
@@ -43,10 +47,9 @@ class ClockPublisher:
 
     def served(self) -> None:
         """Remember who is there: called after steps, so that a pause finds out who is new."""
-        if self._newcomers is not None:
-            self._newcomers.served()
+        self._newcomers.served()
 
     def repeat_for_newcomers(self) -> None:
         """During a pause: publish the present time again if someone has subscribed since the last step."""
-        if self._publisher is not None and self._newcomers is not None and self._newcomers.waiting():
+        if self._publisher is not None and self._newcomers.waiting():
             self._publisher.publish(self._template.fill(self._now))

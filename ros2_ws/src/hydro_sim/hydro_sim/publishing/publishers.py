@@ -72,8 +72,10 @@ class StatePublisher:
         if not self._external:
             self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
         self._clock = ClockPublisher(node, parameters)
-        self._joint_states = node.create_publisher(JointState, "joint_states", 10)
-        self._newcomers = Newcomers(self._joint_states)
+        self._newcomers = Newcomers()
+        self._joint_states = node.create_publisher(
+            JointState, "joint_states", 10, event_callbacks=self._newcomers.events
+        )
         self._joint_state = _JointStates()
         if parameters.mode == LOCK_STEP:
             # The controller waits for it, so it goes out by the shortest way, and with every step. The publishing
