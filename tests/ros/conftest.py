@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from threading import Event
 
 import pytest
 
@@ -10,8 +12,9 @@ import pytest
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 
-from node_process import SCENE, NodeProcess
+from node_process import ROOT, SCENE, NodeProcess
 from ros_client import Client
+from ros_domains import take_domain
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +56,21 @@ def start_node(tmp_path):
     yield start
     for process in started:
         process.stop()
+
+
+@pytest.fixture
+def run_here(monkeypatch, capfd):
+    """Run the node to its end in this process, which has imported everything: its exit status and what it printed."""
+    from hydro_sim.node import run
+
+    def run_to_its_end(*arguments: str) -> tuple[int, str]:
+        monkeypatch.chdir(ROOT)
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
+        interval = sys.getswitchinterval()
+        try:
+            status = run(["hydro_sim", "--ros-args", *arguments], Event())
+        finally:
+            sys.setswitchinterval(interval)
+        return status, "".join(capfd.readouterr())
+
+    return run_to_its_end

@@ -14,7 +14,7 @@ from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
@@ -26,6 +26,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 TIMEOUT = 30.0  # s; discovery alone may take 4
+PATIENCE = 2.0  # s, after which a question that changes nothing is asked again
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 RELIABLE = QoSProfile(depth=1000)
@@ -53,6 +54,7 @@ class Client:
         self._executor.add_node(self._node)
         self.received: dict[str, list[Any]] = defaultdict(list)
         self._publishers: dict[str, Any] = {}
+        self._found = False
         self._services = {
             "pause": self._node.create_client(SetBool, "/hydro_sim/pause"),
             "step": self._node.create_client(Trigger, "/hydro_sim/step"),
@@ -95,7 +97,28 @@ class Client:
     def wait_for_node(self) -> None:
         for name, service in self._services.items():
             self.wait_until(service.service_is_ready, f"service {name}")
+        self._wait_until_answers_arrive()
         self.wait_until(lambda: self.received["/clock"], "/clock")
+
+    def _wait_until_answers_arrive(self) -> None:
+        """Wait until the node has found the clients of all its services that there are here.
+
+        That we have found a service does not mean that it has found us, and the middleware drops answers to those
+        whom it has not. It finds clients in the order in which they were made: when the answer to a new one arrives,
+        those to older ones will.
+        """
+        probe = self._node.create_client(GetParameters, "/hydro_sim/get_parameters")
+        self.wait_until(probe.service_is_ready, "the service of parameters")
+        deadline = time.monotonic() + TIMEOUT
+        answers: list[Any] = []
+        while not any(answer.done() for answer in answers):
+            assert time.monotonic() < deadline, f"waited {TIMEOUT} s for the node to find this client"
+            answers.append(probe.call_async(GetParameters.Request()))
+            again = time.monotonic() + PATIENCE
+            while time.monotonic() < again and not any(answer.done() for answer in answers):
+                self._executor.spin_once(timeout_sec=0.05)
+        self._node.destroy_client(probe)
+        self._found = True
 
     def next(self, topic: str) -> Any:
         """The next message on ``topic`` that arrives from now on."""
@@ -173,27 +196,21 @@ class Client:
             message.points.append(point)
         self.send("/joint_trajectory_controller/joint_trajectory", message)
 
-    def _call(self, name: str, request: Any) -> Any:
-        future = self._services[name].call_async(request)
-        self.wait_until(future.done, f"an answer of {name}")
-        return future.result()
-
-    def call(self, service_type: type, name: str, request: Any, timeout: float = TIMEOUT) -> Any:
-        """The answer of any service."""
-        if name not in self._services:
-            self._services[name] = self._node.create_client(service_type, name)
+    def _call(self, name: str, request: Any, timeout: float = TIMEOUT) -> Any:
         service = self._services[name]
         self.wait_until(service.service_is_ready, f"service {name}")
+        if not self._found:
+            self._wait_until_answers_arrive()
         future = service.call_async(request)
         self.wait_until(future.done, f"an answer of {name}", timeout)
         return future.result()
 
-    def call_service(self, service_type: type, name: str, request: Any) -> Any:
-        """The answer of any service."""
+    def call(self, service_type: type, name: str, request: Any, timeout: float = TIMEOUT) -> Any:
+        """The answer of any service of the node."""
         if name not in self._services:
             self._services[name] = self._node.create_client(service_type, name)
-        self.wait_until(self._services[name].service_is_ready, f"service {name}")
-        return self._call(name, request)
+            self._found = False
+        return self._call(name, request, timeout)
 
     def pause(self, paused: bool) -> Any:
         return self._call("pause", SetBool.Request(data=paused))

@@ -55,17 +55,23 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("send", BAD.values(), ids=BAD)
-def test_bad_message_is_refused_and_changes_nothing(client, node, send):
-    """The count goes up, the arm stays where it was, everything stays finite, and the node lives."""
+def test_bad_messages_are_refused_and_change_nothing(client, node):
+    """Each is counted, the arm stays where it was, everything stays finite, and the node lives."""
     client.wait_for_time(0.1)
     refused = client.refused()
     before = [client.joint(name) for name in ARM]
-    send(client)
-    client.wait_until(lambda: client.refused() == refused + 1, "the refusal in /diagnostics")
-    state = client.next("/joint_states")
-    assert np.all(np.isfinite([*state.position, *state.velocity, *state.effort]))
-    assert [client.joint(name) for name in ARM] == pytest.approx(before, abs=5e-3)
+    for count, send in enumerate(BAD.values(), 1):
+        send(client)
+        # The node's count is published once a second, which is too slow to wait for each.
+        client.next("/joint_states")
+        if count % 6 == 0 or count == len(BAD):
+            sent = list(BAD)[:count]
+            client.wait_until(
+                lambda count=count: client.refused() == refused + count, f"the refusal of one of {sent}"
+            )
+            assert [client.joint(name) for name in ARM] == pytest.approx(before, abs=5e-3)
+    for state in client.received["/joint_states"]:
+        assert np.all(np.isfinite([*state.position, *state.velocity, *state.effort]))
     assert node.alive
 
 

@@ -4,24 +4,22 @@ import hashlib
 import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
-from threading import Event
 
 import numpy as np
 import pytest
 import rclpy
+from node_process import NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from ros_client import Client
-from ros_domains import take_domain
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from hydro_sim.node import run
-
 SCENE = ["-p", "scene:=spatula_slip", "-p", "status_line:=false"]
+#: Starts sooner, for what has nothing to do with the scene.
+BOX = ["-p", "scene:=drop_box", "-p", "status_line:=false"]
 LOCK_STEP = ["-p", "mode:=lock_step", "-p", "lock_step_interface:=effort", "-p", "real_time_factor:=0.0"]
 EFFORTS = "forward_effort_controller/commands"
 STARTED = "scene 'spatula_slip'"
@@ -44,7 +42,7 @@ def make_client():
 
 
 class Controller:
-    """Answers every new joint state with one effort command."""
+    """Answers every new joint state with one effort command, as docs/ros_hil.md tells controllers to."""
 
     def __init__(self, domain):
         self._context = rclpy.Context()
@@ -64,6 +62,9 @@ class Controller:
         self.heard.append(stamp)
         self._last = state
         if self.silent or (self.stamps and stamp <= self.stamps[-1]):
+            return
+        # Nobody would hear the answer, and the state comes again.
+        if not self._publisher.get_subscription_count():
             return
         self.stamps.append(stamp)
         self.states.update(np.array([*state.position, *state.velocity, *state.effort]).tobytes())
@@ -100,19 +101,27 @@ def _lock_step_run(node, steps):
         controller.close()
 
 
-def test_lock_step_gives_the_same_bits_twice(start_node):
+@pytest.fixture(scope="module")
+def lock_step_node(tmp_path_factory):
+    """A node that waits for commands, and what its first controller has made of it."""
+    process = NodeProcess(tmp_path_factory.mktemp("lock_step") / "log.txt", *SCENE, *LOCK_STEP)
+    yield process, _lock_step_run(process, 400)
+    process.stop()
+
+
+def test_lock_step_gives_the_same_bits_twice(lock_step_node, start_node):
     """Every step answers one state, none is left out, and two runs cannot be told apart."""
-    runs = [_lock_step_run(start_node(*SCENE, *LOCK_STEP), 400) for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert runs[0][0] == pytest.approx(1e-3 * np.arange(400), abs=1e-9)
+    _, first = lock_step_node
+    assert _lock_step_run(start_node(*SCENE, *LOCK_STEP), 400) == first
+    assert first[0] == pytest.approx(1e-3 * np.arange(400), abs=1e-9)
 
 
-def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
+def test_lock_step_waits_for_a_silent_controller(lock_step_node, make_client):
     """Time stands, the node says that it waits, and the next answer makes it go on."""
-    node = start_node(*SCENE, *LOCK_STEP)
+    node, _ = lock_step_node
     controller = Controller(node.domain)
     try:
-        controller.run(lambda: len(controller.stamps) >= 50, timeout=COMPILED)
+        controller.run(lambda: len(controller.stamps) >= 50)
         controller.silent = True
         client = make_client(node, ("/joint_states", "/clock", "/diagnostics"))
         client.wait_until(
@@ -129,12 +138,12 @@ def test_lock_step_waits_for_a_silent_controller(start_node, make_client):
         controller.close()
 
 
-def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client):
+def test_lock_step_tells_a_state_again_only_to_who_joins(lock_step_node, make_client):
     """A controller that is slow to answer hears a state once; one that comes later hears it too."""
-    node = start_node(*SCENE, *LOCK_STEP)
+    node, _ = lock_step_node
     controller = Controller(node.domain)
     try:
-        controller.run(lambda: len(controller.stamps) >= 20, timeout=COMPILED)
+        controller.run(lambda: len(controller.stamps) >= 20)
         controller.silent = True
         diagnostics = make_client(node, ("/diagnostics",))
         diagnostics.wait_until(
@@ -151,6 +160,21 @@ def test_lock_step_tells_a_state_again_only_to_who_joins(start_node, make_client
         assert late.time == controller.heard[-1]
     finally:
         controller.close()
+
+
+def test_lock_step_hears_controllers_that_take_over_from_each_other(lock_step_node):
+    """One that is restarted at once hears the state that the last one has left unanswered, however often."""
+    node, _ = lock_step_node
+    before = Controller(node.domain)
+    for _ in range(4):
+        before.run(lambda before=before: len(before.stamps) >= 20)
+        after = Controller(node.domain)
+        before.close()
+        before = after
+    try:
+        after.run(lambda: len(after.stamps) >= 20)
+    finally:
+        after.close()
 
 
 @pytest.mark.realtime
@@ -177,15 +201,8 @@ def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     assert 0 < effort["lost"] < effort["received"]
 
 
-def test_report_that_cannot_be_written_is_one_error(monkeypatch, capfd):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
-    arguments = [*SCENE, "-p", "duration:=0.05", "-p", "report_file:=/proc/nowhere/report.json"]
-    interval = sys.getswitchinterval()
-    try:
-        status = run(["hydro_sim", "--ros-args", *arguments], Event())
-    finally:
-        sys.setswitchinterval(interval)
-    output = "".join(capfd.readouterr())
+def test_report_that_cannot_be_written_is_one_error(run_here):
+    status, output = run_here(*SCENE, "-p", "duration:=0.05", "-p", "report_file:=/proc/nowhere/report.json")
     assert status == 0, output
     assert output.count("report_file: /proc/nowhere/report.json: No such file or directory") == 1
     assert "Traceback" not in output
@@ -205,7 +222,7 @@ def test_interrupt_while_compiling_ends_it_at_once(start_node, tmp_path, monkeyp
 
 def test_interrupt_while_importing_ends_it_too(start_node):
     """Before there is a node, a log or a scene: status 0, no traceback."""
-    node = start_node(*SCENE)
+    node = start_node(*BOX)
     # Signals are taken as soon as the interpreter has begun with the program.
     status = Path(f"/proc/{node.pid}/status")
     caught = 1 << (signal.SIGTERM - 1)
@@ -216,29 +233,9 @@ def test_interrupt_while_importing_ends_it_too(start_node):
 
     while not catches_sigterm():
         assert node.alive
+        time.sleep(0.002)
     assert node.stop() == 0
     assert "Traceback" not in node.output
-
-
-def test_clients_find_a_node_again_that_was_killed(start_node, make_client):
-    """SIGKILL leaves nobody time to say goodbye; the same client hears and moves the next node."""
-    first = start_node(*SCENE)
-    first.wait_for_output(STARTED, COMPILED)
-    client = make_client(first)
-    client.wait_for_time(0.3)
-    first.kill()
-    client.received["/joint_states"].clear()
-    second = start_node(*SCENE, domain=first.domain)
-    second.wait_for_output(STARTED, COMPILED)
-    client.wait_for_time(0.2)
-    home = client.joint("joint_1")
-
-    def turned():
-        # The first may only be heard by the subscription that died.
-        client.send_array("/forward_velocity_controller/commands", [0.3, *[0.0] * 6])
-        return abs(client.joint("joint_1") - home) > 0.02
-
-    client.wait_until(turned, "the second node to obey")
 
 
 def test_publisher_that_cannot_be_heard_is_named(node):
@@ -259,36 +256,58 @@ def test_publisher_that_cannot_be_heard_is_named(node):
 
 
 def test_second_node_of_the_same_name_is_warned_of(node, start_node):
-    """By both: two nodes that publish the same topics make nonsense of each other."""
-    second = start_node(*SCENE, domain=node.domain)
+    """By both: two nodes that publish the same topics make nonsense of each other.
+
+    The second steps as fast as it can, so that SIGTERM comes during a step: it ends between two, with status 0 and the
+    report.
+    """
+    second = start_node("-p", "scene:=spatula_slip", "-p", "real_time_factor:=0.0", domain=node.domain)
     for either in (node, second):
         either.wait_for_output("another node is called /hydro_sim", 60.0)
         either.wait_for_output("/clock has another publisher", 60.0)
+    second.wait_for_output("contact faces", COMPILED)
+    os.kill(second.pid, signal.SIGTERM)
+    assert second.wait(20) == 0
+    assert "simulated time [s]" in second.output
+    assert "Traceback" not in second.output
 
 
-def test_two_nodes_in_their_namespaces_do_not_meet(start_node, make_client):
-    """Side by side in one domain, each with its own topics and commands."""
+def test_two_nodes_in_their_namespaces_do_not_meet_and_clients_find_one_again_that_was_killed(
+    start_node, make_client
+):
+    """Side by side in one domain, each with its own topics and commands.
+
+    SIGKILL leaves nobody time to say goodbye; the same client hears and moves the next node of that name.
+    """
     left = start_node(*SCENE, "-r", "__ns:=/left")
     right = start_node(*SCENE, "-r", "__ns:=/right", "-p", "publish_clock:=false", domain=left.domain)
     for node in (left, right):
         node.wait_for_output(STARTED, COMPILED)
     client = make_client(left, ("/left/joint_states", "/right/joint_states"))
-    client.send_array("/left/forward_velocity_controller/commands", [0.4, *[0.0] * 6])
+    states = client.received["/left/joint_states"]
+
+    def turn_left():
+        client.send_array("/left/forward_velocity_controller/commands", [0.4, *[0.0] * 6])
 
     def speed(side):
         return abs(client.next(f"/{side}/joint_states").velocity[0])
 
+    turn_left()
     client.wait_until(lambda: speed("left") > 0.3, "the left one to turn")
     assert speed("right") < 0.05
     for warning in ("another node is called", "/clock has another publisher"):
         assert warning not in left.output + right.output
 
+    left.kill()
+    right.stop()
+    states.clear()
+    again = start_node(*SCENE, "-r", "__ns:=/left", domain=left.domain)
+    again.wait_for_output(STARTED, COMPILED)
+    client.wait_until(lambda: speed("left") < 0.05, "the next node, which stands")
 
-def test_signal_during_a_step_ends_between_two_steps(start_node):
-    """Status 0 with the report, whenever it comes; SIGTERM is as good as SIGINT."""
-    node = start_node("-p", "scene:=spatula_slip", "-p", "real_time_factor:=0.0")
-    node.wait_for_output("contact faces", COMPILED)
-    os.kill(node.pid, signal.SIGTERM)
-    assert node.wait(20) == 0
-    assert "simulated time [s]" in node.output
-    assert "Traceback" not in node.output
+    def turned():
+        # The first command may only be heard by the subscription that died.
+        turn_left()
+        return speed("left") > 0.3
+
+    client.wait_until(turned, "the next node to obey")

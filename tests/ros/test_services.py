@@ -21,7 +21,7 @@ def paused(client: Client):
 
 def call(client: Client, name: str):
     """Answer of a service without arguments."""
-    return client.call_service(Trigger, f"/hydro_sim/{name}", Trigger.Request())
+    return client.call(Trigger, f"/hydro_sim/{name}", Trigger.Request())
 
 
 def test_entities_are_told_as_json(paused):

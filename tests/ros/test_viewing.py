@@ -27,9 +27,10 @@ class Page:
     """A page without a browser: acknowledges every frame, and sends what a test asks for."""
 
     def __init__(self, url: str) -> None:
+        # Without a limit, closing need not wait for messages that nobody has taken in.
         address = f"ws{url.removeprefix('http').rstrip('/')}/ws"
         self._open = ExitStack()
-        self._socket = self._open.enter_context(connect(address, max_size=None))
+        self._socket = self._open.enter_context(connect(address, max_size=None, max_queue=None))
         self.scene: dict[str, Any] = {}
         self.frame: dict[str, Any] = {}
         self.rejected: list[str] = []
@@ -69,16 +70,12 @@ class Page:
 @pytest.fixture(scope="module")
 def shown_node(tmp_path_factory):
     """The node with a page, and the page's address."""
-    process = start(tmp_path_factory.mktemp("shown") / "log.txt")
-    yield process
-    process.stop()
-
-
-def start(log, *arguments: str) -> NodeProcess:
-    process = NodeProcess(log, "-p", f"scene:={SCENE}", "-p", "viewer:=true", *arguments)
+    log = tmp_path_factory.mktemp("shown") / "log.txt"
+    process = NodeProcess(log, "-p", f"scene:={SCENE}", "-p", "viewer:=true")
     process.wait_for_output("viewer: http", timeout=300)
     process.wait_for_output("scene 'spatula_slip'", timeout=300)
-    return process
+    yield process
+    process.stop()
 
 
 def address(process: NodeProcess) -> str:
@@ -181,19 +178,8 @@ def test_warnings_of_the_viewer_are_the_nodes(page, shown_node):
     assert all(re.match(r"\[WARN\] \[[\d.]+\] \[hydro_sim\]: viewer: page \d+: ", line) for line in warnings)
 
 
-def test_two_nodes_have_two_pages(shown_node, tmp_path):
-    """The second one takes the next free port, and says so."""
-    other = start(tmp_path / "log.txt")
-    try:
-        assert address(other) != address(shown_node)
-        page = Page(address(other))
-        page.close()
-    finally:
-        other.stop()
-
-
-def test_page_lives_from_configuring_to_cleaning_up_and_again(tmp_path):
-    """While the node is not active a page sees the scene and may move nothing."""
+def test_page_lives_from_configuring_to_cleaning_up_and_again(shown_node, tmp_path):
+    """While the node is not active a page sees the scene and may move nothing; of two nodes each has its page."""
     process = NodeProcess(
         tmp_path / "log.txt", "-p", f"scene:={SCENE}", "-p", "viewer:=true", "-p", "autostart:=false"
     )
@@ -206,6 +192,7 @@ def test_page_lives_from_configuring_to_cleaning_up_and_again(tmp_path):
     try:
         change(Transition.TRANSITION_CONFIGURE)
         url = address(process)
+        assert url != address(shown_node)
         page = Page(url)
         page.send(type="joint", name="joint_7", position=0.1)
         page.wait_until(lambda: bool(page.rejected))
@@ -233,10 +220,8 @@ def test_page_lives_from_configuring_to_cleaning_up_and_again(tmp_path):
         ("viewer_port:=0", "viewer_port: 0 is out of range"),
     ],
 )
-def test_an_address_that_cannot_be_served_ends_the_node_in_one_line(tmp_path, parameter, expected):
-    process = NodeProcess(
-        tmp_path / "log.txt", "-p", f"scene:={SCENE}", "-p", "viewer:=true", "-p", parameter
-    )
-    assert process.wait(TIMEOUT) == 1
-    assert expected in process.output
-    assert "Traceback" not in process.output
+def test_an_address_that_cannot_be_served_ends_the_node_in_one_line(run_here, parameter, expected):
+    status, output = run_here("-p", f"scene:={SCENE}", "-p", "viewer:=true", "-p", parameter)
+    assert status == 1
+    assert expected in output
+    assert "Traceback" not in output
