@@ -108,8 +108,8 @@ $(BIN)/python:
 # While ROS is installed the kernels are compiled, and the scene's meshes are made.
 $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
 	$(PIP_INSTALL) -e .
-	@$(BIN)/hydro-sim compile $(SCENE) & \
-	$(PIP_INSTALL) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait
+	@$(BIN)/hydro-sim compile $(SCENE) & compiling=$$!; \
+	$(PIP_INSTALL) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait $$compiling
 	@touch $@
 
 $(VENV)/.test-ready: $(PACKAGING) $(VENV)/.demo-ready

@@ -8,7 +8,6 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,12 +28,10 @@ class BuildProgress(NamedTuple):
     Attributes:
         done: Kernels compiled.
         total: Kernels to compile in all.
-        seconds: Time that it has taken.
     """
 
     done: int
     total: int
-    seconds: float
 
 
 class CompilationFailed(Exception):
@@ -128,7 +125,6 @@ class _Count:
     """Kernels done of those to do. One that several entry points contain is counted for each."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._began = time.monotonic()
         self._left = {entry.symbol: _weight(entry) for entry in entries}
         self._total = sum(self._left.values())
         self._lock = threading.Lock()
@@ -148,7 +144,7 @@ class _Count:
 
     def _tell(self) -> None:
         done = self._total - sum(self._left.values())
-        progress = BuildProgress(done, self._total, time.monotonic() - self._began)
+        progress = BuildProgress(done, self._total)
         for observer in list(_observers):
             observer(progress)
 

@@ -128,7 +128,7 @@ def _told(terminal, steps, kept=True, monkeypatch=None):
     with progress.compile_progress(console):
         for done in steps:
             for observer in list(builds._observers):
-                observer(builds.BuildProgress(done, 100, 1.0))
+                observer(builds.BuildProgress(done, 100))
     return text.getvalue()
 
 
