@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from random_robots import GRAVITY, random_pose, random_robot, random_scene, random_state
@@ -14,29 +16,42 @@ from hydro_sim_core.dynamics.tree import FLOATING, PLANAR
 SEEDS = range(6)
 
 
-def coordinate_rates(tree: KinematicTree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Time derivative of q (nq,), written out independently of ``integrate_positions``."""
-    rates = np.zeros_like(q)
-    rates[tree.q_of_v[tree.q_of_v >= 0]] = v[tree.q_of_v >= 0]
-    for i in np.flatnonzero(tree.joint_type == PLANAR):
-        rates[tree.q_index[i] : tree.q_index[i] + 3] = v[tree.v_index[i] : tree.v_index[i] + 3]
-    for i in np.flatnonzero(tree.joint_type == FLOATING):
-        m, n = tree.q_index[i], tree.v_index[i]
-        w, u = v[n : n + 3], q[m + 1 : m + 4]
-        rates[m : m + 4] = 0.5 * np.array([-w @ u, *(q[m] * w + np.cross(w, u))])
-        rates[m + 4 : m + 7] = v[n + 3 : n + 6]
-    return rates
+def coordinate_rates(tree: KinematicTree) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Time derivative of q (nq,) by q and v, written out independently of ``integrate_positions``."""
+    simple = np.flatnonzero(tree.q_of_v >= 0)
+    planar, floating = (
+        [(int(tree.q_index[i]), int(tree.v_index[i])) for i in np.flatnonzero(tree.joint_type == kind)]
+        for kind in (PLANAR, FLOATING)
+    )
+
+    def rates_at(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        rates = np.zeros_like(q)
+        rates[tree.q_of_v[simple]] = v[simple]
+        for m, n in planar:
+            rates[m : m + 3] = v[n : n + 3]
+        for m, n in floating:
+            s, (x, y, z), (a, b, c) = q[m], q[m + 1 : m + 4], v[n : n + 3]
+            rates[m] = -0.5 * (a * x + b * y + c * z)
+            rates[m + 1 : m + 4] = (
+                0.5 * (s * a + b * z - c * y),
+                0.5 * (s * b + c * x - a * z),
+                0.5 * (s * c + a * y - b * x),
+            )
+            rates[m + 4 : m + 7] = v[n + 3 : n + 6]
+        return rates
+
+    return rates_at
 
 
 def swing(assembly: Assembly, q: np.ndarray, v: np.ndarray, dt: float, steps: int) -> tuple:
     """Passive motion by the classical Runge-Kutta method."""
-    evaluator = TreeEvaluator(assembly.tree)
+    evaluator, rates = TreeEvaluator(assembly.tree), coordinate_rates(assembly.tree)
 
     def derivative(y: np.ndarray) -> np.ndarray:
         q, v = y[: len(assembly.q0)], y[len(assembly.q0) :]
         evaluator.update(q)
         a = np.linalg.solve(evaluator.mass_matrix(), -evaluator.bias_forces(v))
-        return np.concatenate([coordinate_rates(assembly.tree, q, v), a])
+        return np.concatenate([rates(q, v), a])
 
     y = np.concatenate([q, v])
     for _ in range(steps):

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from quick_forms import assert_quick_form_agrees
 
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, PRESSURE
-from hydro_sim_core.experiments import face_scaling
+from hydro_sim_core.experiments import EXPERIMENTS, face_scaling
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.simulation import World
 
 
 def test_the_quick_form_counts_faces_and_triangles(tmp_path):
-    report = face_scaling.run((200, 800), timed=False)
-    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    report = EXPERIMENTS["face_scaling"].run(True)
+    assert_quick_form_agrees("face_scaling", tmp_path, report)
     assert len(report.comparisons) == 4
-    picture = tmp_path / "faces.png"
-    face_scaling.plot(report, picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_mesh_with_other_faces_is_noticed(monkeypatch):

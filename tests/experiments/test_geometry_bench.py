@@ -17,15 +17,15 @@ COARSEST = [pair for pair in all_pairs() if pair.level == 0]
 
 
 @pytest.mark.parametrize("pair", COARSEST, ids=lambda pair: pair.family)
-@pytest.mark.parametrize("speed", [0.1, 1.0])
-def test_a_pair_stays_in_contact_and_has_the_faces_of_drake(pair, speed):
+def test_a_pair_stays_in_contact_and_has_the_faces_of_drake(pair):
     a, b = pair.make()
-    poses = pair.poses(speed, 40)
-    np.testing.assert_array_equal(poses[0], pair.X_BA)
-    ours = [OurPair(a, b, pair.X_BA).count_faces(X[None]) for X in poses[::8]]
     drake = DrakePair(a, b)
-    assert ours == [drake.count_faces(X[None]) for X in poses[::8]]
-    assert min(ours) > 0.5 * max(ours) > 0
+    for speed in (0.1, 1.0):
+        poses = pair.poses(speed, 40)
+        np.testing.assert_array_equal(poses[0], pair.X_BA)
+        ours = [OurPair(a, b, pair.X_BA).count_faces(X[None]) for X in poses[::8]]
+        assert ours == [drake.count_faces(X[None]) for X in poses[::8]]
+        assert min(ours) > 0.5 * max(ours) > 0
 
 
 @pytest.mark.parametrize("pair", COARSEST, ids=lambda pair: pair.family)

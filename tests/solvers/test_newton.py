@@ -74,6 +74,7 @@ def test_minimiser_does_not_depend_on_the_start(seed: int) -> None:
     assert energy_norm(made, v1 - v2) <= bound * (1.0 + 1e-6) + 1e-13 * energy_norm(made, v1)
 
 
+@pytest.mark.heavy(2)
 @given(seed=SEEDS)
 @settings(max_examples=25, deadline=None)
 def test_every_iteration_lowers_the_cost(seed: int) -> None:
