@@ -56,15 +56,38 @@ print(scaled(x), alone(x), through(x), 'numba' in sys.modules, kernels_are_kept(
 """
 
 
-@pytest.fixture
-def toys(tmp_path):
+def make_toys(folder):
     """A package with two modules of kernels."""
-    package = tmp_path / "checkout" / "toys"
+    package = folder / "checkout" / "toys"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "callee.py").write_text(CALLEE)
     (package / "caller.py").write_text(CALLER)
     return package
+
+
+@pytest.fixture
+def toys(tmp_path):
+    return make_toys(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def compiled_once(tmp_path_factory):
+    """What a first run leaves behind."""
+    folder = tmp_path_factory.mktemp("compiled")
+    cache = folder / "cache"
+    before = os.umask(0)
+    try:
+        assert run(make_toys(folder), cache) == ([6.0, 4.0, 7.0], True, True, "")
+    finally:
+        os.umask(before)
+    return cache
+
+
+@pytest.fixture
+def cache(tmp_path, compiled_once):
+    """The same for one test, which equal sources in any folder find again."""
+    return shutil.copytree(compiled_once, tmp_path / "cache")
 
 
 def run(toys, cache, before="", **environment):
@@ -99,18 +122,14 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-def test_equal_sources_anywhere_find_what_was_compiled_once(toys, tmp_path):
+def test_equal_sources_anywhere_find_what_was_compiled_once(toys, cache, tmp_path):
     """In another process, and in another checkout: there Numba is not even imported."""
-    cache = tmp_path / "cache"
-    assert run(toys, cache) == ([6.0, 4.0, 7.0], True, True, "")
     assert run(toys, cache) == ([6.0, 4.0, 7.0], False, True, "")
     elsewhere = shutil.copytree(toys.parent, tmp_path / "elsewhere") / "toys"
     assert run(elsewhere, cache) == ([6.0, 4.0, 7.0], False, True, "")
 
 
-def test_an_edit_compiles_what_contains_it_and_nothing_else(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_an_edit_compiles_what_contains_it_and_nothing_else(toys, cache):
     before = names(cache)
     edit(toys / "callee.py", "SCALE = 2.0", "SCALE = 3.0")
     # ``through`` calls ``scaled`` by its symbol, and so need not be compiled.
@@ -130,19 +149,19 @@ def test_an_edit_compiles_what_contains_it_and_nothing_else(toys, tmp_path):
         ("def unrelated(x):\n    return x", "def unrelated(x):\n    return -x"),
     ],
 )
-def test_words_and_neighbours_compile_nothing(toys, tmp_path, old, new):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_words_and_neighbours_compile_nothing(toys, cache, old, new):
     edit(toys / "callee.py", old, new)
     assert run(toys, cache) == ([6.0, 4.0, 7.0], False, True, "")
 
 
-def test_a_changed_signature_compiles_the_callers_too(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_a_changed_signature_compiles_the_callers_too(toys, cache):
     edit(toys / "caller.py", "def scaled(x: Float1D) -> float", "def scaled(x: Float1D) -> int")
     assert run(toys, cache)[0] == [6.0, 4.0, 7.0]
     assert len(list(cache.glob("kernels/*/toys.caller.through-*.o"))) == 2
+
+
+def _empty(path):
+    path.write_bytes(b"")
 
 
 def _shorten(path):
@@ -155,35 +174,32 @@ def _flip(path):
     path.write_bytes(bytes(content))
 
 
-def _exchange(path):
-    other = next(p for p in path.parent.glob("*.o") if p != path and "alone" in p.name)
-    shutil.copy(other, path)
+def _replace(path):
+    path.write_text("something else")
 
 
 @pytest.mark.parametrize(
-    "spoil",
-    [lambda p: p.write_bytes(b""), _shorten, _flip, lambda p: p.write_text("something else")],
-    ids=["empty", "truncated", "flipped", "foreign"],
+    "spoilt",
+    [{"scaled": _shorten, "alone": _flip, "through": _replace}, {"scaled": _empty}],
+    ids=["truncated, flipped, foreign", "empty"],
 )
-def test_a_damaged_file_is_noticed_said_and_made_anew(toys, tmp_path, spoil):
+def test_damaged_files_are_noticed_said_and_made_anew(toys, cache, spoilt):
     """As a power cut or a bad disk leaves them."""
-    cache = tmp_path / "cache"
-    run(toys, cache)
-    (path,) = cache.glob("kernels/*/toys.caller.scaled-*.o")
-    whole = path.read_bytes()
-    spoil(path)
+    paths = {name: next(cache.glob(f"kernels/*/toys.caller.{name}-*.o")) for name in spoilt}
+    whole = {name: path.read_bytes() for name, path in paths.items()}
+    for name, spoil in spoilt.items():
+        spoil(paths[name])
     values, compiled, kept, log = run(toys, cache)
     assert (values, compiled, kept) == ([6.0, 4.0, 7.0], True, True)
-    (line,) = log.splitlines()
-    assert str(path) in line
-    assert "damaged" in line
-    assert path.read_bytes()[:60] == whole[:60]
+    lines = log.splitlines()
+    assert len(lines) == len(spoilt)
+    for name, path in paths.items():
+        assert sum(str(path) in line and "damaged" in line for line in lines) == 1
+        assert path.read_bytes()[:60] == whole[name][:60]
     assert run(toys, cache) == ([6.0, 4.0, 7.0], False, True, "")
 
 
-def test_an_unreadable_file_is_compiled_around(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_an_unreadable_file_is_compiled_around(toys, cache):
     (path,) = cache.glob("kernels/*/toys.caller.alone-*.o")
     path.unlink()
     path.mkdir()
@@ -219,10 +235,8 @@ def test_without_a_writable_folder_nothing_is_kept_and_one_warning_says_so(toys,
 
 
 @pytest.mark.parametrize("which", [".", "kernels"])
-def test_a_folder_that_others_may_write_is_refused(toys, tmp_path, which):
+def test_a_folder_that_others_may_write_is_refused(toys, cache, which):
     """Its files are executed."""
-    cache = tmp_path / "cache"
-    run(toys, cache)
     (cache / which).chmod(0o777)
     values, compiled, kept, log = run(toys, cache)
     assert (values, compiled, kept) == ([6.0, 4.0, 7.0], True, False)
@@ -232,23 +246,16 @@ def test_a_folder_that_others_may_write_is_refused(toys, tmp_path, which):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
-def test_a_folder_of_another_user_is_refused(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_a_folder_of_another_user_is_refused(toys, cache):
     os.chown(cache / "kernels", 12345, 12345)
     _, compiled, kept, log = run(toys, cache)
     assert (compiled, kept) == (True, False)
     assert "belongs to another user" in log
 
 
-def test_new_folders_belong_to_their_user_alone(toys, tmp_path):
-    cache = tmp_path / "cache"
-    before = os.umask(0)
-    try:
-        run(toys, cache)
-    finally:
-        os.umask(before)
-    for folder in (cache, cache / "kernels", next((cache / "kernels").iterdir())):
+def test_new_folders_belong_to_their_user_alone(compiled_once):
+    """Whatever the umask is."""
+    for folder in (compiled_once, compiled_once / "kernels", next((compiled_once / "kernels").iterdir())):
         assert folder.stat().st_mode & 0o077 == 0
 
 
@@ -272,9 +279,7 @@ def test_a_user_without_home_has_a_folder(tmp_path):
     assert done.stdout.strip().endswith(f"hydro_sim-{os.getuid()}"), done.stderr
 
 
-def test_files_that_nothing_used_for_a_month_go_when_a_new_one_comes(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_files_that_nothing_used_for_a_month_go_when_a_new_one_comes(toys, cache):
     (scaled,) = cache.glob("kernels/*/toys.caller.scaled-*.o")
     (alone,) = cache.glob("kernels/*/toys.caller.alone-*.o")
     for path, age in ((scaled, 31), (alone, 29)):
@@ -303,8 +308,6 @@ def test_machine_code_that_came_with_a_wheel_is_used(toys, tmp_path):
     assert run(toys, cache, before=program)[:2] == ([9.0, 4.0, 10.0], True)
 
 
-def test_another_processor_has_files_of_its_own(toys, tmp_path):
-    cache = tmp_path / "cache"
-    run(toys, cache)
+def test_another_processor_has_files_of_its_own(toys, cache):
     assert run(toys, cache, NUMBA_CPU_NAME="generic")[:2] == ([6.0, 4.0, 7.0], True)
     assert len(list((cache / "kernels").iterdir())) == 2
