@@ -1,10 +1,13 @@
 """The site: the Markdown pages of this folder, and an API reference from the docstrings (decision 12)."""
 
+import builtins
 import os
 import re
 from pathlib import Path
 from typing import Any
 
+from docutils.nodes import document
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
@@ -107,8 +110,17 @@ def _name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root.parent).parts)
 
 
+def _take_full_names_as_they_are(_app: Sphinx, doctree: document) -> None:
+    """Sphinx would look for each type of an argument among the ends of all names, also for ``float``."""
+    for reference in doctree.findall(pending_xref):
+        target = reference.get("reftarget", "")
+        if "." in target or hasattr(builtins, target):
+            reference.attributes.pop("refspecific", None)
+
+
 def setup(app: Sphinx) -> None:
     _write_api_pages(DOCS.parent / "hydro_sim_core", DOCS / "api" / "engine")
     _write_api_pages(DOCS.parent / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim", DOCS / "api" / "node")
     app.connect("autodoc-process-docstring", _set_comments_aside, priority=0)
     app.connect("autodoc-process-docstring", _mend_docstring, priority=1000)
+    app.connect("doctree-read", _take_full_names_as_they_are)
