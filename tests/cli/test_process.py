@@ -14,6 +14,11 @@ import pytest
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 
 
+def heed_ctrl_c():
+    """In a child: a test run that was started with & hands down that SIGINT is ignored; Ctrl-C would end nothing."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_bad_scene_ends_with_one_line_on_stderr_and_status_1(tmp_path):
     done = subprocess.run(
         [*PROGRAM, "run", str(tmp_path / "none.yaml")], capture_output=True, text=True, timeout=120
@@ -32,6 +37,7 @@ def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_ctrl_c,
     )
     assert process.stdout is not None
     told = itertools.dropwhile(lambda line: "kernels" in line, process.stdout)

@@ -28,6 +28,11 @@ SCENE = "spatula_slip_welded"
 SMALL = ("--size", "160x120")
 
 
+def heed_ctrl_c():
+    """In a child: a test run that was started with & hands down that SIGINT is ignored; Ctrl-C would end nothing."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def call(*arguments):
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
 
@@ -95,7 +100,9 @@ def test_files_follow_each_other(recording, tmp_path):
 def test_pages_play_and_seek_until_it_is_interrupted(recording):
     """A page gets the scene with its time line, stops the recording where it is told, and hears what is wrong."""
     command = [*PROGRAM, "replay", str(recording), "--view", "--view-port", "0", "--loop", "--speed", "0.1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
+    )
     try:
         address = re.search(r"http://(127\.0\.0\.1:\d+)/", process.stdout.readline()).group(1)
         with connect(f"ws://{address}/ws", origin=f"http://{address}") as page:
@@ -167,7 +174,9 @@ def test_a_run_is_filmed_in_simulated_time(tmp_path):
 def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
     """As at a terminal, where it reaches every process of the group."""
     command = [*PROGRAM, "run", SCENE, "--duration", "600", "--video", str(tmp_path / "x.mp4"), *SMALL]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, preexec_fn=heed_ctrl_c
+    )
     until = time.monotonic() + 120.0
     while not list(tmp_path.glob(".x.*.mp4")):
         assert process.poll() is None
