@@ -37,6 +37,7 @@ CASES = [
 ]
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize("margin", [0.0, 1e-4, 0.02])
 @pytest.mark.parametrize("modulus", [MODULUS, None], ids=["compliant", "rigid"])
 @pytest.mark.parametrize(("kind", "size", "resolution"), CASES)
@@ -69,6 +70,7 @@ def test_any_mesh_equals_drakes(kind, lengths, coarseness, relative_margin, comp
     assert_same_mesh(geometry, *drake_mesh(theirs(*size), resolution, modulus, margin))
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("margin", [0.0, 1e-4, 0.02])
 @pytest.mark.parametrize(("kind", "size", "resolution"), CASES)
 def test_pressure_equals_drakes(kind, size, resolution, margin):

@@ -196,17 +196,17 @@ def patch_impulse(faces: Faces, V: np.ndarray, dissipation: float) -> np.ndarray
 
 
 def joint_impulses(problem: ContactProblem, v: np.ndarray) -> np.ndarray:
-    """Impulses (nv,) of end stops, drives and joint friction."""
-    nv = len(v)
-    sign = problem.limits[:, LIMIT_SIGN]
-    stop = np.maximum(problem.limits[:, LIMIT_TARGET] - sign * np.tile(v, 2), 0.0)
-    stops = sign * problem.limits[:, LIMIT_INVERSE_R] * stop
+    """Impulses (..., nv) of end stops, drives and joint friction at velocities (..., nv)."""
+    limits = problem.limits.reshape(2, v.shape[-1], -1)
+    sign = limits[..., LIMIT_SIGN]
+    stop = np.maximum(limits[..., LIMIT_TARGET] - sign * v[..., None, :], 0.0)
+    stops = (sign * limits[..., LIMIT_INVERSE_R] * stop).sum(axis=-2)
     excess = v - np.clip(v, -problem.speed_limit, problem.speed_limit)
     effort = np.clip(problem.drive_bias - problem.drive_gain * v, -problem.drive_limit, problem.drive_limit)
     push = np.maximum(np.abs(effort) - problem.speed_gain * np.abs(excess), 0.0)
     drives = DT * np.where(effort * excess > 0.0, np.sign(effort) * push, effort)
     friction = -DT * problem.joint_friction * v / np.sqrt(v**2 + JOINT_STICTION_SPEED**2)
-    return stops[:nv] + stops[nv:] + drives + friction
+    return stops + drives + friction
 
 
 def lagged_patches(made: MadeProblem) -> list[Faces]:
