@@ -1,15 +1,24 @@
-"""Every command and every example of the pages runs as it is printed."""
+"""Every command and every example of the pages runs as it is printed; those of two pages in full runs only."""
 
 from __future__ import annotations
 
 import pytest
 from blocks import PAGES, ROOT, blocks_of
+from hypothesis import settings
 from run_blocks import Runner
 
 WITH_BLOCKS = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
+#: Their commands are those of other pages with other options, which tests of pictures, plots and the node try too.
+IN_FULL_RUNS = [ROOT / "docs" / "pictures.md", ROOT / "docs" / "ros_node.md"]
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+def pytest_generate_tests(metafunc):
+    if "page" in metafunc.fixturenames:
+        full = settings.get_current_profile_name() != "repeatable"
+        pages = [page for page in WITH_BLOCKS if full or page not in IN_FULL_RUNS]
+        metafunc.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     runner = Runner(tmp_path)
     monkeypatch.chdir(runner.folder)
