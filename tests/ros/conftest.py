@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,9 @@ def start_node(tmp_path):
     """Start the node with other arguments; it is stopped at the end."""
     started = []
 
-    def start(*arguments: str, domain: int | None = None) -> NodeProcess:
+    def start(*arguments: str, **options: Any) -> NodeProcess:
         log = tmp_path / f"log{len(started)}.txt"
-        started.append(NodeProcess(log, *arguments, domain=domain))
+        started.append(NodeProcess(log, *arguments, **options))
         return started[-1]
 
     yield start

@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
 TIMEOUT = 30.0  # s; discovery alone may take 4
-PATIENCE = 2.0  # s, after which a question that changes nothing is asked again
+PATIENCE = 0.5  # s, after which a question that changes nothing is asked again
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
 RELIABLE = QoSProfile(depth=1000)

@@ -212,7 +212,7 @@ def test_interrupt_while_compiling_ends_it_at_once(start_node, tmp_path, monkeyp
     """Status 0, a report of nothing, no traceback; the compiler need not finish."""
     monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path / "cache"))
     report = tmp_path / "report.json"
-    node = start_node(*SCENE, "-p", f"report_file:={report}")
+    node = start_node(*SCENE, "-p", f"report_file:={report}", fresh=True)
     node.wait_for_output("compiling kernels", 120.0)
     assert node.stop() == 0
     assert "interrupted while compiling" in node.output
@@ -222,7 +222,7 @@ def test_interrupt_while_compiling_ends_it_at_once(start_node, tmp_path, monkeyp
 
 def test_interrupt_while_importing_ends_it_too(start_node):
     """Before there is a node, a log or a scene: status 0, no traceback."""
-    node = start_node(*BOX)
+    node = start_node(*BOX, fresh=True)
     # Signals are taken as soon as the interpreter has begun with the program.
     status = Path(f"/proc/{node.pid}/status")
     caught = 1 << (signal.SIGTERM - 1)

@@ -62,7 +62,7 @@ def test_bad_start_is_one_line_and_status_one(arguments, expected, run_here):
 def test_bad_start_ends_the_process(start_node, mistake):
     """With status 1, before there is a node and once there is a scene."""
     arguments, expected = BAD_STARTS[mistake]
-    node = start_node(*arguments)
+    node = start_node(*arguments, fresh=True)
     assert node.wait(120) == 1
     _check_bad_start(node.output, expected)
 
@@ -93,7 +93,7 @@ def test_runs_for_the_duration_as_fast_as_possible(run_here):
 
 def test_interrupt_ends_it_cleanly(start_node):
     """Ctrl-C: status 0, the report, no traceback."""
-    node = start_node("-p", "scene:=drop_box")
+    node = start_node("-p", "scene:=drop_box", fresh=True)
     node.wait_for_output("contact faces", timeout=300)
     assert node.stop() == 0
     assert "simulated time [s]" in node.output
