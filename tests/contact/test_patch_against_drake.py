@@ -70,12 +70,14 @@ def above_ground(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return X_WB @ X_BA, X_WB
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(combinations_with_replacement(KINDS, 2)))
 def test_two_compliant_bodies(kind_a, kind_b, volume_file):
     a, b = make_body(kind_a, MODULI["a"], volume_file), make_body(kind_b, MODULI["b"], volume_file)
     compare(a, b, 1, anywhere)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(product(KINDS, KINDS)))
 def test_rigid_and_compliant_body(kind_a, kind_b, volume_file):
     a, b = make_body(kind_a, None, volume_file), make_body(kind_b, MODULI["b"], volume_file)

@@ -106,6 +106,7 @@ def test_polygons_are_the_faces(a, b, representation):
             assert patch.pressures[i] == pytest.approx(patch.vertex_pressures[i].mean(), rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 @PROPERTY
 @given(seed=SEED)
@@ -135,6 +136,7 @@ def test_moving_both_bodies_moves_the_patch(a, b, seed):
         )
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 @PROPERTY
 @given(seed=SEED)
