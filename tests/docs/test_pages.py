@@ -1,4 +1,4 @@
-"""Every command and every example of the pages runs as it is printed; those of two pages in full runs only."""
+"""Every command and every example of the pages runs as it is printed; those of one page in full runs only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import settings
 from run_blocks import Runner
 
 WITH_BLOCKS = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
-#: Their commands are those of other pages with other options, which tests of pictures, plots and the node try too.
-IN_FULL_RUNS = [ROOT / "docs" / "pictures.md", ROOT / "docs" / "ros_node.md"]
+#: Its commands are those of other pages with other options, which tests of films and plots try too.
+IN_FULL_RUNS = [ROOT / "docs" / "pictures.md"]
 
 
 def pytest_generate_tests(metafunc):
@@ -20,7 +20,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
-    runner = Runner(tmp_path)
+    runner = Runner(tmp_path, fresh=page == ROOT / "README.md")
     monkeypatch.chdir(runner.folder)
     for block in blocks_of(page):
         runner.run(block)
@@ -39,7 +39,7 @@ def test_no_block_is_forgotten(record_property):
 def _run(tmp_path, text):
     page = tmp_path / "page.md"
     page.write_text(text)
-    runner = Runner(tmp_path)
+    runner = Runner(tmp_path, fresh=True)
     for block in blocks_of(page):
         runner.run(block)
     return runner.folder
@@ -85,6 +85,20 @@ def test_ctrl_c_reaches_the_command(tmp_path):
         "<!-- until: ready -->\n\n    trap 'echo bye > end; exit 0' INT; echo ready; sleep 60 & wait\n",
     )
     assert (tmp_path / "checkout" / "end").read_text() == "bye\n"
+
+
+def test_a_forked_program_ends_and_heeds_ctrl_c_as_one_that_is_started(tmp_path):
+    (tmp_path / "page.md").write_text(
+        "    hydro-sim check nowhere.urdf > said 2>&1 || echo status $? > status\n\n"
+        "<!-- until: until Ctrl-C -->\n\n    hydro-sim run drop_box --rate 1; echo and $? > end\n"
+    )
+    runner = Runner(tmp_path)
+    failing, running = blocks_of(tmp_path / "page.md")
+    runner.run(failing)
+    assert (runner.folder / "status").read_text() == "status 1\n"
+    assert "nowhere.urdf" in (runner.folder / "said").read_text()
+    runner.run(running)
+    assert "interrupted" in (tmp_path / "output.txt").read_text()
 
 
 @pytest.mark.parametrize(
