@@ -1,6 +1,7 @@
 """The site: the Markdown pages of this folder, and an API reference from the docstrings (decision 12)."""
 
 import builtins
+import gc
 import os
 import re
 from pathlib import Path
@@ -11,6 +12,9 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).parent
+
+# Nearly all that the build makes lives to its end; to look for garbage in it took a quarter of the time.
+gc.disable()
 
 # Kernels are described as the plain functions that they are compiled from.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
