@@ -11,8 +11,8 @@ from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.bubbles import bubble_views, depth_in_mm
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import shipped_scene
 from hydro_sim_core.simulation import World, load_scene
+from hydro_sim_core.simulation.scenes import shipped_scene
 from hydro_sim_core.simulation.snapshot import take_snapshot
 
 BUBBLES = {

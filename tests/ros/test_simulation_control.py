@@ -24,8 +24,8 @@ from hydro_sim.simulation_control.services import ClientServices
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.experiments.scenes import shipped_robots, shipped_scene
 from hydro_sim_core.simulation import FixedRateRunner, World, load_scene
+from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scene
 
 BALL = (
     '<robot name="ball"><link name="ball"><inertial><mass value="0.1"/>'
