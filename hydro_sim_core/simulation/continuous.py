@@ -53,6 +53,8 @@ class ContinuousSteps:
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
+        self._method = scipy.integrate.Radau
+        # Finds the libraries that are loaded, so SciPy's must be: naming the method has loaded them.
         self._thread_pools = ThreadpoolController()
         self.failed: State | None = None
 
@@ -111,7 +113,7 @@ class ContinuousSteps:
             return None
         # Of the change since the step began: errors relative to coordinates would be relative to the choice of origin,
         # and larger than penetrations. A new Jacobian every step also makes n steps those of n calls, bit for bit.
-        integrator = scipy.integrate.Radau(
+        integrator = self._method(
             derivative,
             0.0,
             np.zeros_like(start),

@@ -25,9 +25,7 @@ def test_random_scenes(seed: int, full_run: bool) -> None:
     assert_agrees_with_pinocchio(assembly, PinocchioScene(placed, GRAVITY), seed, states)
 
 
-def assert_agrees_with_pinocchio(
-    assembly: Assembly, oracle: PinocchioScene, seed: int, states: int
-) -> None:
+def assert_agrees_with_pinocchio(assembly: Assembly, oracle: PinocchioScene, seed: int, states: int) -> None:
     evaluator = TreeEvaluator(assembly.tree)
     rng = np.random.default_rng(seed)
     assert (len(assembly.q0), len(assembly.velocity_names)) == (oracle.nq, oracle.nv)
