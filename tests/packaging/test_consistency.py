@@ -125,7 +125,7 @@ def test_node_pages_name_every_topic_and_service():
     """Whatever the node creates stands in a table."""
     source = "\n".join(path.read_text() for path in NODE.rglob("*.py"))
     names = set(re.findall(r'"((?:~/|/)[a-z_]+)"', source))
-    names |= set(re.findall(r'create_publisher\(\w+, "([a-z_]+)"', source))
+    names |= set(re.findall(r'create_publisher\(\s*\w+, "([a-z_]+)"', source))
     assert {
         "~/contact_markers",
         "/clock",

@@ -1,12 +1,14 @@
 """The files of proven versions: whole, within the bounds of the project, and true of NumPy 1 where they say so."""
 
 import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -19,10 +21,13 @@ BOUNDED = {"numba", "trimesh", "xacro", "pytetwild", "websockets", "mcap"}
 
 
 def _pinned(file: str) -> dict[str, Version]:
-    lines = [line for line in (ROOT / file).read_text().splitlines() if not line.startswith("#")]
-    rows = [line.split("==") for line in lines]
-    assert rows == sorted(rows)
-    return {name: Version(version) for name, version in rows}
+    requirements = [Requirement(line) for line in _lines(file)]
+    assert [each.name for each in requirements] == sorted(each.name for each in requirements)
+    return {each.name: Version(str(each.specifier).removeprefix("==")) for each in requirements}
+
+
+def _lines(file: str) -> list[str]:
+    return [line for line in (ROOT / file).read_text().splitlines() if not line.startswith("#")]
 
 
 def _asked(*extras: str) -> list[Requirement]:
@@ -49,6 +54,19 @@ def test_beside_numpy_1_the_other_versions_are_the_proven_ones():
         "numpy": beside["numpy"]
     }
     assert not {"pin", "coal", "cmeel-boost"} & set(beside)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_version_is_there_for_every_python_or_says_for_which(file):
+    """Debian's Python is 3.11.2: of a version that wants 3.11.5, pip finds none there, and searches for ever."""
+    oldest = str(SpecifierSet(PROJECT["requires-python"])).partition(">=")[2] + ".0"
+    for requirement in map(Requirement, _lines(file)):
+        try:
+            pythons = SpecifierSet(metadata(requirement.name)["Requires-Python"] or "")
+        except PackageNotFoundError:
+            continue  # of the other file
+        applies = requirement.marker is None or requirement.marker.evaluate({"python_full_version": oldest})
+        assert not applies or oldest in pythons, f"{requirement} wants Python {pythons}"
 
 
 def test_private_interfaces_end_at_an_upper_bound():
