@@ -23,10 +23,13 @@ class BuildWithFiles(build_py):
 
     def run(self) -> None:
         """Build the package, then add the files. An editable installation reads them where they are."""
+        package = Path(self.build_lib) / "hydro_sim_core"
+        if not self.editable_mode:
+            # An earlier build may have left what the sources no longer have.
+            shutil.rmtree(package, ignore_errors=True)
         super().run()
         if self.editable_mode:
             return
-        package = Path(self.build_lib) / "hydro_sim_core"
         assets = runpy.run_path(str(ROOT / "hydro_sim_core" / "assets.py"))
         for name, source in assets["FOLDERS"].items():
             _copy(ROOT / source, package / assets["SHARED"] / name)

@@ -68,9 +68,12 @@ def sine_cosine(angle):
     return -cosine, sine
 
 
+_sine_cosine = getattr(sine_cosine, "function", sine_cosine)  # a plain function where nothing is compiled
+
+
 def sines_cosines(angles: ArrayLike) -> tuple[Array, Array]:
     """Sines and cosines of angles (rad), in Python, as ``sine_cosine`` computes them."""
-    flat = [sine_cosine.function(float(angle)) for angle in np.ravel(angles)]
+    flat = [_sine_cosine(float(angle)) for angle in np.ravel(angles)]
     both = np.array(flat, dtype=np.float64).reshape(*np.shape(angles), 2)
     return both[..., 0], both[..., 1]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import norm
+
 Array = NDArray[np.float64]
 
 
@@ -34,7 +36,7 @@ def quaternions_of(R: Array) -> Array:
 
 def matrix_of(quaternion: Array) -> Array:
     """Rotation matrix (3, 3) of a quaternion (x, y, z, w), which need not be a unit one."""
-    x, y, z, w = quaternion / np.sqrt(np.dot(quaternion, quaternion))
+    x, y, z, w = quaternion / norm(quaternion)
     return np.array(
         [
             [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],

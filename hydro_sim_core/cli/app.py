@@ -68,6 +68,8 @@ def _load(name: str, place: str) -> Any:
         found = getattr(import_module(f"hydro_sim_core.cli.{module}"), attribute)
     except KeyboardInterrupt:  # importing takes seconds on a busy machine
         raise SystemExit(130) from None
+    except KeyError as error:  # would be taken for an unknown command
+        raise RuntimeError(f"{name} cannot be imported") from error
     if isinstance(found, typer.Typer):
         group = get_group(found)
         group.name = name

@@ -47,7 +47,8 @@ class ArrayLayout:
         """
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} is a {type(array).__name__}; it must be an array {self}")
-        if array.dtype.char != _CHARS[self.dtype] or array.ndim != self.ndim:
+        alike = array.dtype.char == _CHARS[self.dtype] and array.dtype.isnative
+        if not alike or array.ndim != self.ndim:
             raise TypeError(f"{name} is an array {array.dtype}, {array.shape}; it must be {self}")
         if not array.flags.c_contiguous:
             raise TypeError(f"{name} is not contiguous in C order; pass np.ascontiguousarray of it")

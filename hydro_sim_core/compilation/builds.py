@@ -114,6 +114,8 @@ def _weight(entry: Entry) -> int:
 
 
 def _is_importable(entry: Entry) -> bool:
+    if Entry.registry.get(entry.symbol) is not entry or "<locals>" in entry.symbol:
+        return False
     module = entry.kernel.function.__module__
     try:
         return module != "__main__" and importlib.util.find_spec(module) is not None
@@ -196,11 +198,12 @@ def _compile_in_workers(entries: list[Entry], num_workers: int, count: _Count) -
 
 
 def _start_worker() -> subprocess.Popen[bytes]:
-    # This package first: an installation that is just being renewed has no finder of it.
+    # This package first: an installation that is just being renewed has no finder of it. Not the working folder (-P),
+    # whose files may have any name, but where this process looks there itself.
     own = str(Path(__file__).parents[2])
-    path = os.pathsep.join([own, *(entry for entry in sys.path if entry)])
+    path = os.pathsep.join([own, *(entry or os.getcwd() for entry in sys.path)])
     return subprocess.Popen(
-        [sys.executable, "-m", "hydro_sim_core.compilation.worker"],
+        [sys.executable, "-P", "-m", "hydro_sim_core.compilation.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": path},

@@ -57,7 +57,7 @@ class Handle:
             case EntryLayout():
                 return binary.pack("=q", value.address)
             case StructLayout():
-                handle = Handle(value)
+                handle = as_handle(value, layout, name)
                 self._kept.append(handle)
                 return binary.pack("=q", handle.address)
         raise TypeError(f"{name}: {layout}")

@@ -48,6 +48,11 @@ class StructRef(types.Type):
         super().__init__(name=f"{layout.struct.__module__}.{layout.struct.__qualname__}")
 
     @property
+    def key(self) -> Any:
+        """What makes it equal to another type: its name would not, as a class may be defined anew."""
+        return self.layout
+
+    @property
     def mangling_args(self) -> tuple[str, tuple[Any, ...]]:
         return self.name, ()
 
@@ -58,6 +63,11 @@ class EntryType(types.Callable, types.Dummy):
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
         super().__init__(name=f"{type(self).__name__}({entry.symbol})")
+
+    @property
+    def key(self) -> Any:
+        """What makes it equal to another type: its symbol would not, as an entry point may be defined anew."""
+        return self.entry
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Signature of a call with arguments of these types, or None."""

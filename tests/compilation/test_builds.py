@@ -152,3 +152,21 @@ def test_nothing_is_said_where_nothing_is_compiled():
 def test_compiling_is_once_on_this_machine_only_where_kernels_are_kept(monkeypatch, kept, words):
     monkeypatch.setattr(progress, "kernels_are_kept", lambda: kept)
     assert words in _told(False, (0,))
+
+
+def test_a_worker_takes_no_code_from_the_working_folder(module):
+    """A folder with scenes may hold files of any name, and from strangers."""
+    folder = module / "scenes"
+    folder.mkdir()
+    (folder / "llvmlite.py").write_text("raise SystemExit('code of the working folder runs')\n")
+    program = f"""
+import os, sys
+import toy_kernels
+from hydro_sim_core.compilation import prepare
+os.chdir({str(folder)!r})
+sys.path = [entry for entry in sys.path if entry]
+prepare([toy_kernels.second, toy_kernels.third])
+print(toy_kernels.third.is_loaded)
+"""
+    done = run(module, program)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr

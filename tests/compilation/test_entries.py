@@ -333,3 +333,50 @@ def test_entry_points_of_the_engine_say_what_they_take():
     assert len(ours) > 20
     digests = {dependencies(e).digest for e in ours}
     assert len(digests) == len(ours)
+
+
+NOTEBOOK = """
+class Couple(NamedTuple):
+    {fields}
+
+@entry
+def combine({arguments}) -> float:
+    return x {operator} y
+
+@entry
+def caller(couple: Couple) -> float:
+    return combine({values})
+"""
+
+
+def test_what_is_defined_anew_replaces_what_was_there():
+    """As when a cell of a notebook is run again: Numba knows types by their names."""
+    notebook = {"__name__": "a_notebook", "NamedTuple": NamedTuple, "entry": entry}
+    exec(
+        NOTEBOOK.format(
+            fields="a: float; b: float", arguments="x: float, y: int", operator="-", values="couple.a, 3"
+        ),
+        notebook,
+    )
+    assert notebook["caller"](notebook["Couple"](a=5.0, b=1.0)) == 2.0
+    exec(
+        NOTEBOOK.format(
+            fields="b: float; a: float", arguments="y: int, x: float", operator="*", values="3, couple.a"
+        ),
+        notebook,
+    )
+    assert notebook["caller"](notebook["Couple"](a=5.0, b=1.0)) == 15.0
+
+
+def test_a_struct_within_a_struct_has_the_class_that_is_declared():
+    class Other(NamedTuple):
+        points: float
+
+    cloud = Other(1.0)
+    with pytest.raises(TypeError, match=r"Pair\.first is a Other; it must be a Cloud"):
+        Handle(Pair(cloud, cloud))
+
+
+def test_an_array_of_another_byte_order_is_refused():
+    with pytest.raises(TypeError, match="must be float64"):
+        distance(np.ones(2, dtype=">f8"), np.ones(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -28,3 +29,15 @@ def test_an_import_does_not_wait_for_heavy_packages(module):
 def test_a_scene_of_primitive_shapes_runs_without_them():
     program = "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box'); world.step(10)"
     assert heavy_imports(program) == set()
+
+
+def test_a_scene_loads_without_a_compiler():
+    """For a debugger; poses and quaternions are computed by functions that are compiled elsewhere."""
+    program = "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box'); world.step(1)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
