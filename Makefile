@@ -27,7 +27,7 @@ REALTIME = $(shell grep -rl --include='test_*.py' 'pytest.mark.realtime' tests)
 PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
-unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO
+unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO RMW_IMPLEMENTATION
 ifneq ($(AMENT_PREFIX_PATH),)
 unexport LD_LIBRARY_PATH
 endif
@@ -35,7 +35,7 @@ endif
 demo: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 demo: $(VENV)/.demo-ready
 	@$(BIN)/python -m hydro_sim --ros-args --params-file config/node.yaml \
-		-p scene:=$(SCENE) -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
+		-p scene:='$(SCENE)' -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
 
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What measures real
 # time comes by itself, the rest on two cores.
@@ -102,7 +102,7 @@ $(BIN)/python:
 			exit 1; \
 		fi; \
 	done; \
-	echo "error: no Python 3.11 or 3.12 found; install one: apt install python3 python3-venv" >&2; \
+	echo "error: needs Python 3.11 or 3.12, and python3 is $$(python3 --version 2>&1); install one: from apt on Debian 12 and Ubuntu 24.04, elsewhere with uv or pyenv" >&2; \
 	exit 1
 
 # A new pip finds versions that fit in half of the time. While ROS is installed the kernels are compiled, and the scene's
@@ -110,7 +110,7 @@ $(BIN)/python:
 $(VENV)/.demo-ready: $(PACKAGING) | $(BIN)/python
 	$(PIP_INSTALL) --upgrade pip
 	$(PIP_INSTALL) -e .
-	@$(BIN)/hydro-sim compile $(SCENE) & compiling=$$!; \
+	@trap 'kill $$compiling 2>/dev/null' EXIT; $(BIN)/hydro-sim compile '$(SCENE)' & compiling=$$!; \
 	$(PIP_INSTALL) -e '.[ros]' -e ros2_ws/src/hydro_sim && wait $$compiling
 	@touch $@
 

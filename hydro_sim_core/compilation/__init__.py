@@ -13,7 +13,7 @@ from hydro_sim_core.compilation.arrays import (
 from hydro_sim_core.compilation.builds import CompilationFailed, prepare
 from hydro_sim_core.compilation.handles import Handle
 from hydro_sim_core.compilation.kernels import Entry, entry, kernel
-from hydro_sim_core.compilation.store import cache_root, kernels_are_kept
+from hydro_sim_core.compilation.store import cache_root, kernels_are_kept, make_private_folder
 
 __all__ = [
     "Bool1D",
@@ -31,5 +31,6 @@ __all__ = [
     "entry",
     "kernel",
     "kernels_are_kept",
+    "make_private_folder",
     "prepare",
 ]

@@ -37,15 +37,28 @@ def cache_root() -> Path:
     """Folder of compiled kernels and other derived data; ``HYDRO_SIM_CACHE_DIR`` overrides it."""
     override = os.environ.get("HYDRO_SIM_CACHE_DIR")
     if override:
-        return Path(override)
+        return Path(override).expanduser().absolute()
     override = os.environ.get("XDG_CACHE_HOME")
     if override:
-        return Path(override) / "hydro_sim"
+        return Path(override).absolute() / "hydro_sim"
     try:
         return Path.home() / ".cache" / "hydro_sim"
     except RuntimeError:
         # A user without an entry in the system's list and without HOME, as in containers.
         return Path(tempfile.gettempdir()) / f"hydro_sim-{os.getuid()}"
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder of the cache for its user alone: machine code is taken from none that others may write.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    root = cache_root()
+    root.parent.mkdir(parents=True, exist_ok=True)
+    for made in (*reversed([p for p in folder.parents if p.is_relative_to(root)]), folder):
+        with suppress(FileExistsError):
+            made.mkdir(mode=0o700)
 
 
 @cache
@@ -152,14 +165,10 @@ def _read(path: Path, *, removable: bool) -> bytes | None:
 @cache
 def _folder() -> Path | None:
     """The folder to keep machine code in, made if need be; None if there is none to be trusted."""
-    root = cache_root().absolute()
+    root = cache_root()
     folder = root / "kernels" / host().folder
     try:
-        # What we make belongs to us alone; what is there already is looked at below.
-        root.parent.mkdir(parents=True, exist_ok=True)
-        for made in (root, folder.parent, folder):
-            with suppress(FileExistsError):
-                made.mkdir(mode=0o700)
+        make_private_folder(folder)  # what is there already is looked at below
     except OSError as error:
         _warn(root, f"cannot be written ({error.strerror})", "a folder that can")
         return None

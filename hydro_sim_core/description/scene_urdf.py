@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import cache_root
+from hydro_sim_core.compilation import cache_root, make_private_folder
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.spec import (
@@ -162,7 +162,12 @@ def _unit_sphere() -> Path:
     path = cache_root() / "meshes" / "unit_sphere.stl"
     import trimesh  # takes a third of a second
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        make_private_folder(path.parent)
+    except OSError:  # a file that lives as long as the machine is up
+        with NamedTemporaryFile(prefix="hydro_sim_unit_sphere_", suffix=".stl", delete=False) as file:
+            trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")
+        return Path(file.name)
     # Written aside and renamed: another node may be reading it.
     with NamedTemporaryFile(dir=path.parent, suffix=".stl", delete=False) as file:
         trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")

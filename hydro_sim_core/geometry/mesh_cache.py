@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hydro_sim_core.compilation import cache_root
+from hydro_sim_core.compilation import cache_root, make_private_folder
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
 _LOG = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def store_arrays(
     path = _path(vertices, triangles, options)
     temporary = ""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         # Two processes may store at once: each writes a file of its own and renames it.
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".npz")
         with os.fdopen(handle, "wb") as file:

@@ -16,7 +16,7 @@ ENGINE = Path(__file__).parents[2]
 DAY = 24 * 3600
 CALLEE = '''
 """A module."""
-from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation import cache_root, kernel
 
 SCALE = 2.0
 
@@ -311,3 +311,29 @@ def test_machine_code_that_came_with_a_wheel_is_used(toys, tmp_path):
 def test_another_processor_has_files_of_its_own(toys, cache):
     assert run(toys, cache, NUMBA_CPU_NAME="generic")[:2] == ([6.0, 4.0, 7.0], True)
     assert len(list((cache / "kernels").iterdir())) == 2
+
+
+def test_a_folder_made_for_meshes_is_trusted_with_machine_code(tmp_path):
+    """Whatever the umask: Ubuntu's lets the group write."""
+    root = tmp_path / "cache" / "hydro_sim"
+    program = f"""
+import os
+os.umask(0o002)
+os.environ["XDG_CACHE_HOME"] = {str(root.parent)!r}
+from hydro_sim_core.compilation import cache_root, kernels_are_kept, make_private_folder
+make_private_folder(cache_root() / "meshes")
+print(kernels_are_kept())
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "HYDRO_SIM_CACHE_DIR"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    assert {p.stat().st_mode & 0o777 for p in (root, root / "meshes")} == {0o700}
+
+
+def test_a_relative_cache_folder_is_one_of_the_working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", "cache")
+    assert cache_root() == tmp_path / "cache"
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", "~/cache")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_root() == tmp_path / "cache"
