@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from hydro_sim_core.compilation import cache_root
+
 ENGINE = Path(__file__).parents[2]
 DAY = 24 * 3600
 CALLEE = '''
 """A module."""
-from hydro_sim_core.compilation import cache_root, kernel
+from hydro_sim_core.compilation import kernel
 
 SCALE = 2.0
 
