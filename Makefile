@@ -102,7 +102,7 @@ $(BIN)/python:
 			exit 1; \
 		fi; \
 	done; \
-	echo "error: needs Python 3.11 or 3.12, and python3 is $$(python3 --version 2>&1); install one: from apt on Debian 12 and Ubuntu 24.04, elsewhere with uv or pyenv" >&2; \
+	echo "error: no Python 3.11 or 3.12 found; install one: from apt on Debian 12 and Ubuntu 24.04, elsewhere with uv or pyenv" >&2; \
 	exit 1
 
 # A new pip finds versions that fit in half of the time. While ROS is installed the kernels are compiled, and the scene's
