@@ -162,17 +162,15 @@ def _unit_sphere() -> Path:
     path = cache_root() / "meshes" / "unit_sphere.stl"
     import trimesh  # takes a third of a second
 
+    folder: Path | None = path.parent
     try:
         make_private_folder(path.parent)
-    except OSError:  # a file that lives as long as the machine is up
-        with NamedTemporaryFile(prefix="hydro_sim_unit_sphere_", suffix=".stl", delete=False) as file:
-            trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")
-        return Path(file.name)
+    except OSError:
+        folder = None  # that of temporary files
     # Written aside and renamed: another node may be reading it.
-    with NamedTemporaryFile(dir=path.parent, suffix=".stl", delete=False) as file:
+    with NamedTemporaryFile(dir=folder, suffix=".stl", delete=False) as file:
         trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")
-    Path(file.name).replace(path)
-    return path
+    return Path(file.name) if folder is None else Path(file.name).replace(path)
 
 
 def _shifted(z: float) -> NDArray[np.float64]:
