@@ -1,14 +1,10 @@
 """Of a heavy test with parameters every so-manieth case runs, and every value of a parameter; a full run has all."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from inner_pytest import run_pytest
 
-TESTS = Path(__file__).parents[1]
 TEST = """
 import pytest
 
@@ -34,29 +30,9 @@ def test_light(number):
 )
 def test_a_share_of_the_cases_runs_unless_told_to_run_all(tmp_path, options, shapes, sizes, cases):
     """The share is of the cases that are asked for, so that none of those with some name is left without one."""
-    (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
-    (tmp_path / "test_cases.py").write_text(TEST)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-s",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "_hypothesis_pytestplugin",
-    ]
-    done = subprocess.run(
-        [*command, *options, str(tmp_path)],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stdout
-    ran = re.findall(r"ran (\w+) (\w+)", done.stdout)
+    printed = run_pytest(tmp_path, "test_cases.py", TEST, *options)
+    ran = re.findall(r"ran (\w+) (\w+)", printed)
     assert len(ran) == len(set(ran)) == cases
     assert {shape for shape, _ in ran} == shapes
     assert {size for _, size in ran} == sizes
-    assert len(re.findall("counted", done.stdout)) == 2
+    assert len(re.findall("counted", printed)) == 2
