@@ -10,7 +10,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-full workspace bench bench-ros validation docs lint setup clean
+.PHONY: demo test test-computing test-realtime test-full workspace bench bench-ros validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -38,15 +38,22 @@ demo: $(VENV)/.demo-ready
 		-p scene:='$(SCENE)' -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
 
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What measures real
-# time comes by itself, the rest on two cores.
-test: export OMP_NUM_THREADS ?= 1
-test: $(VENV)/.browser-ready
+# time comes by itself, the rest beside each other: processes under test wait for each other half of their time, so there
+# may be more than cores. Files come in their own order: a long one would come last for the few tests that it has.
+test test-computing test-realtime: export OMP_NUM_THREADS ?= 1
 ifdef PYTEST_ARGS
+test: $(VENV)/.browser-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) $(PYTEST_ARGS)
 else
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 2 --dist loadfile -m 'not realtime'
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m realtime $(REALTIME)
+test: test-computing
+	$(MAKE) test-realtime
 endif
+
+test-computing: $(VENV)/.browser-ready
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not realtime'
+
+test-realtime: $(VENV)/.browser-ready
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m realtime $(REALTIME)
 
 test-full:
 	$(MAKE) test PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
