@@ -13,7 +13,7 @@ from rich.markup import escape
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.failures import in_one_line
 
 #: Where each command is; imported when it is asked for, so that none waits for what only another needs.
 _PLACES = {
@@ -80,7 +80,7 @@ def _load(name: str, place: str) -> Any:
 
 
 class _Group(TyperGroup):
-    """Turns errors that a user can mend, and a diverging run, into one red line and exit status 1."""
+    """Turns errors that a user can mend or report into one red line and exit status 1."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -89,8 +89,10 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (InputError, FloatingPointError) as error:
-            line = " ".join(str(error).split())
+        except Exception as error:
+            line = in_one_line(error)
+            if line is None:
+                raise
             Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True)
             raise typer.Exit(1) from None
 

@@ -6,6 +6,9 @@ import pytest
 import rclpy
 from ros_client import Client, stamp_of
 
+from hydro_sim_core import World
+from hydro_sim_core.compilation import CompilationFailed
+
 SCENE = "config/scenes/spatula_slip.yaml"
 
 BAD_STARTS = {
@@ -56,6 +59,18 @@ def test_bad_start_is_one_line_and_status_one(arguments, expected, run_here):
     assert status == 1
     assert not rclpy.ok()
     _check_bad_start(output, expected)
+
+
+def test_a_kernel_that_cannot_be_compiled_is_one_line(run_here, monkeypatch):
+    def fail(*_):
+        raise CompilationFailed(
+            "solvers.solve: TypingError: Failed in nopython mode pipeline\nno such field\n\nFile"
+        )
+
+    monkeypatch.setattr(World, "step", fail)
+    status, output = run_here("-p", "scene:=drop_box")
+    assert status == 1
+    _check_bad_start(output, "solvers.solve: cannot be compiled: no such field; ")
 
 
 @pytest.mark.parametrize("mistake", ["missing parameter file", "unknown joint"])
