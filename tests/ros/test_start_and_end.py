@@ -138,6 +138,21 @@ def test_what_is_not_installed_is_named(before, words):
     assert all(word in line for word in words)
 
 
+@pytest.mark.parametrize("variables", [{"HOME": "FILE"}, {"HOME": None}, {"ROS_LOG_DIR": "FILE/log"}], ids=str)
+def test_logs_that_cannot_be_written_are_told_with_the_mend(start_node, monkeypatch, tmp_path, variables):
+    """HOME is not there in many containers; HYDRO_SIM_CACHE_DIR alone does not help ROS."""
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("ROS_LOG_DIR", raising=False)
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value.replace("FILE", str(tmp_path / "file")))
+    node = start_node("-p", "scene:=drop_box")
+    assert node.wait(120) == 1
+    _check_bad_start(node.output, "set ROS_LOG_DIR to a folder that can be written")
+
+
 @pytest.mark.parametrize("mistake", ["missing parameter file", "unknown joint"])
 def test_bad_start_ends_the_process(start_node, mistake):
     """With status 1, before there is a node and once there is a scene."""

@@ -81,6 +81,9 @@ def _init(args: list[str]) -> None:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         problem = " ".join(str(error).partition(", at ")[0].split())
+        if "logging" in problem and "directory" in problem:
+            mend = "set ROS_LOG_DIR to a folder that can be written, such as /tmp/ros_log"
+            raise InputError("ROS", "log files", problem, mend) from None
         raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
 
 
