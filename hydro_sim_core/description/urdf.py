@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
+from hydro_sim_core.description import foreign
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.paths import PackageResolver, absolute
@@ -78,6 +79,8 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
 
 def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -> RobotSpec:
     robot, source = document.root, document.source
+    if robot.tag in foreign.XML_FORMATS:
+        raise robot.error(f"is {foreign.XML_FORMATS[robot.tag]}, and no URDF", foreign.MEND)
     if robot.tag != "robot":
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"

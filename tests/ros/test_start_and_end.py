@@ -138,7 +138,9 @@ def test_what_is_not_installed_is_named(before, words):
     assert all(word in line for word in words)
 
 
-@pytest.mark.parametrize("variables", [{"HOME": "FILE"}, {"HOME": None}, {"ROS_LOG_DIR": "FILE/log"}], ids=str)
+@pytest.mark.parametrize(
+    "variables", [{"HOME": "FILE"}, {"HOME": None}, {"ROS_LOG_DIR": "FILE/log"}], ids=str
+)
 def test_logs_that_cannot_be_written_are_told_with_the_mend(start_node, monkeypatch, tmp_path, variables):
     """HOME is not there in many containers; HYDRO_SIM_CACHE_DIR alone does not help ROS."""
     (tmp_path / "file").touch()
