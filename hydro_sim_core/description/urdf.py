@@ -22,7 +22,7 @@ from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.description.topology import order_tree, resolve_mimics
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
-from hydro_sim_core.errors import InputError, UnknownFormat
+from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,6 +53,10 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
+    if str(path).lstrip().startswith("<"):
+        raise InputError(
+            excerpt(path), "", "is XML text and no path", "write it to a .urdf file, and name that"
+        )
     source = absolute(Path(path))
     resolver = PackageResolver(source, package_dirs)
     return _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, prefix)
