@@ -39,7 +39,7 @@ demo: scene-exists $(VENV)/.demo-ready
 
 # Setting up takes a minute; whoever mistypes a name should not hear of it after that.
 scene-exists:
-	@[[ -e '$(SCENE)' || -e 'config/scenes/$(SCENE).yaml' ]] || { \
+	@[[ '$(SCENE)' == '~'* || -e '$(SCENE)' || -e 'config/scenes/$(SCENE).yaml' ]] || { \
 		echo "error: SCENE=$(SCENE): is neither a file nor a shipped scene; use one of" \
 			"$(basename $(notdir $(wildcard config/scenes/*.yaml)))" >&2; exit 1; }
 

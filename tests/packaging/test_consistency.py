@@ -215,7 +215,7 @@ def test_a_scene_that_is_not_there_is_told_before_anything_is_set_up(checkout):
     )
 
 
-@pytest.mark.parametrize("scene", ["drop_box", "config/scenes/drop_box.yaml", "my scene.yaml"])
+@pytest.mark.parametrize("scene", ["drop_box", "config/scenes/drop_box.yaml", "my scene.yaml", "~/a.yaml"])
 def test_the_demo_starts_the_scene_that_is_asked_for(checkout, scene):
     (checkout / "my scene.yaml").touch()
     write_program(checkout / ".venv/bin/python", 'printf "%s\\n" "$@"')
