@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from hydro_sim_core import World
 from hydro_sim_core.cli import app
-from hydro_sim_core.compilation import Float1D, builds, entry, kernel, prepare
+from hydro_sim_core.compilation import CompilationFailed, Float1D, entry, kernel, prepare
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 
@@ -31,7 +34,7 @@ def misspelt(x: Float1D) -> float:
 @pytest.mark.parametrize(
     ("broken", "says"),
     [
-        (caller, ("zeros(Literal[int](3))", "test_failures.py, line 18)")),
+        (caller, ("zeros(Literal[int](3))", "test_failures.py, line 21)")),
         (misspelt, ("NameError: name 'no_such_name' is not defined",)),
     ],
     ids=["in what it calls", "in itself"],
@@ -50,16 +53,16 @@ def test_a_kernel_that_cannot_be_compiled_is_one_line(monkeypatch, broken, says)
 
 def test_a_killed_compiler_is_told_from_a_broken_kernel(monkeypatch):
     """That happens where memory ends; no kernel is to blame, and a next start goes on from there."""
-    start = builds._start_worker
+    start = subprocess.Popen
 
-    def start_and_kill():
-        worker = start()
-        worker.kill()
-        return worker
+    def start_and_kill(*arguments, **options):
+        process = start(*arguments, **options)
+        process.kill()
+        return process
 
-    monkeypatch.setattr(builds, "_start_worker", start_and_kill)
-    monkeypatch.setattr(builds, "_num_processors", lambda: 2)
-    with pytest.raises(builds.CompilationFailed) as caught:
+    monkeypatch.setattr(subprocess, "Popen", start_and_kill)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    with pytest.raises(CompilationFailed) as caught:
         prepare([caller, misspelt])
     line = in_one_line(caught.value)
     assert "ended with status -9" in line
