@@ -10,7 +10,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo test test-computing test-realtime test-full workspace bench bench-ros validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full workspace bench bench-ros validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -33,9 +33,15 @@ unexport LD_LIBRARY_PATH
 endif
 
 demo: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
-demo: $(VENV)/.demo-ready
+demo: scene-exists $(VENV)/.demo-ready
 	@$(BIN)/python -m hydro_sim --ros-args --params-file config/node.yaml \
 		-p scene:='$(SCENE)' -p duration:=$(DURATION) -p viewer:=true -p viewer_open:=true
+
+# Setting up takes a minute; whoever mistypes a name should not hear of it after that.
+scene-exists:
+	@[[ '$(SCENE)' == '~'* || -e '$(SCENE)' || -e 'config/scenes/$(SCENE).yaml' ]] || { \
+		echo "error: SCENE=$(SCENE): is neither a file nor a shipped scene; use one of" \
+			"$(basename $(notdir $(wildcard config/scenes/*.yaml)))" >&2; exit 1; }
 
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What measures real
 # time comes by itself, the rest beside each other: processes under test wait for each other half of their time, so there
@@ -65,7 +71,7 @@ workspace: export CMAKE_PREFIX_PATH := $(abspath $(VENV))
 workspace: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 workspace: $(VENV)/.workspace-ready
 	colcon --log-base log build --base-paths $(PACKAGES) \
-		--cmake-args -DPython3_EXECUTABLE=$(abspath $(BIN))/python
+		--cmake-args "-DPython3_EXECUTABLE=$(abspath $(BIN))/python"
 	colcon --log-base log test --base-paths $(PACKAGES) --packages-select hydro_sim_bringup \
 		--event-handlers console_direct+ --return-code-on-test-failure
 	source install/setup.bash && python -m pytest $(PYTEST_FLAGS) --strict-skips --allowed-skips /dev/null \

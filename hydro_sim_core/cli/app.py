@@ -10,24 +10,40 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.failures import in_one_line
 
-#: Where each command is; imported when it is asked for, so that none waits for what only another needs.
+#: Where each command is, and its line in the help of the whole. It is imported when it is asked for, so that none waits
+#: for what only another needs.
 _PLACES = {
-    "run": "run:run",
-    "replay": "replay:replay",
-    "snapshot": "snapshot:snapshot",
-    "check": "check:check",
-    "scenes": "scenes:scenes",
-    "validate": "validate:validate",
-    "hil-report": "hil_report:hil_report",
-    "mesh": "mesh:mesh",
-    "compile": "compile_kernels:compile_kernels",
-    "plot": "plot:commands",
-    "bench": "bench:commands",
+    "run": ("run:run", "Run a scene and report on it; Ctrl-C ends the run early, with the report."),
+    "replay": (
+        "replay:replay",
+        "Play recordings: print their time line, show them in the browser, or film them.",
+    ),
+    "snapshot": (
+        "snapshot:snapshot",
+        "Draw a scene, run until a time, or a recording at that time, without a screen.",
+    ),
+    "check": ("check:check", "Load a scene and print what was found in it, without running it."),
+    "scenes": ("scenes:scenes", "List the shipped scenes."),
+    "validate": (
+        "validate:validate",
+        "Run an experiment with known results and compare; exit status 0 only if all of it agrees.",
+    ),
+    "hil-report": (
+        "hil_report:hil_report",
+        "Show how well a node kept its rate and what became of the commands.",
+    ),
+    "mesh": ("mesh:mesh", "Make a compliant solid of a mesh file and report on its quality."),
+    "compile": (
+        "compile_kernels:compile_kernels",
+        "Compile what no machine code is found for, so that later starts need not.",
+    ),
+    "plot": ("plot:commands", "Plot a recording: grip force, pitch, the pressure on a finger."),
+    "bench": ("bench:commands", "Measure speed."),
 }
 _STYLE: dict[str, Any] = {
     "no_args_is_help": True,
@@ -46,7 +62,7 @@ class _Commands(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _load(name, _PLACES[name])
+            self._loaded[name] = _load(name, _PLACES[name][0])
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -80,17 +96,24 @@ def _load(name: str, place: str) -> Any:
 
 
 class _Group(TyperGroup):
-    """Turns errors that a user can mend, and a diverging run, into one red line and exit status 1."""
+    """Turns errors that a user can mend or report into one red line and exit status 1."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Commands()
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        # Of every command a line is shown: importing them all for it would take seconds.
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in _PLACES.items()}
+        super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (InputError, FloatingPointError) as error:
-            line = " ".join(str(error).split())
+        except Exception as error:
+            line = in_one_line(error)
+            if line is None:
+                raise
             Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True)
             raise typer.Exit(1) from None
 

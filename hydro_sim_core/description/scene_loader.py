@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hydro_sim_core.description.foreign import refuse_what_is_no_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver, absolute
 from hydro_sim_core.description.scene import (
@@ -50,7 +51,9 @@ def load_scene_spec(path: str | os.PathLike[str]) -> SceneSpec:
     Raises:
         InputError: The file is missing, is not YAML or does not fit :class:`SceneSpec`.
     """
-    return load_yaml(absolute(Path(path)), SceneSpec)
+    source = absolute(Path(path))
+    refuse_what_is_no_scene(source)
+    return load_yaml(source, SceneSpec)
 
 
 def load_scene(path: str | os.PathLike[str]) -> LoadedScene:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
+from hydro_sim_core.description import foreign
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.paths import PackageResolver, absolute
@@ -21,7 +22,7 @@ from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.description.topology import order_tree, resolve_mimics
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
-from hydro_sim_core.errors import InputError, UnknownFormat
+from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +53,10 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
+    if str(path).lstrip().startswith("<"):
+        raise InputError(
+            excerpt(path), "", "is XML text and no path", "write it to a .urdf file, and name that"
+        )
     source = absolute(Path(path))
     resolver = PackageResolver(source, package_dirs)
     return _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, prefix)
@@ -78,6 +83,8 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
 
 def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -> RobotSpec:
     robot, source = document.root, document.source
+    if robot.tag in foreign.XML_FORMATS:
+        raise robot.error(f"is {foreign.XML_FORMATS[robot.tag]}, and no URDF", foreign.MEND)
     if robot.tag != "robot":
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"

@@ -1,4 +1,4 @@
-"""From files to worlds."""
+"""From files, and from names of what ships with the project, to worlds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,35 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world import World
 
+_SCENE_SUFFIXES = (".yaml", ".yml")
 
-def load_scene(path: str | os.PathLike[str]) -> World:
-    """Load a scene file.
+
+def shipped_scenes() -> dict[str, Path]:
+    """Path of every shipped scene by its name."""
+    return {path.stem: path for path in sorted((folder("config") / "scenes").glob("*.yaml"))}
+
+
+def load_scene(scene: str | os.PathLike[str]) -> World:
+    """Load a scene file, or a shipped scene by its name.
 
     Raises:
-        InputError: The scene or something it names is wrong.
+        InputError: There is no such file or scene, or it or something it names is wrong.
     """
-    return World(read_scene(path))
+    path = Path(scene)
+    if path.suffix in _SCENE_SUFFIXES or path.is_file():
+        return World(read_scene(path))
+    name, shipped = str(scene), shipped_scenes()
+    if name not in shipped:
+        raise InputError(name, "scene", "is neither a file nor a shipped scene", did_you_mean(name, shipped))
+    return World(read_scene(shipped[name]))
 
 
 def load_urdf(

@@ -8,16 +8,10 @@ from pathlib import Path
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.loading import load_scene, load_urdf
+from hydro_sim_core.simulation.loading import load_scene, load_urdf, shipped_scenes
 from hydro_sim_core.simulation.world import World
 
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
-_SCENE_SUFFIXES = (".yaml", ".yml")
-
-
-def shipped_scenes() -> dict[str, Path]:
-    """Path of every shipped scene by its name."""
-    return {path.stem: path for path in sorted((folder("config") / "scenes").glob("*.yaml"))}
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -59,11 +53,4 @@ def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequen
             "are for robot files",
             "write package_dirs and xacro_args to the models of the scene",
         )
-    if path.suffix in _SCENE_SUFFIXES or path.is_file():
-        return load_scene(path)
-    shipped = shipped_scenes()
-    if scene not in shipped:
-        raise InputError(
-            scene, "scene", "is neither a file nor a shipped scene", did_you_mean(scene, shipped)
-        )
-    return load_scene(shipped[scene])
+    return load_scene(scene)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from hydro_sim_core import World, load_scene
@@ -52,6 +54,15 @@ def test_help_names_every_command_and_the_exit_statuses():
     assert result.exit_code == 0
     for word in ("run", "check", "scenes", "validate", "mesh", "bench", "Exit status"):
         assert word in result.stdout
+
+
+def test_help_says_of_every_command_what_the_command_says():
+    overview = " ".join(call("--help").stdout.replace("│", " ").split())
+    for name in get_command(app).list_commands(None):
+        told, _, _ = call(name, "--help").stdout.replace("│", " ").partition("\n╭")
+        usage, line, *_ = re.split(r"\n\s*\n", told.strip())
+        assert f" {name} " in usage
+        assert f" {name} {' '.join(line.split())}" in overview
 
 
 def test_help_of_run_names_every_option():

@@ -30,6 +30,14 @@ def test_a_bad_scene_ends_with_one_line_on_stderr_and_status_1(tmp_path):
     assert "none.yaml" in line
 
 
+def test_the_module_is_the_program():
+    done = subprocess.run(
+        [sys.executable, "-m", "hydro_sim_core", "scenes"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "spatula_slip" in done.stdout
+
+
 def test_ctrl_c_ends_a_run_with_its_report(tmp_path):
     path = tmp_path / "report.json"
     process = subprocess.Popen(

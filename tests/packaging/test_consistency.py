@@ -164,24 +164,80 @@ def test_launch_arguments_agree_with_the_readme():
     assert declared == set(re.findall(r"`(\w+)`", told.group(1)))
 
 
-def test_makefile_refuses_a_machine_without_a_fitting_python(tmp_path):
-    """One line that says what to install, and no half-made environment."""
-    (tmp_path / "Makefile").write_text(MAKEFILE)
-    (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "constraints.txt").touch()
-    (tmp_path / "ros2_ws/src/hydro_sim").mkdir(parents=True)
-    (tmp_path / "ros2_ws/src/hydro_sim/setup.py").touch()
-    path = tmp_path / "bin"
-    path.mkdir()
-    for name in ("python3.12", "python3.11", "python3"):
-        (path / name).write_text("#!/bin/sh\nexit 1\n")
-        (path / name).chmod(0o755)
-    result = subprocess.run(
-        ["make", "demo"], cwd=tmp_path, env={"PATH": f"{path}:/usr/bin:/bin"}, capture_output=True, text=True
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder with spaces in its path, and of a checkout what make looks at."""
+    folder = tmp_path / "a folder"
+    for name in (
+        "ros2_ws/src/hydro_sim/setup.py",
+        "config/scenes/drop_box.yaml",
+        "tests/workspace/adapt_wheels.py",
+    ):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).touch()
+    for name in ("pyproject.toml", "constraints.txt"):
+        (folder / name).touch()
+    (folder / "Makefile").write_text(MAKEFILE)
+    return folder
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    path.chmod(0o755)
+
+
+def make(checkout, *arguments):
+    path = f"{checkout.parent / 'bin'}:/usr/bin:/bin"
+    return subprocess.run(
+        ["make", *arguments], cwd=checkout, env={"PATH": path}, capture_output=True, text=True
     )
+
+
+def test_makefile_refuses_a_machine_without_a_fitting_python(checkout):
+    """One line that says what to install, and no half-made environment."""
+    for name in ("python3.12", "python3.11", "python3"):
+        write_program(checkout.parent / "bin" / name, "exit 1")
+    result = make(checkout, "demo", "SCENE=drop_box")
     assert result.returncode != 0
     assert "no Python 3.11 or 3.12 found" in result.stderr
-    assert not (tmp_path / ".venv").exists()
+    assert not (checkout / ".venv").exists()
+
+
+def test_a_scene_that_is_not_there_is_told_before_anything_is_set_up(checkout):
+    for name in ("python3.12", "python3.11", "python3"):
+        write_program(checkout.parent / "bin" / name, "echo setting up; exit 1")
+    result = make(checkout, "demo", "SCENE=typo.yaml")
+    assert result.returncode != 0
+    assert result.stdout == ""
+    assert (
+        "error: SCENE=typo.yaml: is neither a file nor a shipped scene; use one of drop_box" in result.stderr
+    )
+
+
+@pytest.mark.parametrize("scene", ["drop_box", "config/scenes/drop_box.yaml", "my scene.yaml", "~/a.yaml"])
+def test_the_demo_starts_the_scene_that_is_asked_for(checkout, scene):
+    (checkout / "my scene.yaml").touch()
+    write_program(checkout / ".venv/bin/python", 'printf "%s\\n" "$@"')
+    (checkout / ".venv/.demo-ready").touch()
+    result = make(checkout, "demo", f"SCENE={scene}")
+    assert result.returncode == 0, result.stderr
+    assert f"scene:={scene}" in result.stdout.splitlines()
+
+
+def test_the_workspace_is_built_in_a_folder_with_spaces_too(checkout):
+    binaries = checkout / ".venv" / "bin"
+    write_program(binaries / "python", "")
+    write_program(binaries / "colcon", 'echo "$AMENT_PREFIX_PATH, $CMAKE_PREFIX_PATH"; printf "%s\\n" "$@"')
+    for stage in ("demo", "test", "workspace"):
+        (checkout / ".venv" / f".{stage}-ready").touch()
+    (checkout / "install").mkdir()
+    (checkout / "install" / "setup.bash").touch()
+    result = make(checkout, "workspace")
+    assert result.returncode == 0, result.stderr
+    printed = result.stdout.splitlines()
+    assert f"{checkout}/.venv, {checkout}/.venv" in printed
+    assert f"-DPython3_EXECUTABLE={binaries}/python" in printed
 
 
 def _ci() -> str:

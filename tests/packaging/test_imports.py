@@ -26,6 +26,18 @@ def test_an_import_does_not_wait_for_heavy_packages(module):
     assert heavy_imports(f"import {module}") == set()
 
 
+def test_help_and_version_do_not_wait_for_the_engine():
+    """Not even for NumPy."""
+    for option in ("--help", "--version"):
+        code = (
+            "import sys\nfrom hydro_sim_core.cli import app\n"
+            f"app([{option!r}], standalone_mode=False)\n"
+            "print('numpy' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.endswith("False\n")
+
+
 def test_a_scene_of_primitive_shapes_runs_without_them():
     program = "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box'); world.step(10)"
     assert heavy_imports(program) == set()

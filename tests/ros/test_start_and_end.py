@@ -1,10 +1,19 @@
 """How the node starts with bad input and how it ends."""
 
+import dataclasses
+import re
+import subprocess
+import sys
 import time
 
 import pytest
 import rclpy
 from ros_client import Client, stamp_of
+
+from hydro_sim.__main__ import USAGE
+from hydro_sim.parameters import Parameters
+from hydro_sim_core import World
+from hydro_sim_core.compilation import CompilationFailed
 
 SCENE = "config/scenes/spatula_slip.yaml"
 
@@ -56,6 +65,94 @@ def test_bad_start_is_one_line_and_status_one(arguments, expected, run_here):
     assert status == 1
     assert not rclpy.ok()
     _check_bad_start(output, expected)
+
+
+def test_a_kernel_that_cannot_be_compiled_is_one_line(run_here, monkeypatch):
+    def fail(*_):
+        raise CompilationFailed(
+            "solvers.solve: TypingError: Failed in nopython mode pipeline\nno such field\n\nFile"
+        )
+
+    monkeypatch.setattr(World, "step", fail)
+    status, output = run_here("-p", "scene:=drop_box")
+    assert status == 1
+    _check_bad_start(output, "solvers.solve: cannot be compiled: no such field; ")
+
+
+def _start(*arguments, before=""):
+    """The program to its end: its status, what it printed, and its errors."""
+    code = f"import sys\n{before}\nfrom hydro_sim.__main__ import main\nsys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("argument", ["-h", "--help"])
+def test_help_needs_no_ros(argument):
+    assert _start(argument, before="sys.modules['rclpy'] = None") == (0, f"{USAGE}\n", "")
+
+
+def test_help_names_parameters_that_there_are():
+    names = set(re.findall(r"-p (\w+):=", USAGE)) - {"PARAMETER"}
+    assert names
+    assert names <= {spec.name for spec in dataclasses.fields(Parameters)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mend"),
+    [
+        (["drop_box"], "'drop_box' is not understood; write: --ros-args -p scene:=drop_box"),
+        (["my scene.yaml"], "--ros-args -p 'scene:=my scene.yaml'"),
+        (["scene:=drop_box"], "write: --ros-args -p scene:=drop_box"),
+        (["-p", "scene:=drop_box"], "write: --ros-args -p scene:=drop_box"),
+        (["--ros-args", "-p", "scene:=drop_box", "--", "drop_box"], "'drop_box' is not understood"),
+        (["--view"], "'--view' is not understood; see --help"),
+    ],
+)
+def test_what_is_not_for_ros_is_refused(arguments, mend):
+    """ROS would pass it by in silence."""
+    status, printed, errors = _start(*arguments)
+    (line,) = errors.splitlines()
+    assert (status, printed) == (1, "")
+    assert line.startswith("hydro_sim: error: arguments: ")
+    assert mend in line
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ("sys.modules['rclpy'] = None", ("rclpy is not installed", "[ros]'", "/opt/ros/jazzy/setup.bash")),
+        (
+            "sys.modules['rclpy._rclpy_pybind11'] = None",
+            ("rclpy cannot be imported by Python", "_rclpy_pybind11", "/opt/ros/jazzy/setup.bash"),
+        ),
+        ("sys.modules['hydro_sim_core'] = None", ("hydro_sim_core is not installed", "pip install .")),
+    ],
+)
+def test_what_is_not_installed_is_named(before, words):
+    """ROS that is not sourced, or for another Python; an engine that was never installed."""
+    status, printed, errors = _start("--ros-args", "-p", "scene:=drop_box", before=before)
+    (line,) = errors.splitlines()
+    assert (status, printed) == (1, "")
+    assert all(word in line for word in words)
+
+
+@pytest.mark.parametrize(
+    "variables", [{"HOME": "FILE"}, {"HOME": None}, {"ROS_LOG_DIR": "FILE/log"}], ids=str
+)
+def test_logs_that_cannot_be_written_are_told_with_the_mend(start_node, monkeypatch, tmp_path, variables):
+    """HOME is not there in many containers; HYDRO_SIM_CACHE_DIR alone does not help ROS."""
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("ROS_LOG_DIR", raising=False)
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value.replace("FILE", str(tmp_path / "file")))
+    node = start_node("-p", "scene:=drop_box")
+    assert node.wait(120) == 1
+    _check_bad_start(node.output, "set ROS_LOG_DIR to a folder that can be written")
 
 
 @pytest.mark.parametrize("mistake", ["missing parameter file", "unknown joint"])

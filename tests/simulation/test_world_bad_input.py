@@ -286,3 +286,23 @@ def test_world_goes_on_after_a_failed_step(tmp_path: Path) -> None:
     for world in (failed, undisturbed):
         world.step(100)
     np.testing.assert_array_equal(failed.q, undisturbed.q)
+
+
+def test_a_shipped_scene_is_loaded_by_its_name_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the command line and the node do; a misspelt one is told with what was meant."""
+    monkeypatch.chdir(tmp_path)
+    assert hs.load_scene("drop_box").name == "drop_box"
+    with pytest.raises(
+        hs.InputError, match=r"drop_bix: .* neither a file nor a shipped scene; did you mean 'drop_box'"
+    ):
+        hs.load_scene("drop_bix")
+
+
+def test_xml_in_place_of_a_path_is_told_to_be_that() -> None:
+    """Other simulators take text there."""
+    with pytest.raises(hs.InputError) as caught:
+        hs.load_urdf('<?xml version="1.0"?>\n<robot name="arm"><link name="base"/></robot>' * 100)
+    assert "is XML text and no path; write it to a .urdf file" in str(caught.value)
+    assert len(str(caught.value)) < 300

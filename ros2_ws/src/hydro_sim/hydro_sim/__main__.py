@@ -1,10 +1,29 @@
-"""Entry point: takes signals before anything else, for the imports alone take seconds."""
+"""Entry point: takes signals and wrong usage before anything else, for the imports alone take seconds."""
 
 from __future__ import annotations
 
+import platform
+import shlex
 import signal
 import sys
+from importlib.util import find_spec
 from threading import Event
+
+USAGE = """\
+usage: ros2 run hydro_sim hydro_sim --ros-args -p scene:=SCENE [-p PARAMETER:=VALUE ...] [--params-file FILE]
+       python -m hydro_sim          --ros-args -p scene:=SCENE ...
+
+Simulates a scene as a ROS 2 node, until Ctrl-C.
+
+  -p scene:=SCENE           scene YAML, URDF or xacro file, or a shipped scene ('hydro-sim scenes' lists them)
+  -p duration:=10.0         end after so much simulated time, s
+  -p real_time_factor:=0.0  as fast as possible
+  -p viewer:=true           show the robot and the pressure on a web page
+  -p record:=run.mcap       record to a file
+
+'ros2 param describe /hydro_sim PARAMETER' tells the others while it runs, and so does docs/ros_node.md."""
+#: What stands behind --ros-args.
+_ROS_FLAGS = ("-p", "--param", "--params-file", "-r", "--remap", "--log-level", "-e", "--enclave")
 
 
 def main() -> int:
@@ -12,9 +31,68 @@ def main() -> int:
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    from hydro_sim.node import run
-
+    own = _own_arguments(sys.argv[1:])
+    if "-h" in own or "--help" in own:
+        print(USAGE)
+        return 0
+    if own:
+        return _fail(f"arguments: '{own[0]}' is not understood; {_mend(own)}")
+    try:
+        from hydro_sim.node import run
+    except ImportError as error:
+        problem = _not_importable(error)
+        if problem is None:
+            raise
+        return _fail(problem)
     return run(sys.argv, stop)
+
+
+def _fail(problem: str) -> int:
+    print(f"hydro_sim: error: {problem}", file=sys.stderr)
+    return 1
+
+
+def _own_arguments(arguments: list[str]) -> list[str]:
+    """Those that are not between ``--ros-args`` and ``--``: rclpy would pass them by in silence."""
+    own = []
+    is_ros = False
+    for argument in arguments:
+        if argument == "--ros-args":
+            is_ros = True
+        elif is_ros:
+            is_ros = argument != "--"
+        else:
+            own.append(argument)
+    return own
+
+
+def _mend(own: list[str]) -> str:
+    first = own[0]
+    if first.startswith("-") and first not in _ROS_FLAGS:
+        return "see --help"
+    if not first.startswith("-"):
+        own = ["-p", first if ":=" in first else f"scene:={first}"]
+    return f"write: --ros-args {shlex.join(own)}"
+
+
+def _not_importable(error: ImportError) -> str | None:
+    """What to install for a package that is missing, or made for another Python; None for a mistake of our own."""
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "hydro_sim"):
+        return None
+    python = f"Python {platform.python_version()}"
+    (reason, *_) = str(error).splitlines() or [""]
+    problem = (
+        f"{package} is not installed for {python}"
+        if find_spec(package) is None
+        else f"{package} cannot be imported by {python} ({reason})"
+    )
+    if package == "hydro_sim_core":
+        return f"{problem}; install the engine of this version: pip install . at the top of hydro-sim"
+    return (
+        f"{problem}; source the ROS that is installed (source /opt/ros/jazzy/setup.bash) and use its Python, "
+        "or get ROS as wheels: pip install 'hydro-sim-core[ros]'"
+    )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
 from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.recording import check_new_file, episode_path
 
 _NODE_NAME = "hydro_sim"
@@ -56,8 +57,11 @@ def run(arguments: list[str], stop: Event) -> int:
             _leave_the_compiler(console)
         finally:
             node.destroy_node()
-    except (InputError, FloatingPointError) as error:
-        print(f"hydro_sim: error: {error}", file=sys.stderr)
+    except Exception as error:
+        line = in_one_line(error)
+        if line is None:
+            raise
+        print(f"hydro_sim: error: {line}", file=sys.stderr)
         status = 1
     finally:
         rclpy.try_shutdown()
@@ -77,6 +81,9 @@ def _init(args: list[str]) -> None:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         problem = " ".join(str(error).partition(", at ")[0].split())
+        if "logging" in problem and "directory" in problem:
+            mend = "set ROS_LOG_DIR to a folder that can be written, such as /tmp/ros_log"
+            raise InputError("ROS", "log files", problem, mend) from None
         raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
 
 
@@ -201,7 +208,7 @@ class SimulationNode(LifecycleNode):
         except Exception as error:
             self.error = error
             if not isinstance(error, Interrupted) and not self.parameters.autostart:
-                self.get_logger().error(str(error))
+                self.get_logger().error(in_one_line(error) or str(error))
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 

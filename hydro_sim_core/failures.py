@@ -1,0 +1,42 @@
+"""What ends a program with one line for its user in place of a traceback."""
+
+from __future__ import annotations
+
+import re
+
+from hydro_sim_core.errors import InputError
+
+#: Where the compiler was, but for its own files.
+_PLACE = re.compile(r'File "((?!.*/numba/)[^"]+)", (line \d+)')
+
+
+def in_one_line(error: BaseException) -> str | None:
+    """What a user needs to know of an error; None if it is none of those that a program is expected to end with.
+
+    Those are bad input, a diverging run, and a kernel that cannot be compiled.
+    """
+    if isinstance(error, (InputError, FloatingPointError)):
+        return " ".join(str(error).split())
+    # Imported now: it takes NumPy along, for which "--help" should not wait.
+    from hydro_sim_core.compilation import CompilationFailed
+
+    return _of_compiling(str(error)) if isinstance(error, CompilationFailed) else None
+
+
+def _of_compiling(text: str) -> str:
+    """The compiler tells all that it tried, in a hundred lines; the first that says something tells why."""
+    kernel, _, told = text.partition(": ")
+    if "ended with status -" in told:
+        return (
+            f"{kernel}: {told}, as if killed; start again with more memory free: "
+            "up to four compilers need 300 MB each, and what they finished is kept"
+        )
+    lines = (" ".join(line.split()) for line in told.splitlines())
+    telling = [line for line in lines if line and "Failed in nopython mode pipeline" not in line]
+    reason = " ".join(telling[: 2 if telling and telling[0].endswith(":") else 1])
+    place = _PLACE.search(told)
+    where = f" ({place[1]}, {place[2]})" if place else ""
+    return (
+        f"{kernel}: cannot be compiled: {reason}{where}; correct the kernel if it is yours, else report this line, "
+        "for it is a defect of hydro-sim; with NUMBA_DISABLE_JIT=1 all runs uncompiled, and slowly"
+    )
