@@ -273,7 +273,10 @@ class FixedRateRunner:
                 self._epoch += 1
                 self._permitted = 0
             self._publish(take_snapshot(self.world, self._epoch))
-            done = True
+            # Told only now: listeners may take their time, and whoever waits would have looked before.
+            with self._condition:
+                done = True
+                self._condition.notify_all()
 
         with self._condition:
             self.submit(act)

@@ -361,6 +361,25 @@ def test_listener_hears_of_every_snapshot_once(started: Callable[..., FixedRateR
     assert len(by_epoch[1]) >= 197
 
 
+def test_a_change_is_done_when_slow_listeners_have_heard_of_it(
+    started: Callable[..., FixedRateRunner],
+) -> None:
+    """Whoever waits for it looks while listeners are told, and has to look again."""
+    runner = started(start_paused=True)
+    heard = []
+
+    def listen(snapshot: object) -> None:
+        time.sleep(0.1)
+        heard.append(snapshot)
+
+    runner.add_listener(listen)
+    changing = threading.Thread(target=runner.reset, daemon=True)
+    changing.start()
+    changing.join(10.0)
+    assert not changing.is_alive()
+    assert len(heard) == 1
+
+
 def test_submitted_command_acts_on_the_next_step(tmp_path: Path) -> None:
     """Also while paused, in the stepping thread."""
     runner = FixedRateRunner(make_world(tmp_path, {"text": slider()}), start_paused=True)
