@@ -15,7 +15,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -41,6 +42,26 @@ TOPICS = {
 
 #: Thousands of points a message: who hears them all the time has time for nothing else.
 MARKERS = "/hydro_sim/contact_markers"
+
+
+def wait_until_answers_arrive(node: Node, executor: Executor) -> None:
+    """Wait until hydro_sim has found the clients of its services that a node has made so far.
+
+    That we have found a service does not mean that it has found us, and the middleware drops answers to those whom it
+    has not. It finds clients in the order in which they were made: when the answer to a new one arrives, those to older
+    ones will.
+    """
+    probe = node.create_client(GetParameters, "/hydro_sim/get_parameters")
+    deadline = time.monotonic() + TIMEOUT
+    answers: list[Any] = []
+    while not any(answer.done() for answer in answers):
+        assert time.monotonic() < deadline, f"waited {TIMEOUT} s for hydro_sim to find {node.get_name()}"
+        if probe.service_is_ready():
+            answers.append(probe.call_async(GetParameters.Request()))
+        again = time.monotonic() + PATIENCE
+        while time.monotonic() < again and not any(answer.done() for answer in answers):
+            executor.spin_once(timeout_sec=0.05)
+    node.destroy_client(probe)
 
 
 class Client:
@@ -97,28 +118,9 @@ class Client:
     def wait_for_node(self) -> None:
         for name, service in self._services.items():
             self.wait_until(service.service_is_ready, f"service {name}")
-        self._wait_until_answers_arrive()
-        self.wait_until(lambda: self.received["/clock"], "/clock")
-
-    def _wait_until_answers_arrive(self) -> None:
-        """Wait until the node has found the clients of all its services that there are here.
-
-        That we have found a service does not mean that it has found us, and the middleware drops answers to those
-        whom it has not. It finds clients in the order in which they were made: when the answer to a new one arrives,
-        those to older ones will.
-        """
-        probe = self._node.create_client(GetParameters, "/hydro_sim/get_parameters")
-        self.wait_until(probe.service_is_ready, "the service of parameters")
-        deadline = time.monotonic() + TIMEOUT
-        answers: list[Any] = []
-        while not any(answer.done() for answer in answers):
-            assert time.monotonic() < deadline, f"waited {TIMEOUT} s for the node to find this client"
-            answers.append(probe.call_async(GetParameters.Request()))
-            again = time.monotonic() + PATIENCE
-            while time.monotonic() < again and not any(answer.done() for answer in answers):
-                self._executor.spin_once(timeout_sec=0.05)
-        self._node.destroy_client(probe)
+        wait_until_answers_arrive(self._node, self._executor)
         self._found = True
+        self.wait_until(lambda: self.received["/clock"], "/clock")
 
     def next(self, topic: str) -> Any:
         """The next message on ``topic`` that arrives from now on."""
@@ -200,7 +202,8 @@ class Client:
         service = self._services[name]
         self.wait_until(service.service_is_ready, f"service {name}")
         if not self._found:
-            self._wait_until_answers_arrive()
+            wait_until_answers_arrive(self._node, self._executor)
+            self._found = True
         future = service.call_async(request)
         self.wait_until(future.done, f"an answer of {name}", timeout)
         return future.result()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from node_process import SCENE, NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-from ros_client import RELIABLE, TIMEOUT
+from ros_client import RELIABLE, TIMEOUT, wait_until_answers_arrive
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from test_simulation_control import BALL, WHEEL
@@ -44,12 +44,12 @@ class StandardClient:
         self._context = rclpy.Context()
         self._context.init(domain_id=process.domain)
         self.node = rclpy.create_node("standard_client", context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
+        self.executor = SingleThreadedExecutor(context=self._context)
+        self.executor.add_node(self.node)
         self._clients = {}
 
     def close(self):
-        self._executor.shutdown()
+        self.executor.shutdown()
         self.node.destroy_node()
         self._context.shutdown()
 
@@ -58,7 +58,7 @@ class StandardClient:
         while not condition():
             assert self._process.alive, self._process.output
             assert time.monotonic() < deadline, f"waited for {what}"
-            self._executor.spin_once(timeout_sec=0.05)
+            self.executor.spin_once(timeout_sec=0.05)
 
     def result(self, future, what="a future"):
         self.wait_until(future.done, what)
@@ -69,7 +69,8 @@ class StandardClient:
         if name not in self._clients:
             snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
             self._clients[name] = self.node.create_client(service, f"/hydro_sim/{snake}")
-        self.wait_until(self._clients[name].service_is_ready, name)
+            self.wait_until(self._clients[name].service_is_ready, name)
+            wait_until_answers_arrive(self.node, self.executor)
         request = service.Request()
         for path, value in fields.items():
             *outer, last = path.split("__")
@@ -198,6 +199,7 @@ def test_the_action_steps_with_feedback_and_can_be_cancelled(client):
         client.node, action.SimulateSteps, "/hydro_sim/simulate_steps", feedback_sub_qos_profile=RELIABLE
     )
     client.wait_until(steps.server_is_ready, "the action")
+    wait_until_answers_arrive(client.node, client.executor)
 
     def begin(count, feedback=None):
         note = None if feedback is None else lambda m: feedback.append(m.feedback)
