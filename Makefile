@@ -26,6 +26,8 @@ PYTEST_FLAGS ?=
 REALTIME = $(shell grep -rl --include='test_*.py' 'pytest.mark.realtime' tests)
 PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
+# pip compiles nothing ahead (below): where Python may not keep bytecode, every start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # The wheels bring their own ROS. One that is sourced from /opt/ros would be mixed into it.
 unexport PYTHONPATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO RMW_IMPLEMENTATION
 ifneq ($(AMENT_PREFIX_PATH),)
