@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from blocks import ROOT, Block
-from forked_programs import write_program
 from ros_domains import take_domain
 
 #: What commands in pages name of a checkout.
@@ -38,7 +37,7 @@ if [ "$1 $2 $3" != "run hydro_sim hydro_sim" ]; then
     exit 127
 fi
 shift 3
-exec {node} "$@"
+exec python -m hydro_sim "$@"
 """
 _TIMEOUT = 120.0  # s
 _ENDS_WITHIN = 30.0  # s, from Ctrl-C
@@ -49,10 +48,9 @@ class Runner:
 
     Args:
         folder: For the page alone.
-        fresh: Start programs as people do; otherwise they are forked from a process that has imported everything.
     """
 
-    def __init__(self, folder: Path, fresh: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder / "checkout"
         self._folder.mkdir()
         for name in _CHECKOUT:
@@ -60,12 +58,7 @@ class Runner:
         self._make_environment()
         programs = folder / "bin"
         programs.mkdir()
-        if not fresh:
-            write_program(programs / "hydro-sim", "hydro-sim")
-            write_program(programs / "hydro_sim_node", "hydro_sim")
-        (programs / "ros2").write_text(
-            _ROS2.format(node="python -m hydro_sim" if fresh else "hydro_sim_node")
-        )
+        (programs / "ros2").write_text(_ROS2)
         (programs / "ros2").chmod(0o755)
         self._environment = os.environ | {
             "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),

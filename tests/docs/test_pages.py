@@ -20,7 +20,7 @@ def pytest_generate_tests(metafunc):
 
 
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
-    runner = Runner(tmp_path, fresh=page == ROOT / "README.md")
+    runner = Runner(tmp_path)
     monkeypatch.chdir(runner.folder)
     for block in blocks_of(page):
         runner.run(block)
@@ -39,7 +39,7 @@ def test_no_block_is_forgotten(record_property):
 def _run(tmp_path, text):
     page = tmp_path / "page.md"
     page.write_text(text)
-    runner = Runner(tmp_path, fresh=True)
+    runner = Runner(tmp_path)
     for block in blocks_of(page):
         runner.run(block)
     return runner.folder
