@@ -23,6 +23,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import current_target, resolve_dispatcher_from_str
 from numba.core.typed_passes import NativeLowering
 
+from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.dependencies import dependencies
 from hydro_sim_core.compilation.machine_code import FAILED_SYMBOL
 from hydro_sim_core.compilation.numba_types import c_function_type, from_c, signature_of
@@ -199,7 +200,7 @@ class _KernelDispatcher(CPUDispatcher):
 def make_dispatcher(kernel: Kernel) -> Any:
     """Numba's object for calls of a kernel from other kernels."""
     options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": kernel.inline}
-    dispatcher = _KernelDispatcher(kernel.function, {}, options, _KernelCompiler)
+    dispatcher = _KernelDispatcher(contents(kernel).function, {}, options, _KernelCompiler)
     dispatcher.constants = kernel.constants
     return dispatcher
 
