@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import store
-from hydro_sim_core.compilation.dependencies import dependencies
+from hydro_sim_core.compilation.dependencies import callees_first, dependencies
 from hydro_sim_core.compilation.kernels import INTERPRETED, Entry
 from hydro_sim_core.compilation.machine_code import load_code
 
@@ -56,12 +56,12 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 def build(entry: Entry) -> int:
     """Load an entry point and those that it calls, compiling what is nowhere found; returns its address."""
-    for called in dependencies(entry).entries:
-        called.load()
+    callees_first(entry)
+    called = {one.symbol: one.address for one in dependencies(entry).entries}
     code = store.load(entry)
     if code is None:
         code = _compile_here(entry, _Count([entry]))
-    return load_code(code, entry.symbol)
+    return load_code(code, entry.symbol, called)
 
 
 def prepare(entries: Iterable[Entry]) -> None:
@@ -77,7 +77,7 @@ def prepare(entries: Iterable[Entry]) -> None:
     entries = {entry for entry in entries if not entry.is_loaded} - _ready
     if not entries:
         return
-    missing = [entry for entry in _with_callees(entries) if not (entry.is_loaded or store.find(entry))]
+    missing = [entry for entry in callees_first(*entries) if not (entry.is_loaded or store.find(entry))]
     if not missing:
         _ready.update(entries)
         return
@@ -92,17 +92,6 @@ def prepare(entries: Iterable[Entry]) -> None:
     for entry in missing:
         _compile_here(entry, count)
     _ready.update(entries)
-
-
-def _with_callees(entries: Iterable[Entry]) -> list[Entry]:
-    found: dict[Entry, None] = {}
-    waiting = list(entries)
-    while waiting:
-        entry = waiting.pop()
-        if entry not in found:
-            found[entry] = None
-            waiting += dependencies(entry).entries
-    return list(found)
 
 
 def _num_processors() -> int:

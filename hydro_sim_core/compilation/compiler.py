@@ -24,9 +24,9 @@ from numba.core.target_extension import current_target, resolve_dispatcher_from_
 from numba.core.typed_passes import NativeLowering
 
 from hydro_sim_core.compilation.contents import contents
-from hydro_sim_core.compilation.dependencies import dependencies
-from hydro_sim_core.compilation.machine_code import FAILED_SYMBOL
-from hydro_sim_core.compilation.numba_types import c_function_type, from_c, signature_of
+from hydro_sim_core.compilation.dependencies import dependencies, reached_by
+from hydro_sim_core.compilation.machine_code import bind
+from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
 
 if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry, Kernel
@@ -207,6 +207,7 @@ def make_dispatcher(kernel: Kernel) -> Any:
 
 def make_callable(kernel: Kernel) -> Any:
     """A kernel compiled alone, as Numba does it, for calls from Python."""
+    bind({called.symbol: called.address for called in reached_by(kernel).entries})
     return CPUDispatcher(kernel.function, {}, {**OPTIONS, "no_cfunc_wrapper": True}, _WholeCompiler)
 
 
@@ -262,7 +263,7 @@ def compile_entry(entry: Entry) -> bytes:
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
     """Refuse code that would call what is not there where it is loaded: Numba's runtime above all."""
-    known = {FAILED_SYMBOL, *(called.symbol for called in dependencies(entry).entries)}
+    known = {called.symbol for called in dependencies(entry).entries}
     for value in (*module.functions, *module.global_variables):
         name = value.name
         if value.is_declaration and not (name in known or name in _C_LIBRARY or name.startswith("llvm.")):
@@ -276,20 +277,19 @@ def _c_wrapper(context: Any, entry: Entry, compiled: Any) -> Any:
     wrapper = ir.Function(module, c_function_type(entry), entry.symbol)
     builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
     values = list(wrapper.args)
+    place = None if entry.result is None else values.pop()
     arguments = [from_c(context, builder, layout, values) for _, layout in entry.parameters]
     function = context.declare_function(module, compiled.fndesc)
     status, result = context.call_conv.call_function(
         builder, function, compiled.signature.return_type, wanted.args, arguments
     )
+    # C has no exceptions: whoever called looks at the status.
     with builder.if_then(status.is_error, likely=False):
-        # C has no exceptions: whoever called from Python looks there.
-        failed = ir.GlobalVariable(module, ir.IntType(64), FAILED_SYMBOL)
-        builder.store(ir.Constant(ir.IntType(64), 1), failed)
-    if entry.result is None:
-        builder.ret_void()
-        return module
-    result = context.cast(builder, result, compiled.signature.return_type, wanted.return_type)
-    if wanted.return_type == types.boolean:
-        result = builder.zext(result, ir.IntType(8))
-    builder.ret(result)
+        builder.ret(ir.Constant(STATUS, 1))
+    if place is not None:
+        result = context.cast(builder, result, compiled.signature.return_type, wanted.return_type)
+        if wanted.return_type == types.boolean:
+            result = builder.zext(result, ir.IntType(8))
+        builder.store(result, builder.bitcast(place, result.type.as_pointer()))
+    builder.ret(ir.Constant(STATUS, 0))
     return module
