@@ -49,12 +49,12 @@ def compile_kernels(
     console = output.make_console()
     if INTERPRETED:
         raise InputError("NUMBA_DISABLE_JIT", "kernels", "are not compiled where it is set", "unset it")
-    targets = list(levels()) if portable else [None]
+    targets: list[Target | None] = list(levels()) if portable else [None]
     if not targets:
         raise InputError("--portable", "processor", "no level of its kind is known", "compile without it")
     with compile_progress(console):
         entries = engine_entries() if scene is None else _entries_of(scene)
-        codes = {target: machine_code(entries, target) for target in targets}
+        codes = machine_code(entries, targets)
     if into is not None:
         _write(codes, into)
     elif not all(store.load(entry, target) for target in targets for entry in codes[target]):

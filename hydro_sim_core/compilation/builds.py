@@ -74,26 +74,38 @@ def prepare(entries: Iterable[Entry]) -> None:
         machine_code(entries)
 
 
-def machine_code(entries: Iterable[Entry], target: Target | None = None) -> dict[Entry, bytes]:
+def machine_code(
+    entries: Iterable[Entry], targets: Iterable[Target | None] = (None,)
+) -> dict[Target | None, dict[Entry, bytes]]:
     """Machine code of entry points and of all that they call, compiled and kept as far as none is found.
 
     Args:
         entries: The entry points.
-        target: What processor it is for; this machine if left out, on which code for a level may run as well.
+        targets: What processors it is for; None is this machine, on which code for a level may run as well.
+
+    Returns:
+        By target, the code of each entry point.
 
     Raises:
         CompilationFailed: A kernel cannot be compiled.
     """
     wanted = callees_first(*entries)
-    if target is None:
-        found = _codes
-        missing = [entry for entry in wanted if not _is_found(entry)]
-    else:
-        found = {entry: code for entry in wanted if (code := store.load(entry, target)) is not None}
-        missing = [entry for entry in wanted if entry not in found]
-    if missing:
-        _compile(missing, target or host(), found)
-    return {entry: found[entry] for entry in wanted}
+    found = {target: _found(wanted, target) for target in targets}
+    missing = {target: [entry for entry in wanted if entry not in codes] for target, codes in found.items()}
+    # All are counted before the first is compiled, so that the total is known.
+    counts = {target: _Count(entries) for target, entries in missing.items() if entries}
+    for target, count in counts.items():
+        _compile(missing[target], target or host(), count, found[target])
+    return {target: {entry: codes[entry] for entry in wanted} for target, codes in found.items()}
+
+
+def _found(entries: list[Entry], target: Target | None) -> dict[Entry, bytes]:
+    """Machine code that there is; for this machine it comes with what was found or compiled before."""
+    if target is not None:
+        return {entry: code for entry in entries if (code := store.load(entry, target)) is not None}
+    for entry in entries:
+        _is_found(entry)
+    return _codes
 
 
 def _is_found(entry: Entry) -> bool:
@@ -103,10 +115,9 @@ def _is_found(entry: Entry) -> bool:
     return entry in _codes
 
 
-def _compile(missing: list[Entry], target: Target, codes: dict[Entry, bytes]) -> None:
+def _compile(missing: list[Entry], target: Target, count: _Count, codes: dict[Entry, bytes]) -> None:
     # The longest first, so that the processes end together.
     missing.sort(key=_weight, reverse=True)
-    count = _Count(missing)
     importable = [entry for entry in missing if _is_importable(entry)]
     workers = min(len(importable), _num_processors(), _MOST_WORKERS)
     if workers > 1:

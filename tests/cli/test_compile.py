@@ -58,9 +58,11 @@ def test_entry_points_are_kept_for_this_machine(cache):
 
 def test_portable_code_is_for_every_level(cache, tmp_path):
     """And comes into a folder a level, as wheels carry it."""
-    wheel = tmp_path / "wheel"
-    result = call("--portable", "--into", wheel)
+    wheel, seen = tmp_path / "wheel", []
+    with builds.observed_by(seen.append):
+        result = call("--portable", "--into", wheel)
     assert result.exit_code == 0, result.output
+    assert {progress.total for progress in seen if progress.done} == {2 * len(levels())}
     kept = cache.glob("kernels/*/*.o")
     assert {path.parent.name for path in kept} == {level.folder for level in levels()}
     assert {path.name for path in wheel.iterdir()} == {level.cpu for level in levels()}

@@ -119,7 +119,7 @@ def test_code_for_a_level_is_kept_apart(monkeypatch, tmp_path):
     monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(store, "_folders", {})
     level = list(levels())[-1]
-    code = builds.machine_code([first], level)[first]
+    code = builds.machine_code([first], [level])[level][first]
     (path,) = tmp_path.glob("kernels/*/*.o")
     assert path.parent.name == level.folder
     assert store.load(first, level) == code
