@@ -36,6 +36,8 @@ _C4, _C5, _C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.1359
 def sine_cosine(angle):
     """Sine and cosine of an angle (rad), within one unit in the last place."""
     if not abs(angle) <= LARGEST_ANGLE:
+        if not abs(angle) < math.inf:  # Python's functions raise an exception
+            return math.nan, math.nan
         return math.sin(angle), math.cos(angle)
     turns = math.floor(angle * _QUARTER_TURNS + 0.5)
     # What is left of the angle, as the unevaluated sum x + y.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +11,11 @@ import typer
 
 import hydro_sim_core
 from hydro_sim_core.cli import output
-from hydro_sim_core.compilation import Entry, prepare, store
+from hydro_sim_core.compilation import Entry, store
+from hydro_sim_core.compilation.builds import machine_code
+from hydro_sim_core.compilation.kernels import INTERPRETED
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.compilation.targets import Target, levels
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.scenes import open_world
 
@@ -32,32 +34,53 @@ def compile_kernels(
         Path | None,
         typer.Option("--into", metavar="FOLDER", help="Also copy the machine code there, for a wheel."),
     ] = None,
+    portable: Annotated[
+        bool,
+        typer.Option(
+            "--portable",
+            help="For all processors of this machine's kind instead of its own: for clusters, images and wheels.",
+        ),
+    ] = False,
 ) -> None:
     """Compile what no machine code is found for, so that later starts need not.
 
     NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose another processor than this machine's.
     """
     console = output.make_console()
-    if not store.kernels_are_kept():
-        raise InputError(store.cache_root(), "kernels", "cannot be kept there", "see the warning above")
+    if INTERPRETED:
+        raise InputError("NUMBA_DISABLE_JIT", "kernels", "are not compiled where it is set", "unset it")
+    targets: list[Target | None] = list(levels()) if portable else [None]
+    if not targets:
+        raise InputError("--portable", "processor", "no level of its kind is known", "compile without it")
     with compile_progress(console):
         entries = engine_entries() if scene is None else _entries_of(scene)
-        prepare(entries)
-    paths = [path for path in map(store.find, entries) if path is not None]
+        codes = machine_code(entries, targets)
     if into is not None:
-        try:
-            into.mkdir(parents=True, exist_ok=True)
-            for path in paths:
-                shutil.copy(path, into)
-        except OSError as error:
-            raise InputError(
-                into, "--into", f"cannot be written: {error.strerror}", "give another folder"
-            ) from None
-    size = sum(path.stat().st_size for path in paths)
-    where = paths[0].parent if into is None else into
+        _write(codes, into)
+    elif not all(store.load(entry, target) for target in targets for entry in codes[target]):
+        raise InputError(store.cache_root(), "kernels", "cannot be kept there", "see the warning above")
+    size = sum(len(code) for made in codes.values() for code in made.values())
+    where = store.cache_root() / "kernels" if into is None else into
+    kinds = f" for each of {', '.join(level.cpu for level in levels())}" if portable else ""
     console.print(
-        f"{len(paths)} entry points, {size / 1e3:.0f} kB, in {where}", highlight=False, soft_wrap=True
+        f"{len(codes[targets[0]])} entry points{kinds}, {size / 1e3:.0f} kB, in {where}",
+        highlight=False,
+        soft_wrap=True,
     )
+
+
+def _write(codes: dict[Target | None, dict[Entry, bytes]], into: Path) -> None:
+    """Write machine code as a wheel carries it: that for a level to a folder of the level's name."""
+    try:
+        for target, made in codes.items():
+            folder = into if target is None else into / target.cpu
+            folder.mkdir(parents=True, exist_ok=True)
+            for entry, code in made.items():
+                store.write(folder / store.file_name(entry), code)
+    except OSError as error:
+        raise InputError(
+            into, "--into", f"cannot be written: {error.strerror}", "give another folder"
+        ) from None
 
 
 def _entries_of(scene: str) -> list[Entry]:

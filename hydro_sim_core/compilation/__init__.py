@@ -2,6 +2,12 @@
 
 from hydro_sim_core.compilation.arrays import (
     Bool1D,
+    ConstBool1D,
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    ConstInt2D,
     EntryLayout,
     Float1D,
     Float2D,
@@ -18,6 +24,12 @@ from hydro_sim_core.compilation.store import cache_root, kernels_are_kept, make_
 __all__ = [
     "Bool1D",
     "CompilationFailed",
+    "ConstBool1D",
+    "ConstFloat1D",
+    "ConstFloat2D",
+    "ConstFloat3D",
+    "ConstInt1D",
+    "ConstInt2D",
     "Entry",
     "EntryLayout",
     "Float1D",

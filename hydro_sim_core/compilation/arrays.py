@@ -9,19 +9,21 @@ layout belongs to the class: every instance has it, and kernels can be compiled 
         radius: float
 
 In memory an array is its address and its lengths, a struct in a struct is an address, and a number is a number; each
-takes 8 bytes. Arrays are contiguous in C order.
+takes 8 bytes. Arrays are contiguous in C order. What is annotated ``ConstFloat1D`` may be read-only, and no kernel that
+writes to it compiles; all other arrays must be writeable.
 """
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: NumPy's short names of the types of elements.
-_CHARS = {name: np.dtype(name).char for name in ("float64", "int64", "bool")}
+_DTYPES = {name: np.dtype(name) for name in ("float64", "int64", "bool")}
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,15 @@ class ArrayLayout:
     Attributes:
         dtype: Name of NumPy's type: ``float64``, ``int64`` or ``bool``.
         ndim: Number of dimensions.
+        const: Whether kernels only read it.
     """
 
     dtype: str
     ndim: int
+    const: bool = False
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(':' * self.ndim)}]"
+        return f"{'const ' if self.const else ''}{self.dtype}[{','.join(':' * self.ndim)}]"
 
     def check(self, array: Any, name: str) -> None:
         """Refuse an array of another layout.
@@ -45,13 +49,23 @@ class ArrayLayout:
         Raises:
             TypeError: With ``name`` in its text.
         """
+        if (
+            type(array) is np.ndarray
+            and array.dtype is _DTYPES[self.dtype]
+            and array.ndim == self.ndim
+            and array.flags.carray
+        ):
+            return
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} is a {type(array).__name__}; it must be an array {self}")
-        alike = array.dtype.char == _CHARS[self.dtype] and array.dtype.isnative
-        if not alike or array.ndim != self.ndim:
+        if array.dtype != _DTYPES[self.dtype] or array.ndim != self.ndim:
             raise TypeError(f"{name} is an array {array.dtype}, {array.shape}; it must be {self}")
-        if not array.flags.c_contiguous:
-            raise TypeError(f"{name} is not contiguous in C order; pass np.ascontiguousarray of it")
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            raise TypeError(
+                f"{name} is not contiguous in C order and aligned; pass np.ascontiguousarray of it"
+            )
+        if not (array.flags.writeable or self.const):
+            raise TypeError(f"{name} is read-only, and a kernel may write to it; pass a copy")
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,23 @@ class NumberLayout:
 
     def __str__(self) -> str:
         return self.kind.__name__
+
+    def number(self, given: Any, name: str) -> float | int | bool:
+        """A given number as one of this kind.
+
+        Raises:
+            TypeError: It is none, or too large; with ``name`` in its text.
+        """
+        if self.kind is float and isinstance(given, Real):
+            return float(given)
+        if self.kind is bool and isinstance(given, bool | np.bool_):
+            return bool(given)
+        if self.kind is int and isinstance(given, int | Integral):
+            whole = operator.index(given)
+            if -(2**63) <= whole < 2**63:
+                return whole
+            raise TypeError(f"{name} is {whole}, which has more than 64 bits")
+        raise TypeError(f"{name} is a {type(given).__name__}, {given!r}; it must be a number, {self}")
 
 
 @dataclass(frozen=True)
@@ -105,6 +136,12 @@ Int1D = Annotated[NDArray[np.int64], ArrayLayout("int64", 1)]
 Int2D = Annotated[NDArray[np.int64], ArrayLayout("int64", 2)]
 Int3D = Annotated[NDArray[np.int64], ArrayLayout("int64", 3)]
 Bool1D = Annotated[NDArray[np.bool_], ArrayLayout("bool", 1)]
+ConstFloat1D = Annotated[NDArray[np.float64], ArrayLayout("float64", 1, const=True)]
+ConstFloat2D = Annotated[NDArray[np.float64], ArrayLayout("float64", 2, const=True)]
+ConstFloat3D = Annotated[NDArray[np.float64], ArrayLayout("float64", 3, const=True)]
+ConstInt1D = Annotated[NDArray[np.int64], ArrayLayout("int64", 1, const=True)]
+ConstInt2D = Annotated[NDArray[np.int64], ArrayLayout("int64", 2, const=True)]
+ConstBool1D = Annotated[NDArray[np.bool_], ArrayLayout("bool", 1, const=True)]
 
 _WORD = 8
 _layouts: dict[type, StructLayout] = {}

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import store
-from hydro_sim_core.compilation.dependencies import dependencies
+from hydro_sim_core.compilation.dependencies import callees_first, dependencies
 from hydro_sim_core.compilation.kernels import INTERPRETED, Entry
 from hydro_sim_core.compilation.machine_code import load_code
+from hydro_sim_core.compilation.targets import Target, host
 
 #: More processes would wait for the longest entry point anyway; each takes 300 MB.
 _MOST_WORKERS = 4
@@ -27,7 +28,7 @@ class BuildProgress(NamedTuple):
 
     Attributes:
         done: Kernels compiled.
-        total: Kernels to compile in all.
+        total: Kernels to compile in all, as far as known.
     """
 
     done: int
@@ -38,30 +39,23 @@ class CompilationFailed(Exception):
     """A kernel cannot be compiled; the text is the compiler's."""
 
 
-#: Entry points for which ``prepare`` has nothing to do any more.
-_ready: set[Entry] = set()
+#: Machine code that runs on this machine.
+_codes: dict[Entry, bytes] = {}
 Observer = Callable[[BuildProgress], None]
-_observers: list[Observer] = []
-
-
-@contextmanager
-def observed_by(observer: Observer) -> Iterator[None]:
-    """Have an observer told of every kernel that is compiled within the context, in whatever thread that is."""
-    _observers.append(observer)
-    try:
-        yield
-    finally:
-        _observers.remove(observer)
 
 
 def build(entry: Entry) -> int:
-    """Load an entry point and those that it calls, compiling what is nowhere found; returns its address."""
-    for called in dependencies(entry).entries:
-        called.load()
-    code = store.load(entry)
-    if code is None:
-        code = _compile_here(entry, _Count([entry]))
-    return load_code(code, entry.symbol)
+    """Load an entry point and those that it calls, compiling what is nowhere found; returns its address.
+
+    Raises:
+        CompilationFailed: A kernel cannot be compiled.
+        TypeError: Entry points call each other in a circle, or one contains what it may not.
+    """
+    callees_first(entry)
+    called = {one.symbol: one.address for one in dependencies(entry).entries}
+    if not _is_found(entry):
+        _compile_here(entry, host(), _Count([entry]), _codes)
+    return load_code(_codes[entry], entry.symbol, called)
 
 
 def prepare(entries: Iterable[Entry]) -> None:
@@ -74,35 +68,63 @@ def prepare(entries: Iterable[Entry]) -> None:
     """
     if INTERPRETED:
         return
-    entries = {entry for entry in entries if not entry.is_loaded} - _ready
-    if not entries:
-        return
-    missing = [entry for entry in _with_callees(entries) if not (entry.is_loaded or store.find(entry))]
-    if not missing:
-        _ready.update(entries)
-        return
+    # Most often there is nothing to do.
+    entries = [entry for entry in entries if not (entry.is_loaded or entry in _codes)]
+    if entries:
+        machine_code(entries)
+
+
+def machine_code(
+    entries: Iterable[Entry], targets: Iterable[Target | None] = (None,)
+) -> dict[Target | None, dict[Entry, bytes]]:
+    """Machine code of entry points and of all that they call, compiled and kept as far as none is found.
+
+    Args:
+        entries: The entry points.
+        targets: What processors it is for; None is this machine, on which code for a level may run as well.
+
+    Returns:
+        By target, the code of each entry point.
+
+    Raises:
+        CompilationFailed: A kernel cannot be compiled.
+    """
+    wanted = callees_first(*entries)
+    found = {target: _found(wanted, target) for target in targets}
+    missing = {target: [entry for entry in wanted if entry not in codes] for target, codes in found.items()}
+    # All are counted before the first is compiled, so that the total is known.
+    counts = {target: _Count(entries) for target, entries in missing.items() if entries}
+    for target, count in counts.items():
+        _compile(missing[target], target or host(), count, found[target])
+    return {target: {entry: codes[entry] for entry in wanted} for target, codes in found.items()}
+
+
+def _found(entries: list[Entry], target: Target | None) -> dict[Entry, bytes]:
+    """Machine code that there is; for this machine it comes with what was found or compiled before."""
+    if target is not None:
+        return {entry: code for entry in entries if (code := store.load(entry, target)) is not None}
+    for entry in entries:
+        _is_found(entry)
+    return _codes
+
+
+def _is_found(entry: Entry) -> bool:
+    """Whether there is machine code for this machine, which is then in ``_codes``."""
+    if entry not in _codes and (code := store.load(entry)) is not None:
+        _codes[entry] = code
+    return entry in _codes
+
+
+def _compile(missing: list[Entry], target: Target, count: _Count, codes: dict[Entry, bytes]) -> None:
     # The longest first, so that the processes end together.
     missing.sort(key=_weight, reverse=True)
-    count = _Count(missing)
     importable = [entry for entry in missing if _is_importable(entry)]
     workers = min(len(importable), _num_processors(), _MOST_WORKERS)
-    if workers > 1 and store.kernels_are_kept():
-        _compile_in_workers(importable, workers, count)
-        missing = [entry for entry in missing if entry not in importable]
+    if workers > 1:
+        _compile_in_workers(importable, target, workers, count, codes)
     for entry in missing:
-        _compile_here(entry, count)
-    _ready.update(entries)
-
-
-def _with_callees(entries: Iterable[Entry]) -> list[Entry]:
-    found: dict[Entry, None] = {}
-    waiting = list(entries)
-    while waiting:
-        entry = waiting.pop()
-        if entry not in found:
-            found[entry] = None
-            waiting += dependencies(entry).entries
-    return list(found)
+        if entry not in codes:
+            _compile_here(entry, target, count, codes)
 
 
 def _num_processors() -> int:
@@ -123,120 +145,188 @@ def _is_importable(entry: Entry) -> bool:
         return False
 
 
-class _Count:
-    """Kernels done of those to do. One that several entry points contain is counted for each."""
-
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._left = {entry.symbol: _weight(entry) for entry in entries}
-        self._total = sum(self._left.values())
-        self._lock = threading.Lock()
-        self._tell()
-
-    def kernel_done(self, symbol: str) -> None:
-        """One kernel of an entry point was translated; the last one counts when the whole is assembled."""
-        with self._lock:
-            self._left[symbol] = max(1, self._left[symbol] - 1)
-        self._tell()
-
-    def entry_done(self, symbol: str) -> None:
-        """An entry point has its machine code."""
-        with self._lock:
-            self._left[symbol] = 0
-        self._tell()
-
-    def _tell(self) -> None:
-        done = self._total - sum(self._left.values())
-        progress = BuildProgress(done, self._total)
-        for observer in list(_observers):
-            observer(progress)
-
-
-def _compile_here(entry: Entry, count: _Count) -> bytes:
+def _compile_here(entry: Entry, target: Target, count: _Count, codes: dict[Entry, bytes]) -> None:
     from numba.core.errors import NumbaError
 
     from hydro_sim_core.compilation import compiler
 
     def tell(_: str) -> None:
-        count.kernel_done(entry.symbol)
+        count.kernel_done(entry)
 
     compiler.on_kernel.append(tell)
     try:
-        code = compiler.compile_entry(entry)
+        code = compiler.compile_entry(entry, target)
     except (NumbaError, TypeError) as error:
         raise CompilationFailed(f"{entry.symbol}: {error}") from error
     finally:
         compiler.on_kernel.remove(tell)
-    store.save(entry, code)
-    count.entry_done(entry.symbol)
-    return code
+    codes[entry] = code
+    store.save(entry, code, target)
+    count.entry_done(entry)
+
+
+# --- Who is told -----------------------------------------------------------------------------------------------------
+
+
+class _Observation:
+    """What an observer was told: everything that is compiled while it observes is one whole."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._done = self._total = 0
+
+    def add(self, done: int, total: int = 0) -> None:
+        """Tell of kernels that were done, or are to be."""
+        self._done += done
+        self._total += total
+        self._observer(BuildProgress(self._done, self._total))
+
+
+_observations: list[_Observation] = []
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Iterator[None]:
+    """Have an observer told of every kernel that is compiled within the context, in whatever thread that is.
+
+    What it raises ends the compiling, in the thread that asked for it.
+    """
+    observation = _Observation(observer)
+    _observations.append(observation)
+    try:
+        yield
+    finally:
+        _observations.remove(observation)
+
+
+class _Count:
+    """Kernels done of those to do. One that several entry points contain is counted for each."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._left = {entry: _weight(entry) for entry in entries}
+        self._told = list(_observations)
+        for observation in self._told:
+            observation.add(0, sum(self._left.values()))
+
+    def kernel_done(self, entry: Entry) -> None:
+        """One kernel of an entry point was translated; the last one counts when the whole is assembled."""
+        self._leave(entry, max(1, self._left[entry] - 1))
+
+    def entry_done(self, entry: Entry) -> None:
+        """An entry point has its machine code."""
+        self._leave(entry, 0)
+
+    def _leave(self, entry: Entry, left: int) -> None:
+        done = self._left[entry] - left
+        self._left[entry] = left
+        for observation in self._told:
+            observation.add(done)
 
 
 # --- Several processes -----------------------------------------------------------------------------------------------
 
 
-def _compile_in_workers(entries: list[Entry], num_workers: int, count: _Count) -> None:
-    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
-    for entry in entries:
-        waiting.put(entry)
-    problems: list[str] = []
-    workers = [_start_worker() for _ in range(num_workers)]
-    threads = [
-        threading.Thread(target=_feed, args=(worker, waiting, count, problems), daemon=True)
-        for worker in workers
-    ]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-    if problems:
-        raise CompilationFailed(problems[0])
+class _Answer(NamedTuple):
+    """What a worker says of an entry point: ``kernel``, ``failed`` with a text, or ``done`` with digest and code."""
+
+    entry: Entry
+    what: str
+    text: str = ""
+    code: bytes = b""
 
 
-def _start_worker() -> subprocess.Popen[bytes]:
-    # This package first: an installation that is just being renewed has no finder of it. Not the working folder (-P),
-    # whose files may have any name, but where this process looks there itself.
-    own = str(Path(__file__).parents[2])
-    path = os.pathsep.join([own, *(entry or os.getcwd() for entry in sys.path)])
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", "hydro_sim_core.compilation.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+class _Worker:
+    """A process that compiles; see ``worker``."""
 
-
-def _feed(
-    worker: subprocess.Popen[bytes], waiting: queue.SimpleQueue[Entry], count: _Count, problems: list[str]
-) -> None:
-    """Give a worker one entry point after the other, until none is left or one fails."""
-    requests: Any = worker.stdin
-    answers: Any = worker.stdout
-    while not problems:
+    def __init__(self, target: Target) -> None:
+        # This package first: an installation that is just being renewed has no finder of it. Not the working folder
+        # (-P), whose files may have any name, but where this process looks there itself.
+        own = str(Path(__file__).parents[2])
+        path = os.pathsep.join([own, *(entry or os.getcwd() for entry in sys.path)])
+        read, write = os.pipe()
+        command = [sys.executable, "-P", "-m", "hydro_sim_core.compilation.worker"]
         try:
-            entry = waiting.get_nowait()
-        except queue.Empty:
-            return
+            self.process = subprocess.Popen(
+                [*command, target.cpu, target.features, str(write)],
+                stdin=subprocess.PIPE,
+                # What is printed there, as by a sitecustomize, is for nobody.
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+                pass_fds=(write,),
+                # Ctrl-C is for this process, which ends the other.
+                start_new_session=True,
+            )
+        finally:
+            os.close(write)
+        self._answers = os.fdopen(read, "rb")
+
+    def compile(self, entry: Entry) -> Iterator[_Answer]:
+        """Have an entry point compiled."""
+        requests: Any = self.process.stdin
         try:
             requests.write(f"{entry.symbol}\n".encode())
             requests.flush()
+            for line in self._answers:
+                what, _, text = line.decode().rstrip("\n").partition(" ")
+                if what == "done":
+                    digest, _, size = text.partition(" ")
+                    yield _Answer(entry, what, digest, self._answers.read(int(size)))
+                    return
+                yield _Answer(entry, what, text.encode().decode("unicode_escape"))
+                if what == "failed":
+                    return
         except OSError:
-            problems.append(f"{entry.symbol}: the compiling process ended with status {worker.wait()}")
-            return
-        for line in answers:
-            what, _, rest = line.decode().rstrip("\n").partition(" ")
-            if what == "kernel":
-                count.kernel_done(entry.symbol)
-            elif what == "done":
-                count.entry_done(entry.symbol)
-                break
-            else:
-                problems.append(f"{entry.symbol}: {rest.encode().decode('unicode_escape')}")
-                return
-        else:
-            problems.append(f"{entry.symbol}: the compiling process ended with status {worker.wait()}")
-            return
+            pass
+        yield _Answer(entry, "failed", f"the compiling process ended with status {self.process.wait()}")
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+
+
+def _compile_in_workers(
+    entries: list[Entry], target: Target, num_workers: int, count: _Count, codes: dict[Entry, bytes]
+) -> None:
+    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
+    for entry in entries:
+        waiting.put(entry)
+    answers: queue.SimpleQueue[_Answer | None] = queue.SimpleQueue()
+    workers: list[_Worker] = []
+    try:
+        for _ in range(num_workers):
+            workers.append(_Worker(target))
+            threading.Thread(target=_feed, args=(workers[-1], waiting, answers), daemon=True).start()
+        busy = num_workers
+        while busy:
+            answer = answers.get()
+            if answer is None:
+                busy -= 1
+            elif answer.what == "kernel":
+                count.kernel_done(answer.entry)
+            elif answer.what == "failed":
+                raise CompilationFailed(f"{answer.entry.symbol}: {answer.text}")
+            # A worker reads the sources: a program that has since changed a constant compiles for itself.
+            elif answer.text == dependencies(answer.entry).digest:
+                codes[answer.entry] = answer.code
+                store.save(answer.entry, answer.code, target)
+                count.entry_done(answer.entry)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _feed(
+    worker: _Worker, waiting: queue.SimpleQueue[Entry], answers: queue.SimpleQueue[_Answer | None]
+) -> None:
+    """Give a worker one entry point after the other, until none is left or one fails."""
+    try:
+        while True:
+            for answer in worker.compile(waiting.get_nowait()):
+                answers.put(answer)
+                if answer.what == "failed":
+                    return
+    except queue.Empty:
+        pass
+    finally:
+        answers.put(None)

@@ -7,14 +7,16 @@ whole, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import compiler, funcdesc, lowering, types
+from numba.core import compiler, config, funcdesc, lowering, types
 from numba.core import ir as numba_ir
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -23,12 +25,14 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import current_target, resolve_dispatcher_from_str
 from numba.core.typed_passes import NativeLowering
 
-from hydro_sim_core.compilation.dependencies import dependencies
-from hydro_sim_core.compilation.machine_code import FAILED_SYMBOL
-from hydro_sim_core.compilation.numba_types import c_function_type, from_c, signature_of
+from hydro_sim_core.compilation.contents import contents
+from hydro_sim_core.compilation.dependencies import dependencies, reached_by
+from hydro_sim_core.compilation.machine_code import bind
+from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
 
 if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry, Kernel
+    from hydro_sim_core.compilation.targets import Target
 
 #: Called with the name of each kernel that has been translated.
 on_kernel: list[Callable[[str], None]] = []
@@ -45,6 +49,33 @@ _C_LIBRARY = frozenset({
 #: Options of every kernel. ``_nrt`` is private to Numba: without its reference counting array views cost nothing, and
 #: what allocates does not compile.
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+
+#: Settings of Numba that decide what machine code is made. Those of a user, in the environment or in a file
+#: ``.numba_config.yaml``, do not: what is kept has to be the same wherever it is made.
+_SETTINGS = {
+    "BOUNDSCHECK": None,
+    "DEBUGINFO_DEFAULT": 0,
+    "ENABLE_PROFILING": 0,
+    "EXTEND_VARIABLE_LIFETIMES": 0,
+    "LLVM_REFPRUNE_FLAGS": "all",
+    "LLVM_REFPRUNE_PASS": 1,
+    "LOOP_VECTORIZE": 1,
+    "OPT": config._OptLevel(3),
+    "SLP_VECTORIZE": 0,
+}
+
+
+@contextmanager
+def _own_settings() -> Iterator[None]:
+    """Have Numba compile as it is told here."""
+    # What has changed in the environment is read before, since it would be read within.
+    config.reload_config()
+    before = {name: getattr(config, name) for name in _SETTINGS}
+    vars(config).update(_SETTINGS)
+    try:
+        yield
+    finally:
+        vars(config).update(before)
 
 
 # --- Libraries: what Numba collects functions in ---------------------------------------------------------------------
@@ -191,6 +222,12 @@ class _KernelDispatcher(CPUDispatcher):
         )
         return super().get_call_template(args, {name: types.unliteral(kw) for name, kw in kws.items()})
 
+    @global_compiler_lock
+    def compile(self, sig: Any) -> Any:
+        """Translate the kernel for arguments of these types."""
+        with _own_settings():
+            return super().compile(sig)
+
     def add_overload(self, cres: Any) -> None:
         """Remember what was translated; there is nothing that Python could call."""
         self.overloads[tuple(cres.signature.args)] = cres
@@ -199,13 +236,14 @@ class _KernelDispatcher(CPUDispatcher):
 def make_dispatcher(kernel: Kernel) -> Any:
     """Numba's object for calls of a kernel from other kernels."""
     options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": kernel.inline}
-    dispatcher = _KernelDispatcher(kernel.function, {}, options, _KernelCompiler)
+    dispatcher = _KernelDispatcher(contents(kernel).function, {}, options, _KernelCompiler)
     dispatcher.constants = kernel.constants
     return dispatcher
 
 
 def make_callable(kernel: Kernel) -> Any:
     """A kernel compiled alone, as Numba does it, for calls from Python."""
+    bind({called.symbol: called.address for called in reached_by(kernel).entries})
     return CPUDispatcher(kernel.function, {}, {**OPTIONS, "no_cfunc_wrapper": True}, _WholeCompiler)
 
 
@@ -229,13 +267,37 @@ def _foreign_dispatcher_type(kernel: Kernel, target: str) -> Any:
 # --- Entry points ----------------------------------------------------------------------------------------------------
 
 
+class _TargetCodegen(JITCPUCodegen):
+    """LLVM for a processor that may be another than this machine's."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        super().__init__(f"hydro_sim.{target.cpu}")
+
+    def _get_host_cpu_name(self) -> str:
+        return self._target.cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return self._target.features
+
+
+_codegen = cache(_TargetCodegen)
+
+
 @global_compiler_lock
-def compile_entry(entry: Entry) -> bytes:
+def compile_entry(entry: Entry, target: Target) -> bytes:
     """Machine code of an entry point: an object file with one symbol to call.
 
     Raises:
         numba.core.errors.NumbaError: It cannot be compiled.
     """
+    with _own_settings():
+        module = _translated(entry, target)
+        return bytes(_codegen(target)._tm.emit_object(module))
+
+
+def _translated(entry: Entry, target: Target) -> Any:
+    """Optimised module of an entry point and all that it contains."""
     typing_context, context = cpu_target.typing_context, cpu_target.target_context
     typing_context.refresh()
     context.refresh()
@@ -244,7 +306,7 @@ def compile_entry(entry: Entry) -> bytes:
     dispatcher.compile(tuple(wanted.args))
     compiled = dispatcher.overloads[tuple(wanted.args)]
 
-    library = _WholeLibrary(context.codegen(), entry.symbol)
+    library = _WholeLibrary(_codegen(target), entry.symbol)
     library.add_ir_module(_c_wrapper(context, entry, compiled))
     library.add_linking_library(compiled.library)
     library.link()
@@ -256,12 +318,12 @@ def compile_entry(entry: Entry) -> bytes:
     library._optimize_final_module()
     module.verify()
     _refuse_foreign_symbols(entry, module)
-    return bytes(context.codegen()._tm.emit_object(module))
+    return module
 
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
     """Refuse code that would call what is not there where it is loaded: Numba's runtime above all."""
-    known = {FAILED_SYMBOL, *(called.symbol for called in dependencies(entry).entries)}
+    known = {called.symbol for called in dependencies(entry).entries}
     for value in (*module.functions, *module.global_variables):
         name = value.name
         if value.is_declaration and not (name in known or name in _C_LIBRARY or name.startswith("llvm.")):
@@ -275,20 +337,19 @@ def _c_wrapper(context: Any, entry: Entry, compiled: Any) -> Any:
     wrapper = ir.Function(module, c_function_type(entry), entry.symbol)
     builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
     values = list(wrapper.args)
+    place = None if entry.result is None else values.pop()
     arguments = [from_c(context, builder, layout, values) for _, layout in entry.parameters]
     function = context.declare_function(module, compiled.fndesc)
     status, result = context.call_conv.call_function(
         builder, function, compiled.signature.return_type, wanted.args, arguments
     )
+    # C has no exceptions: whoever called looks at the status.
     with builder.if_then(status.is_error, likely=False):
-        # C has no exceptions: whoever called from Python looks there.
-        failed = ir.GlobalVariable(module, ir.IntType(64), FAILED_SYMBOL)
-        builder.store(ir.Constant(ir.IntType(64), 1), failed)
-    if entry.result is None:
-        builder.ret_void()
-        return module
-    result = context.cast(builder, result, compiled.signature.return_type, wanted.return_type)
-    if wanted.return_type == types.boolean:
-        result = builder.zext(result, ir.IntType(8))
-    builder.ret(result)
+        builder.ret(ir.Constant(STATUS, 1))
+    if place is not None:
+        result = context.cast(builder, result, compiled.signature.return_type, wanted.return_type)
+        if wanted.return_type == types.boolean:
+            result = builder.zext(result, ir.IntType(8))
+        builder.store(result, builder.bitcast(place, result.type.as_pointer()))
+    builder.ret(ir.Constant(STATUS, 0))
     return module

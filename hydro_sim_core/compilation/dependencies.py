@@ -7,30 +7,26 @@ only the signature counts, since they are called by their symbol.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
-
-import numpy as np
 
 from hydro_sim_core.compilation.arrays import EntryLayout, Layout, StructLayout
+from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.kernels import Entry, Kernel, entry_named
 
 #: Sources of this package that decide what machine code is made of a kernel.
-_TRANSLATORS = ("arrays.py", "compiler.py", "numba_types.py")
+_TRANSLATORS = ("arrays.py", "compiler.py", "contents.py", "numba_types.py")
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What an entry point's machine code depends on.
+    """What the machine code of a kernel or an entry point depends on.
 
     Attributes:
-        digest: Of everything below, of the signature and of how kernels are translated.
+        digest: Of everything below; for an entry point also of its signature and of how kernels are translated.
         kernels: Kernels that it contains, its own first.
         entries: Other entry points that it calls.
     """
@@ -42,49 +38,94 @@ class Dependencies:
 
 @cache
 def dependencies(entry: Entry) -> Dependencies:
-    """Follow an entry point's calls."""
-    kernels: dict[Kernel, None] = {}
+    """Follow an entry point's calls.
+
+    Raises:
+        TypeError: A kernel uses what it cannot, or two of the entry points have one name.
+    """
+    reached = reached_by(entry.kernel)
+    named = {entry.symbol: entry}
+    for called in reached.entries:
+        if named.setdefault(called.symbol, called) is not called:
+            raise TypeError(f"{entry.symbol} calls another entry point of the name {called.symbol}")
+    digest = hashlib.sha256(_translators() + signature(entry).encode() + reached.digest.encode())
+    return Dependencies(digest.hexdigest()[:24], reached.kernels, reached.entries)
+
+
+@cache
+def reached_by(kernel: Kernel) -> Dependencies:
+    """Follow a kernel's calls.
+
+    Raises:
+        TypeError: A kernel uses what it cannot.
+    """
+    digest = hashlib.sha256()
+    numbers = {kernel: 0}
     entries: dict[Entry, None] = {}
-    digest = hashlib.sha256(_translators())
-    digest.update(signature(entry).encode())
+    waiting = [kernel]
+    for one in waiting:
+        found = contents(one)
+        digest.update(found.digest)
+        for called in found.called:
+            if isinstance(called, Entry):
+                entries[called] = None
+                digest.update(f"calls {signature(called)};".encode())
+                continue
+            if called not in numbers:
+                numbers[called] = len(numbers)
+                waiting.append(called)
+            digest.update(f"contains {numbers[called]};".encode())
+    return Dependencies(digest.hexdigest(), tuple(numbers), tuple(entries))
 
-    def visit(kernel: Kernel) -> None:
-        if kernel in kernels:
+
+def callees_first(*entries: Entry) -> list[Entry]:
+    """Entry points and all that they call by symbol, each after what it calls.
+
+    Raises:
+        TypeError: Some call each other in a circle, so that none could be loaded first.
+    """
+    order: dict[Entry, None] = {}
+    path: list[Entry] = []
+
+    def visit(entry: Entry) -> None:
+        if entry in path:
+            circle = " calls ".join(one.symbol for one in [*path[path.index(entry) :], entry])
+            raise TypeError(f"entry points may not call each other in a circle: {circle}")
+        if entry in order:
             return
-        kernels[kernel] = None
-        function = kernel.function
-        digest.update(repr((repr(kernel), kernel.inline, kernel.constants)).encode())
-        _add_code(digest, function.__code__)
-        for name, value in sorted(_names(function).items()):
-            digest.update(f"{name}={_described(value)};".encode())
-            if isinstance(value, Kernel):
-                visit(value)
-            elif isinstance(value, Entry):
-                entries[value] = None
+        path.append(entry)
+        for called in dependencies(entry).entries:
+            visit(called)
+        path.pop()
+        order[entry] = None
 
-    visit(entry.kernel)
-    return Dependencies(digest.hexdigest()[:24], tuple(kernels), tuple(entries))
+    for entry in entries:
+        visit(entry)
+    return list(order)
 
 
 def signature(entry: Entry) -> str:
     """An entry point's symbol, the layout of its arguments and result, and the signatures of entry points passed."""
-    parameters = ", ".join(f"{name}: {layout}" for name, layout in entry.parameters)
-    passed = sorted(like for _, layout in entry.parameters for like in _passed_entries(layout))
-    return "; ".join(
-        [
-            f"{entry.symbol}({parameters}) -> {entry.result}",
-            *(signature(entry_named(like)) for like in passed),
-        ]
-    )
+    texts: dict[str, str] = {}
+    waiting = [entry]
+    for one in waiting:
+        if one.symbol in texts:
+            continue
+        parameters = ", ".join(f"{name}: {layout}" for name, layout in one.parameters)
+        texts[one.symbol] = f"{one.symbol}({parameters}) -> {one.result}"
+        waiting += map(
+            entry_named, sorted({like for _, layout in one.parameters for like in _passed(layout)})
+        )
+    return "; ".join(texts.values())
 
 
-def _passed_entries(layout: Layout) -> set[str]:
+def _passed(layout: Layout) -> set[str]:
     """Entry points like which one is passed in a value of this layout."""
     match layout:
         case EntryLayout(like):
             return {like}
         case StructLayout():
-            return {like for _, field in layout.fields for like in _passed_entries(field)}
+            return {like for _, field in layout.fields for like in _passed(field)}
     return set()
 
 
@@ -94,48 +135,3 @@ def _translators() -> bytes:
     for name in _TRANSLATORS:
         digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.digest()
-
-
-def _add_code(digest: Any, code: CodeType) -> None:
-    """Everything that a function does; not where it stands, and not what its docstring says."""
-    constants = list(code.co_consts)
-    if constants and isinstance(constants[0], str):
-        constants[0] = None
-    nested = [constant for constant in constants if isinstance(constant, CodeType)]
-    plain = [constant for constant in constants if not isinstance(constant, CodeType)]
-    digest.update(repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, plain)).encode())
-    for constant in nested:
-        _add_code(digest, constant)
-
-
-def _names(function: Any) -> dict[str, Any]:
-    """Values that a function's names have outside it."""
-    found: dict[str, Any] = {}
-    codes = [function.__code__]
-    while codes:
-        code = codes.pop()
-        found |= {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    cells = function.__closure__ or ()
-    return found | {
-        name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
-    }
-
-
-def _described(value: Any) -> str:
-    match value:
-        case Entry():
-            return signature(value)
-        case Kernel():
-            return repr(value)
-        case enum.Enum():
-            return repr(value.value)
-        case bool() | int() | float() | str() | None | np.generic():
-            return repr(value)
-        case tuple():
-            return f"({','.join(_described(item) for item in value)})"
-        case np.ndarray():
-            return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
-        case ModuleType():
-            return value.__name__
-    return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"

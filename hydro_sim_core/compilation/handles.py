@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct as binary
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hydro_sim_core.compilation.arrays import (
     StructLayout,
     struct_layout,
 )
+from hydro_sim_core.compilation.kernels import Entry, entry_named
 
 _FORMATS = {float: "d", int: "q", bool: "q"}
 
@@ -53,9 +55,9 @@ class Handle:
                 self._kept.append(value)
                 return binary.pack(f"={1 + layout.ndim}q", address_of(value), *value.shape)
             case NumberLayout():
-                return binary.pack("=" + _FORMATS[layout.kind], value)
+                return binary.pack("=" + _FORMATS[layout.kind], layout.number(value, name))
             case EntryLayout():
-                return binary.pack("=q", value.address)
+                return binary.pack("=q", address_of_entry(value, layout, name))
             case StructLayout():
                 handle = as_handle(value, layout, name)
                 self._kept.append(handle)
@@ -98,3 +100,23 @@ def as_handle(value: Any, layout: StructLayout, name: str) -> Handle:
 def address_of(array: np.ndarray) -> int:
     """Address of an array's first element."""
     return int(array.__array_interface__["data"][0])
+
+
+def address_of_entry(value: Any, layout: EntryLayout, name: str) -> int:
+    """Address of an entry point's machine code.
+
+    Raises:
+        TypeError: It is none, or takes or returns something else than the layout says.
+    """
+    if not isinstance(value, Entry):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be an entry point {layout}")
+    if not _alike(value, entry_named(layout.like)):
+        raise TypeError(f"{name} is {value!r}; it must take and return what {layout.like} does")
+    return value.address
+
+
+@cache
+def _alike(entry: Entry, other: Entry) -> bool:
+    """Whether two entry points can be called in the same way."""
+    taken, by_other = ([layout for _, layout in one.parameters] for one in (entry, other))
+    return taken == by_other and entry.result == other.result

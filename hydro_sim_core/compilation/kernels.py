@@ -18,30 +18,22 @@ Neither imports Numba: where all code is found on disk, nothing does.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
 import threading
 from collections.abc import Callable
+from ctypes import byref
 from functools import cached_property, update_wrapper
-from typing import Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
-from hydro_sim_core.compilation.arrays import (
-    ArrayLayout,
-    EntryLayout,
-    Layout,
-    NumberLayout,
-    StructLayout,
-    is_struct,
-    layout_of,
-)
-from hydro_sim_core.compilation.handles import Handle, address_of, as_handle
-from hydro_sim_core.compilation.machine_code import failed
+from hydro_sim_core.compilation.arrays import Layout, NumberLayout, is_struct, layout_of
+
+if TYPE_CHECKING:
+    from hydro_sim_core.compilation.calls import Call
 
 #: Kernels and entry points stay the Python functions that they are: for debuggers, documentation and simulators
 #: of GPUs.
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-_C_NUMBERS = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
 
 
 class Kernel:
@@ -87,6 +79,8 @@ class Kernel:
 
         For tests and measurements; what a program calls is an entry point.
         """
+        from hydro_sim_core.compilation.handles import Handle
+
         return self._alone(*(Handle(arg) if is_struct(type(arg)) else arg for arg in args))
 
 
@@ -127,8 +121,7 @@ class Entry:
         function = kernel.function
         self.symbol = f"{function.__module__}.{function.__qualname__}"
         self._address = 0
-        self._call: Any = None
-        self._passers: list[Callable[[Any, list[Any]], Any]] = []
+        self._call: Call | None = None
         update_wrapper(self, function)
         Entry.registry[self.symbol] = self
 
@@ -203,17 +196,23 @@ class Entry:
             IndexError: A kernel went wrong.
         """
         if self._call is None:
-            self._passers = [_passer(name, layout) for name, layout in self.parameters]
-            self._call = _c_function(self)
-        if len(args) != len(self._passers):
-            raise TypeError(f"{self.symbol} takes {len(self._passers)} arguments; {len(args)} were given")
+            from hydro_sim_core.compilation.calls import make_call
+
+            self._call = make_call(self)
+        passers, code, make_result = self._call
+        if len(args) != len(passers):
+            raise TypeError(f"{self.symbol} takes {len(passers)} arguments; {len(args)} were given")
         values: list[Any] = []
         # Handles that are made here live until the call is done.
-        kept = [pass_on(arg, values) for pass_on, arg in zip(self._passers, args, strict=True)]
-        result = self._call(*values)
+        kept = [pass_on(arg, values) for pass_on, arg in zip(passers, args, strict=True)]
+        if make_result is None:
+            status, result = code(*values), None
+        else:
+            place = make_result()
+            status = code(*values, byref(place))
+            result = place.value
         del kept
-        if failed.value:
-            failed.value = 0
+        if status:
             raise IndexError(
                 f"{self.symbol}: reached beyond the end of a tuple, or unpacked one of another length"
             )
@@ -230,47 +229,3 @@ def entry_named(symbol: str) -> Entry:
     if symbol not in Entry.registry:
         importlib.import_module(symbol.rpartition(".")[0])
     return Entry.registry[symbol]
-
-
-def _passer(name: str, layout: Layout) -> Callable[[Any, list[Any]], Any]:
-    """What appends an argument to those of the C function; returns what must live until it is called."""
-
-    def pass_struct(arg: Any, values: list[Any]) -> Any:
-        handle = as_handle(arg, layout, name)  # type: ignore[arg-type]
-        values.append(handle.address)
-        return handle
-
-    def pass_array(arg: Any, values: list[Any]) -> None:
-        layout.check(arg, name)  # type: ignore[union-attr]
-        values.append(address_of(arg))
-        values.extend(arg.shape)
-
-    def pass_number(arg: Any, values: list[Any]) -> None:
-        values.append(arg)
-
-    def pass_entry(arg: Any, values: list[Any]) -> None:
-        values.append(arg.address)
-
-    match layout:
-        case StructLayout():
-            return pass_struct
-        case ArrayLayout():
-            return pass_array
-        case EntryLayout():
-            return pass_entry
-    return pass_number
-
-
-def _c_function(entry: Entry) -> Any:
-    """The machine code as ctypes calls it, without Python's lock."""
-    arguments: list[Any] = []
-    for _, layout in entry.parameters:
-        match layout:
-            case NumberLayout(kind):
-                arguments.append(_C_NUMBERS[kind])
-            case ArrayLayout():
-                arguments += [ctypes.c_void_p] + layout.ndim * [ctypes.c_int64]
-            case _:
-                arguments.append(ctypes.c_void_p)
-    result: Any = None if entry.result is None else _C_NUMBERS[entry.result.kind]
-    return ctypes.CFUNCTYPE(result, *arguments)(entry.address)

@@ -34,6 +34,8 @@ _NUMBERS = {float: types.float64, int: types.int64, bool: types.boolean}
 _ELEMENTS = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _WORD = ir.IntType(64)
+#: What an entry point returns: zero, or another number where it went wrong.
+STATUS = ir.IntType(32)
 
 
 class StructRef(types.Type):
@@ -100,7 +102,7 @@ def numba_type(layout: Layout) -> Any:
     """Type of a value of this layout in a kernel."""
     match layout:
         case ArrayLayout():
-            return types.Array(_ELEMENTS[layout.dtype], layout.ndim, "C")
+            return types.Array(_ELEMENTS[layout.dtype], layout.ndim, "C", readonly=layout.const)
         case NumberLayout():
             return _NUMBERS[layout.kind]
         case EntryLayout():
@@ -117,7 +119,7 @@ def signature_of(entry: Entry) -> Any:
 
 def _fits(context: Any, given: Any, wanted: Any) -> bool:
     if isinstance(wanted, types.Array):
-        return isinstance(given, types.Array) and given == wanted
+        return isinstance(given, types.Array) and (given == wanted or given.copy(readonly=True) == wanted)
     return given == wanted or context.can_convert(given, wanted) is not None
 
 
@@ -184,14 +186,13 @@ def make_array(context: Any, builder: Any, array_type: Any, data: Any, lengths: 
 
 
 # --- Calls of entry points -------------------------------------------------------------------------------------------
-# They follow C: an array is passed as its address and its lengths, a struct as its address.
+# They follow C: an array is passed as its address and its lengths, a struct as its address. What a function returns is
+# its status; its result goes where its last argument points.
 
 
-def c_types(layout: Layout | None) -> list[Any]:
-    """LLVM's types of an argument or result in C."""
+def c_types(layout: Layout) -> list[Any]:
+    """LLVM's types of an argument in C."""
     match layout:
-        case None:
-            return [ir.VoidType()]
         case ArrayLayout():
             return [_BYTE_POINTER] + layout.ndim * [_WORD]
         case NumberLayout(kind):
@@ -202,7 +203,7 @@ def c_types(layout: Layout | None) -> list[Any]:
 def c_function_type(entry: Entry) -> Any:
     """LLVM's type of an entry point."""
     arguments = [llvm_type for _, layout in entry.parameters for llvm_type in c_types(layout)]
-    return ir.FunctionType(c_types(entry.result)[0], arguments)
+    return ir.FunctionType(STATUS, arguments if entry.result is None else [*arguments, _BYTE_POINTER])
 
 
 def _to_c(context: Any, builder: Any, layout: Layout, value: Any) -> list[Any]:
@@ -235,12 +236,16 @@ def _call(context: Any, builder: Any, entry: Entry, function: Any, args: Any) ->
         for (_, layout), value in zip(entry.parameters, args, strict=True)
         for c_value in _to_c(context, builder, layout, value)
     ]
-    result = builder.call(function, values)
-    return (
-        context.get_dummy_value()
-        if entry.result is None
-        else from_c(context, builder, entry.result, [result])
-    )
+    place = None
+    if entry.result is not None:
+        place = cgutils.alloca_once(builder, c_types(entry.result)[0])
+        values.append(builder.bitcast(place, _BYTE_POINTER))
+    status = builder.call(function, values)
+    with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
+        context.call_conv.return_user_exc(builder, IndexError, (f"{entry.symbol} went wrong",))
+    if place is None or entry.result is None:
+        return context.get_dummy_value()
+    return from_c(context, builder, entry.result, [builder.load(place)])
 
 
 @lower_builtin(EntryType, types.VarArg(types.Any))

@@ -4,7 +4,8 @@ A file is named by its entry point and by the digest of everything its code depe
 sources find it from any checkout, environment or image, and a file never has to be updated. Its contents begin with
 their own checksum: what a power cut, a bad disk or a stranger left behind is removed and compiled anew.
 
-Files here are executable. A folder in which others may write is therefore not used.
+Files here are executable. Neither a folder nor a file that others may write is therefore used. What came with a wheel
+is as good as the Python beside it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import stat
 import tempfile
 import time
 from contextlib import suppress
+from errno import EPERM
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from hydro_sim_core.compilation.dependencies import dependencies
 from hydro_sim_core.compilation.kernels import Entry
-from hydro_sim_core.compilation.targets import host, levels_of_this_machine
+from hydro_sim_core.compilation.targets import Target, host, levels, levels_of_this_machine
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"hydro-sim machine code 1\n"
@@ -64,7 +67,10 @@ def make_private_folder(folder: Path) -> None:
 @cache
 def kernels_are_kept() -> bool:
     """Whether what is compiled now need not be compiled at the next start."""
-    return _folder() is not None
+    try:
+        return os.access(_folder(host(), make=True), os.W_OK)
+    except OSError:
+        return False
 
 
 def file_name(entry: Entry) -> str:
@@ -77,39 +83,58 @@ def _stem(entry: Entry) -> str:
     return entry.symbol.removeprefix("hydro_sim_core.")
 
 
-def find(entry: Entry) -> Path | None:
-    """File with an entry point's machine code, kept here or come with the wheel; None if there is none."""
-    return next((path for path, _ in _places(entry) if path.exists()), None)
+class _Place(NamedTuple):
+    """Where machine code may be.
+
+    Attributes:
+        path: A file.
+        is_kept: Whether it was put there by ``save``, and did not come with a wheel.
+    """
+
+    path: Path
+    is_kept: bool
 
 
-def load(entry: Entry) -> bytes | None:
-    """Machine code of an entry point; None if there is none that is sound."""
-    for path, removable in _places(entry):
-        code = _read(path, removable=removable)
-        if code is not None:
-            return code
-    return None
+def load(entry: Entry, target: Target | None = None) -> bytes | None:
+    """Machine code of an entry point, kept here or come with the wheel; None if there is none that is sound.
+
+    Args:
+        entry: The entry point.
+        target: What processor it is for; any code that runs on this machine if left out.
+    """
+    return next((code for place in _places(entry, target) if (code := _read(place)) is not None), None)
 
 
-def _places(entry: Entry) -> list[tuple[Path, bool]]:
-    """Where an entry point's machine code may be, best first, and whether damaged files may be removed there."""
-    name, folder = file_name(entry), _folder()
-    places = [] if folder is None else [(folder / name, True)]
-    return places + [(PREBUILT / level / name, False) for level in levels_of_this_machine()]
+def _places(entry: Entry, target: Target | None) -> list[_Place]:
+    """Where an entry point's machine code may be, best first."""
+    targets = [host(), *levels_of_this_machine()] if target is None else [target]
+    name = file_name(entry)
+    places = []
+    for one in targets:
+        with suppress(OSError):
+            places.append(_Place(_folder(one) / name, is_kept=True))
+    # Without a level's features a processor would be another, whatever its name.
+    return places + [_Place(PREBUILT / one.cpu / name, is_kept=False) for one in targets if one in levels()]
 
 
-def save(entry: Entry, code: bytes) -> None:
+def save(entry: Entry, code: bytes, target: Target) -> None:
     """Keep machine code, if there is a folder to keep it in."""
-    folder = _folder()
-    if folder is None:
-        return
-    _remove_disused(folder, entry)
     try:
+        folder = _folder(target, make=True)
+        _remove_disused(folder, entry)
         write(folder / file_name(entry), code)
     except OSError as error:
-        _LOG.warning(
-            "%s: cannot be written (%s): kernels are compiled again at the next start", folder, error.strerror
-        )
+        _warn_once(str(error.filename or cache_root()), error.strerror or "")
+
+
+@cache
+def _warn_once(place: str, problem: str) -> None:
+    _LOG.warning(
+        "%s: %s: kernels cannot be kept and are compiled again at the next start; set HYDRO_SIM_CACHE_DIR to a folder "
+        "of your own",
+        place,
+        problem,
+    )
 
 
 def write(path: Path, code: bytes) -> None:
@@ -118,7 +143,10 @@ def write(path: Path, code: bytes) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path.parent)) from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
@@ -137,9 +165,19 @@ def write(path: Path, code: bytes) -> None:
         os.close(directory)
 
 
-def _read(path: Path, *, removable: bool) -> bytes | None:
+def _read(place: _Place) -> bytes | None:
+    path, is_kept = place
     try:
-        content = path.read_bytes()
+        # Looked at is the file that was opened, whatever has its name by then. A FIFO must not block.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (os.O_NOFOLLOW if is_kept else 0))
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if is_kept:
+                _refuse_strangers(found, path)
+            content = file.read()
+            if is_kept and found.st_mtime < time.time() - _RENEW_AFTER:
+                with suppress(OSError):
+                    os.utime(descriptor)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -147,48 +185,52 @@ def _read(path: Path, *, removable: bool) -> bytes | None:
         return None
     head = len(_MAGIC) + hashlib.sha256().digest_size
     code = content[head:]
-    if content[:head] != _MAGIC + hashlib.sha256(code).digest():
-        _LOG.warning(
-            "%s: is damaged: its kernels are compiled anew%s", path, ", it is removed" if removable else ""
-        )
-        if removable:
-            with suppress(OSError):
-                path.unlink()
-        return None
-    if removable:
-        with suppress(OSError):
-            if path.stat().st_mtime < time.time() - _RENEW_AFTER:
-                os.utime(path)
-    return code
-
-
-@cache
-def _folder() -> Path | None:
-    """The folder to keep machine code in, made if need be; None if there is none to be trusted."""
-    root = cache_root()
-    folder = root / "kernels" / host().folder
-    try:
-        make_private_folder(folder)  # what is there already is looked at below
-    except OSError as error:
-        _warn(root, f"cannot be written ({error.strerror})", "a folder that can")
-        return None
-    for used in (root, folder.parent, folder):
-        found = used.stat()
-        if found.st_uid not in (os.geteuid(), 0):
-            _warn(used, "belongs to another user, and holds machine code", "a folder of your own")
-            return None
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            _warn(
-                used, "can be written by others, and holds machine code", "another folder, or 'chmod go-w' it"
-            )
-            return None
-    return folder
-
-
-def _warn(folder: Path, problem: str, mend: str) -> None:
+    if content[:head] == _MAGIC + hashlib.sha256(code).digest():
+        return code
     _LOG.warning(
-        "%s: %s: kernels are compiled at every start; set HYDRO_SIM_CACHE_DIR to %s", folder, problem, mend
+        "%s: is damaged: its kernels are compiled anew%s", path, ", it is removed" if is_kept else ""
     )
+    if is_kept:
+        with suppress(OSError):
+            path.unlink()
+    return None
+
+
+#: Folders that were found to be there and to be trusted, with all links followed.
+_folders: dict[Target, Path] = {}
+
+
+def _folder(target: Target, *, make: bool = False) -> Path:
+    """The folder to keep machine code for a processor in.
+
+    Raises:
+        OSError: It is not there, or cannot be made, or is not to be trusted.
+    """
+    if target not in _folders:
+        root = cache_root()
+        folder = root / "kernels" / target.folder
+        if make:
+            make_private_folder(folder)  # what is there already is looked at below
+        # Links are followed once: one that goes elsewhere later leads nobody astray.
+        resolved = [path.resolve(strict=True) for path in (root, folder.parent, folder)]
+        for path in resolved:
+            _refuse_strangers(path.stat(), path)
+        _folders[target] = resolved[-1]
+    return _folders[target]
+
+
+def _refuse_strangers(found: os.stat_result, path: Path) -> None:
+    """Refuse what others than this user and root may have written.
+
+    Raises:
+        PermissionError: They may have.
+    """
+    if found.st_uid not in (os.geteuid(), 0):
+        raise PermissionError(EPERM, "belongs to another user, and holds machine code", str(path))
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(
+            EPERM, "can be written by others ('chmod go-w'), and holds machine code", str(path)
+        )
 
 
 def _remove_disused(folder: Path, entry: Entry) -> None:

@@ -10,10 +10,26 @@ from importlib.metadata import version
 
 import llvmlite.binding as llvm
 
-#: Levels that wheels may carry machine code for, best first: LLVM's name, and features that tell a processor of it.
-LEVELS = {
-    "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "xsave"),
-    "x86-64": ("sse2",),
+#: Levels that machine code may be for instead of one processor, best first, by architecture: LLVM's name, and features
+#: that tell a processor of the level.
+LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "x86_64": {
+        "x86-64-v3": (
+            "avx",
+            "avx2",
+            "bmi",
+            "bmi2",
+            "cx16",
+            "f16c",
+            "fma",
+            "lzcnt",
+            "movbe",
+            "popcnt",
+            "xsave",
+        ),
+        "x86-64": ("sse2",),
+    },
+    "aarch64": {"generic": ()},
 }
 
 
@@ -23,7 +39,7 @@ class Target:
 
     Attributes:
         cpu: LLVM's name.
-        features: LLVM's list of features, which may be empty.
+        features: LLVM's list of features beyond those of every such processor, which may be empty.
     """
 
     cpu: str
@@ -32,24 +48,28 @@ class Target:
     @property
     def folder(self) -> str:
         """Name of the folder of what is compiled for it here: code by other compilers is not mixed in."""
-        details = f"{self.features} {llvm.get_process_triple()} {os.environ.get('NUMBA_OPT', '')}"
-        digest = hashlib.sha256(details.encode()).hexdigest()[:8]
+        digest = hashlib.sha256(f"{self.features} {llvm.get_process_triple()}".encode()).hexdigest()[:8]
         return f"{self.cpu}-{digest}-numba{version('numba')}-llvmlite{version('llvmlite')}"
 
 
 @cache
 def host() -> Target:
     """This machine's processor, or what ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` say."""
-    cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
-    features = os.environ.get("NUMBA_CPU_FEATURES")
+    name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if features is None:
-        features = "" if cpu == "generic" else llvm.get_host_cpu_features().flatten()
-    return Target(cpu, features)
+        features = "" if name else llvm.get_host_cpu_features().flatten()
+    return Target(name or llvm.get_host_cpu_name(), features)
 
 
-def levels_of_this_machine() -> list[str]:
+def levels() -> dict[Target, tuple[str, ...]]:
+    """Levels of this machine's architecture, best first, and the features that each needs."""
+    architecture = llvm.get_process_triple().partition("-")[0].replace("arm64", "aarch64")
+    return {Target(name, ""): needed for name, needed in LEVELS.get(architecture, {}).items()}
+
+
+def levels_of_this_machine() -> list[Target]:
     """Levels whose machine code runs here, best first; none where another processor is asked for."""
-    if "NUMBA_CPU_NAME" in os.environ or not llvm.get_process_triple().startswith("x86_64-"):
+    if os.environ.get("NUMBA_CPU_NAME"):
         return []
     has = llvm.get_host_cpu_features()
-    return [level for level, features in LEVELS.items() if all(has.get(feature) for feature in features)]
+    return [level for level, needed in levels().items() if all(has.get(feature) for feature in needed)]

@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import Bool1D, Float1D, Float2D, Float3D, Int1D, Int2D
+from hydro_sim_core.compilation import (
+    ConstBool1D,
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    ConstInt2D,
+)
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.adjacency import Adjacency
 from hydro_sim_core.geometry.simplices import coordinate_functions
@@ -49,31 +56,31 @@ class GeometrySet(NamedTuple):
         margin: (G,) m.
     """
 
-    kind: Int1D
-    node_start: Int1D
-    vertex_start: Int1D
-    vertices: Float2D
-    pressure: Float1D
-    elements: Int2D
-    fields: Float2D
-    field_start: Int1D
-    steepness: Float1D
-    coordinates: Float3D
-    neighbors: Int2D
-    boxes: Float2D
-    links: Int2D
-    shell_start: Int1D
-    shell_boxes: Float2D
-    shell_links: Int2D
-    peak_start: Int1D
-    peak_elements: Int2D
-    peaks: Float2D
-    anchor_start: Int1D
-    anchors: Float2D
-    is_closed: Bool1D
-    boundary_is_low: Bool1D
-    has_valley: Bool1D
-    margin: Float1D
+    kind: ConstInt1D
+    node_start: ConstInt1D
+    vertex_start: ConstInt1D
+    vertices: ConstFloat2D
+    pressure: ConstFloat1D
+    elements: ConstInt2D
+    fields: ConstFloat2D
+    field_start: ConstInt1D
+    steepness: ConstFloat1D
+    coordinates: ConstFloat3D
+    neighbors: ConstInt2D
+    boxes: ConstFloat2D
+    links: ConstInt2D
+    shell_start: ConstInt1D
+    shell_boxes: ConstFloat2D
+    shell_links: ConstInt2D
+    peak_start: ConstInt1D
+    peak_elements: ConstInt2D
+    peaks: ConstFloat2D
+    anchor_start: ConstInt1D
+    anchors: ConstFloat2D
+    is_closed: ConstBool1D
+    boundary_is_low: ConstBool1D
+    has_valley: ConstBool1D
+    margin: ConstFloat1D
 
 
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:

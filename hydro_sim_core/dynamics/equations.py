@@ -6,7 +6,7 @@ stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy,
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float2D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.kinematics import body_velocities
 from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch
 
@@ -69,8 +69,8 @@ def inverse_dynamics(
     R_WB: Float3D,
     p_WB: Float2D,
     S: Float3D,
-    v: Float1D,
-    a: Float1D,
+    v: ConstFloat1D,
+    a: ConstFloat1D,
     tau: Float1D,
     scratch: TreeScratch,
 ) -> None:
@@ -109,7 +109,7 @@ def bias_forces(
     R_WB: Float3D,
     p_WB: Float2D,
     S: Float3D,
-    v: Float1D,
+    v: ConstFloat1D,
     b: Float1D,
     scratch: TreeScratch,
 ) -> None:
@@ -181,7 +181,7 @@ def momentum(
     R_WB: Float3D,
     p_WB: Float2D,
     S: Float3D,
-    v: Float1D,
+    v: ConstFloat1D,
     L: Float1D,
     scratch: TreeScratch,
 ) -> None:
@@ -211,7 +211,7 @@ def kinetic_energy(
     R_WB: Float3D,
     p_WB: Float2D,
     S: Float3D,
-    v: Float1D,
+    v: ConstFloat1D,
     scratch: TreeScratch,
 ) -> float:
     """Kinetic energy of bodies and rotors, J; arguments as in ``momentum``."""

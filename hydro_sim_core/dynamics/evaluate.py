@@ -11,7 +11,7 @@ from hydro_sim_core.dynamics import equations, kinematics
 from hydro_sim_core.dynamics.tree import Floats, KinematicTree, make_scratch
 
 #: What evaluating a tree may take, compiled together.
-_ENTRIES = (
+ENTRIES = (
     kinematics.forward_kinematics,
     kinematics.body_velocities,
     kinematics.add_point_jacobian,
@@ -33,7 +33,7 @@ class TreeEvaluator:
     """
 
     def __init__(self, tree: KinematicTree) -> None:
-        prepare(_ENTRIES)
+        prepare(ENTRIES)
         num_bodies = len(tree.parent)
         self.tree = tree
         self.R_WB = np.zeros((num_bodies, 3, 3))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Bool1D, Int1D
+from hydro_sim_core.compilation import ConstBool1D, ConstInt1D
 from hydro_sim_core.dynamics.tree import FLOATING, KinematicTree, frozen
 
 
@@ -20,10 +20,10 @@ class Forest(NamedTuple):
         is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
     """
 
-    tree_of_body: Int1D
-    first: Int1D
-    velocities: Int1D
-    is_free_body: Bool1D
+    tree_of_body: ConstInt1D
+    first: ConstInt1D
+    velocities: ConstInt1D
+    is_free_body: ConstBool1D
 
 
 def find_forest(tree: KinematicTree) -> Forest:

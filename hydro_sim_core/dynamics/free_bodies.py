@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.arithmetic import sine_cosine
-from hydro_sim_core.compilation import Float1D, Float3D, entry, kernel
+from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.equations import rotated_entry
 from hydro_sim_core.dynamics.forest import Forest
 from hydro_sim_core.dynamics.tree import KinematicTree
@@ -22,7 +22,7 @@ def free_body_forces(
     forest: Forest,
     R_WB: Float3D,
     S: Float3D,
-    v: Float1D,
+    v: ConstFloat1D,
     dt: float,
     b: Float1D,
 ) -> None:

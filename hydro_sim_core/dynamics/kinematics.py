@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.arithmetic import sine_cosine
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float2D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, KinematicTree
 
 
 @entry
-def forward_kinematics(tree: KinematicTree, q: Float1D, R_WB: Float3D, p_WB: Float2D, S: Float3D) -> None:
+def forward_kinematics(
+    tree: KinematicTree, q: ConstFloat1D, R_WB: Float3D, p_WB: Float2D, S: Float3D
+) -> None:
     """Place all bodies.
 
     Args:
@@ -135,7 +137,7 @@ def _float(q, R, p, S):
 
 
 @entry
-def body_velocities(tree: KinematicTree, v: Float1D, S: Float3D, V_WB: Float2D) -> None:
+def body_velocities(tree: KinematicTree, v: ConstFloat1D, S: Float3D, V_WB: Float2D) -> None:
     """Spatial velocities of all bodies.
 
     Args:
@@ -158,7 +160,7 @@ def add_point_jacobian(
     tree: KinematicTree,
     S: Float3D,
     body: int,
-    p_WP: Float1D,
+    p_WP: ConstFloat1D,
     sign: float,
     J: Float2D,
 ) -> None:
@@ -188,7 +190,7 @@ def add_point_jacobian(
 
 
 @entry
-def coordinate_rates(tree: KinematicTree, q: Float1D, v: Float1D, rates: Float1D) -> None:
+def coordinate_rates(tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, rates: Float1D) -> None:
     """Time derivative of the coordinates.
 
     Args:
@@ -218,7 +220,9 @@ def coordinate_rates(tree: KinematicTree, q: Float1D, v: Float1D, rates: Float1D
 
 
 @entry
-def integrate_positions(tree: KinematicTree, q: Float1D, v: Float1D, dt: float, q_out: Float1D) -> None:
+def integrate_positions(
+    tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, dt: float, q_out: Float1D
+) -> None:
     """Move the coordinates along constant velocities for a time ``dt``; exact for every joint.
 
     Args:

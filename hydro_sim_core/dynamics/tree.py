@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, ConstFloat3D, ConstInt1D, Float1D, Float2D
 
 REVOLUTE = 0
 PRISMATIC = 1
@@ -56,29 +56,29 @@ class KinematicTree(NamedTuple):
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
 
-    parent: Int1D
-    joint_type: Int1D
-    q_index: Int1D
-    v_index: Int1D
-    num_v: Int1D
-    q_scale: Float1D
-    q_offset: Float1D
-    axis: Float2D
-    R_PJ: Float3D
-    p_PJ: Float2D
-    mass: Float1D
-    p_BCo: Float2D
-    I_BCo: Float3D
-    rotor_inertia: Float1D
-    damping: Float1D
-    friction: Float1D
-    q_lower: Float1D
-    q_upper: Float1D
-    limit_stiffness: Float1D
-    velocity_limit: Float1D
-    effort_limit: Float1D
-    q_of_v: Int1D
-    gravity: Float1D
+    parent: ConstInt1D
+    joint_type: ConstInt1D
+    q_index: ConstInt1D
+    v_index: ConstInt1D
+    num_v: ConstInt1D
+    q_scale: ConstFloat1D
+    q_offset: ConstFloat1D
+    axis: ConstFloat2D
+    R_PJ: ConstFloat3D
+    p_PJ: ConstFloat2D
+    mass: ConstFloat1D
+    p_BCo: ConstFloat2D
+    I_BCo: ConstFloat3D
+    rotor_inertia: ConstFloat1D
+    damping: ConstFloat1D
+    friction: ConstFloat1D
+    q_lower: ConstFloat1D
+    q_upper: ConstFloat1D
+    limit_stiffness: ConstFloat1D
+    velocity_limit: ConstFloat1D
+    effort_limit: ConstFloat1D
+    q_of_v: ConstInt1D
+    gravity: ConstFloat1D
 
 
 class TreeScratch(NamedTuple):

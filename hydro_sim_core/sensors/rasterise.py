@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, entry, kernel
+from hydro_sim_core.compilation import (
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    Float2D,
+    entry,
+    kernel,
+)
 
 #: A face seen edge on (sine of the angle between ray and plane) covers no pixel.
 _EDGE_ON = 1e-9
@@ -12,13 +20,13 @@ _EDGE_ON = 1e-9
 
 @entry
 def draw_faces(
-    vertices: Float3D,
-    num_vertices: Int1D,
-    centroids: Float2D,
-    pressures: Float1D,
-    gradients: Float2D,
+    vertices: ConstFloat3D,
+    num_vertices: ConstInt1D,
+    centroids: ConstFloat2D,
+    pressures: ConstFloat1D,
+    gradients: ConstFloat2D,
     focal_length: float,
-    center: Float1D,
+    center: ConstFloat1D,
     depth: Float2D,
     pressure: Float2D,
 ) -> None:

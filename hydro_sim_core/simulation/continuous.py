@@ -16,6 +16,8 @@ from hydro_sim_core.simulation.steppers import StepFailed
 
 Array = NDArray[np.float64]
 
+#: What stepping calls.
+ENTRIES = (state_derivative, integrate_positions)
 #: Local error to keep to where the scene gives no accuracy, relative to how far the state moves in a time step.
 DEFAULT_ACCURACY = 1e-4
 #: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.
@@ -65,7 +67,7 @@ class ContinuousSteps:
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
         last = int(self._machine.state.step[0]) + steps
-        prepare((state_derivative, integrate_positions))
+        prepare(ENTRIES)
         # SciPy's linear algebra rounds differently with another number of threads.
         with self._thread_pools.limit(limits=1, user_api="blas"):
             while self._machine.state.step[0] < last:

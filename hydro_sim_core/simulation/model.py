@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Bool1D, Float1D, Float2D, Float3D, Int1D, Int2D
+from hydro_sim_core.compilation import (
+    Bool1D,
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    ConstInt2D,
+    Float1D,
+    Float2D,
+    Float3D,
+    Int1D,
+)
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
@@ -36,14 +47,14 @@ class Model(NamedTuple):
     tree: KinematicTree
     forest: Forest
     geometries: GeometrySet
-    geometry_body: Int1D
-    R_BG: Float3D
-    p_BG: Float2D
-    pairs: Int2D
-    pair_friction: Float1D
-    pair_dissipation: Float1D
-    pair_relaxation: Float1D
-    compensated: Int1D
+    geometry_body: ConstInt1D
+    R_BG: ConstFloat3D
+    p_BG: ConstFloat2D
+    pairs: ConstInt2D
+    pair_friction: ConstFloat1D
+    pair_dissipation: ConstFloat1D
+    pair_relaxation: ConstFloat1D
+    compensated: ConstInt1D
     options: SolverOptions
 
 

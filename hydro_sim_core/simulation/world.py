@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.compilation import prepare
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.spec import VisualSpec
-from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.dynamics import TreeEvaluator, evaluate
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.rotations import quaternions_of
+from hydro_sim_core.simulation import continuous
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.carry_over import carry_over
 from hydro_sim_core.simulation.contact_summary import ContactSummary
@@ -32,7 +34,7 @@ from hydro_sim_core.simulation.contacts import (
 from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
 from hydro_sim_core.simulation.drives import CommandMode, DriveBank, JointCommand, Values
 from hydro_sim_core.simulation.entities import Entities
-from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.machine import Machine, step_entries
 from hydro_sim_core.simulation.model import Drives, Scratch, State
 from hydro_sim_core.simulation.placement import place_robots, reported_pairs, start_coordinates
 from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
@@ -84,6 +86,9 @@ class World:
             stiction_speed=spec.solver.stiction_speed,
             relag=spec.solver.relag,
         )
+        # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
+        is_continuous = spec.solver.model == "continuous"
+        prepare((*evaluate.ENTRIES, *(continuous.ENTRIES if is_continuous else step_entries(options.law))))
         self._built: BuiltModel = build_model(
             placed,
             scene.environment,

@@ -48,6 +48,13 @@ def test_huge_angles_have_a_sine_too(angle):
     assert sine_cosine.function(angle) == (math.sin(angle), math.cos(angle))
 
 
+@pytest.mark.parametrize("angle", [math.inf, -math.inf, math.nan])
+def test_an_angle_that_is_none_has_no_sine(angle):
+    """In Python as in compiled code, which raises nothing."""
+    assert np.isnan(sines_cosines([angle, 1.0])).tolist() == [[True, False], [True, False]]
+    assert np.isnan(sine_cosine(angle)).all()
+
+
 def test_compiled_and_interpreted_agree_to_the_last_bit():
     """Kernels use one and Python the other."""
     rng = np.random.default_rng(7)

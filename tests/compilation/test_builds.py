@@ -102,9 +102,9 @@ def test_a_killed_compiler_is_an_error_and_no_hang(module):
         module,
         "import os\nos.sched_getaffinity = lambda _: {0, 1}\n"
         "from hydro_sim_core.compilation import builds, prepare\nfrom toy_kernels import first, third\n"
-        "start = builds._start_worker\n"
-        "def start_and_kill():\n    worker = start()\n    worker.kill()\n    return worker\n"
-        "builds._start_worker = start_and_kill\n"
+        "class Killed(builds._Worker):\n    def __init__(self, target):\n        super().__init__(target)\n"
+        "        self.process.kill()\n"
+        "builds._Worker = Killed\n"
         "try:\n    prepare([first, third])\nexcept builds.CompilationFailed as error:\n    print(error)",
     )
     assert "ended with status -9" in done.stdout, done.stderr
@@ -126,9 +126,9 @@ def _told(terminal, steps, kept=True, monkeypatch=None):
     text = io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100)
     with progress.compile_progress(console):
-        for done in steps:
-            for observer in list(builds._observers):
-                observer(builds.BuildProgress(done, 100))
+        for i, done in enumerate(steps):
+            for observation in builds._observations:
+                observation.add(done - steps[i - 1] if i else done, 0 if i else 100)
     return text.getvalue()
 
 
@@ -170,3 +170,111 @@ print(toy_kernels.third.is_loaded)
 """
     done = run(module, program)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_an_observer_that_raises_ends_compiling_in_the_thread_that_asked(module):
+    """As Ctrl-C does; nothing is then called compiled that is not."""
+    done = run(
+        module,
+        "import os, sys\nos.sched_getaffinity = lambda _: {0, 1}\nimport numpy as np\n"
+        "from toy_kernels import first, second, third\n"
+        "from hydro_sim_core.compilation import prepare\nfrom hydro_sim_core.compilation.builds import observed_by\n"
+        "def observe(progress):\n    if progress.done:\n        raise ZeroDivisionError\n"
+        "try:\n    with observed_by(observe):\n        prepare([second, third])\n"
+        "except ZeroDivisionError:\n    print('raised')\n"
+        "prepare([second, third])\nprint('numba' in sys.modules, third(np.zeros(1)))",
+    )
+    assert done.stdout.splitlines() == ["raised", "False 1.0"], done.stderr
+
+
+@pytest.mark.parametrize(
+    "spoil", ["store._folder = refuse", "store.write = refuse"], ids=["no folder", "full disk"]
+)
+def test_what_cannot_be_kept_is_compiled_once(module, spoil):
+    """Processes hand over what they have compiled, whether it can be kept or not."""
+    done = run(
+        module,
+        "import os, sys\nos.sched_getaffinity = lambda _: {0, 1}\nimport numpy as np\n"
+        "from toy_kernels import first, second, third\n"
+        "from hydro_sim_core.compilation import prepare, store\n"
+        "def refuse(*_, **__):\n    raise OSError(28, 'No space left on device')\n"
+        f"{spoil}\nprepare([second, third])\nprint(second(np.array([2.0])), 'numba' in sys.modules)",
+    )
+    assert done.stdout == "6.0 False\n", done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "No space left on device" in line
+    assert "HYDRO_SIM_CACHE_DIR" in line
+
+
+def test_what_a_program_has_changed_is_compiled_in_its_own_process(module):
+    """Others would read the sources."""
+    (module / "toy_kernels.py").write_text(MODULE.replace("x + 1.0", "x + ADDED") + "\nADDED = 1.0\n")
+    done = run(
+        module,
+        "import os\nos.sched_getaffinity = lambda _: {0, 1}\nimport numpy as np, toy_kernels\n"
+        "toy_kernels.ADDED = 5.0\nfrom hydro_sim_core.compilation import prepare\n"
+        "prepare([toy_kernels.second, toy_kernels.third])\nprint(toy_kernels.second(np.array([2.0])))",
+    )
+    assert done.stdout == "70.0\n", done.stderr  # 7 * (7 + 3)
+
+
+def test_what_a_user_has_python_print_is_no_answer(module):
+    (module / "sitecustomize.py").write_text("print('good morning')\n")
+    done = run(
+        module,
+        "import os\nos.sched_getaffinity = lambda _: {0, 1}\n"
+        "from toy_kernels import first, third\nfrom hydro_sim_core.compilation import prepare\n"
+        "prepare([first, third])",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "good morning\n", "")
+
+
+def test_ctrl_c_is_for_the_process_that_asked(module):
+    """A terminal sends it to all of a group, and those that compile would tell of it too."""
+    (module / "sitecustomize.py").write_text(
+        "import sys, time\nif any('worker' in word for word in sys.orig_argv):\n    time.sleep(3)\n"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import os, signal, threading\nos.sched_getaffinity = lambda _: {0, 1}\n"
+            "from toy_kernels import first, third\nfrom hydro_sim_core.compilation import prepare\n"
+            "threading.Timer(1.0, os.killpg, (0, signal.SIGINT)).start()\n"
+            "try:\n    prepare([first, third])\nexcept KeyboardInterrupt:\n    print('ended')",
+        ],
+        env={**os.environ, "HYDRO_SIM_CACHE_DIR": str(module / "cache"), "PYTHONPATH": f"{module}:{ENGINE}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        start_new_session=True,
+    )
+    assert (done.stdout, done.stderr) == ("ended\n", "")
+
+
+def test_a_scene_has_compiled_all_that_it_needs_when_it_is_loaded(module):
+    """At once, so that the first step counts no further kernels."""
+    done = run(
+        module,
+        "import hydro_sim_core as hs\nfrom hydro_sim_core.compilation import builds\n"
+        "from hydro_sim_core.simulation.scenes import shipped_scene\n"
+        "from hydro_sim_core.simulation.step import advance\nfrom hydro_sim_core.solvers.solve import SOLVERS\n"
+        "def look(missing, *_):\n"
+        "    print(advance in missing, any(solve in missing for solve in SOLVERS.values()))\n    raise SystemExit\n"
+        "builds._compile = look\nhs.load_scene(shipped_scene('drop_box'))",
+    )
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_what_an_observer_sees_is_one_whole():
+    """However often something is compiled meanwhile."""
+    seen = []
+    with builds.observed_by(seen.append):
+        for _ in range(2):
+            count = builds._Count([])
+            for observation in count._told:
+                observation.add(0, 10)
+                observation.add(10)
+    assert max(p.total for p in seen) == 20
+    assert [p.done for p in seen] == sorted(p.done for p in seen)
+    assert seen[-1] == (20, 20)

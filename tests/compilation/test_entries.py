@@ -189,6 +189,18 @@ def test_a_kernel_can_be_called_alone():
     assert squared_distance(np.array([1.0, 2.0]), np.array([1.0, 4.0])) == 4.0
 
 
+def test_a_kernel_that_is_called_alone_may_call_entry_points():
+    @entry
+    def first(x: Float1D) -> float:
+        return x[0]
+
+    @kernel
+    def calls(x):
+        return first(x) + 1.0
+
+    assert calls(np.array([2.0])) == 3.0
+
+
 def test_an_entry_point_pickles_by_name():
     assert pickle.loads(pickle.dumps(total)) is total
 

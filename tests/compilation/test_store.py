@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -13,9 +12,13 @@ from pathlib import Path
 import pytest
 
 from hydro_sim_core.compilation import cache_root
+from hydro_sim_core.compilation.targets import levels_of_this_machine
 
 ENGINE = Path(__file__).parents[2]
 DAY = 24 * 3600
+#: A level that this machine is of, and a processor that it is not said to be.
+LEVEL = levels_of_this_machine()[-1].cpu
+OTHER = "generic" if LEVEL != "generic" else "cortex-a53"
 CALLEE = '''
 """A module."""
 from hydro_sim_core.compilation import kernel
@@ -47,6 +50,10 @@ def alone(x: Float1D) -> float:
 @entry
 def through(x: Float1D) -> float:
     return scaled(x) + 1.0
+
+@entry
+def again(x: Float1D) -> float:
+    return factor(x[0])
 """
 PROGRAM = """
 import sys
@@ -293,26 +300,45 @@ def test_files_that_nothing_used_for_a_month_go_when_a_new_one_comes(toys, cache
     assert time.time() - alone.stat().st_mtime < DAY
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="wheels bring machine code for x86-64 only")
 def test_machine_code_that_came_with_a_wheel_is_used(toys, tmp_path):
     """That of a level of processors; the names of files are the same for all."""
-    run(toys, tmp_path / "made", NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="")
+    level = LEVEL
+    run(toys, tmp_path / "made", NUMBA_CPU_NAME=level)
     (made,) = (tmp_path / "made" / "kernels").iterdir()
-    shutil.copytree(made, tmp_path / "prebuilt" / "x86-64")
+    shutil.copytree(made, tmp_path / "prebuilt" / level)
     folder = str(tmp_path / "prebuilt")
     program = f"from hydro_sim_core.compilation import store\nstore.PREBUILT = store.Path({folder!r})"
     cache = tmp_path / "cache"
     assert run(toys, cache, before=program) == ([6.0, 4.0, 7.0], False, True, "")
     assert not list(cache.glob("kernels/*/*.o"))
+    # Nothing has to be kept then, and so nothing is said.
+    cache.mkdir(exist_ok=True)
+    cache.chmod(0o777)
+    assert run(toys, cache, before=program) == ([6.0, 4.0, 7.0], False, False, "")
+    cache.chmod(0o700)
     # Not where another processor is asked for, and not if its sources are others.
-    assert run(toys, cache, before=program, NUMBA_CPU_NAME="generic")[1]
+    assert run(toys, cache, before=program, NUMBA_CPU_NAME=OTHER)[1]
     edit(toys / "callee.py", "SCALE = 2.0", "SCALE = 3.0")
     assert run(toys, cache, before=program)[:2] == ([9.0, 4.0, 10.0], True)
 
 
 def test_another_processor_has_files_of_its_own(toys, cache):
-    assert run(toys, cache, NUMBA_CPU_NAME="generic")[:2] == ([6.0, 4.0, 7.0], True)
+    assert run(toys, cache, NUMBA_CPU_NAME=OTHER)[:2] == ([6.0, 4.0, 7.0], True)
     assert len(list((cache / "kernels").iterdir())) == 2
+
+
+def test_code_for_a_level_that_another_processor_left_is_used(toys, tmp_path):
+    """As on a cluster: one folder for machines of several kinds."""
+    cache = tmp_path / "cache"
+    run(toys, cache, NUMBA_CPU_NAME=LEVEL)
+    (made,) = (cache / "kernels").iterdir()
+    assert run(toys, cache) == ([6.0, 4.0, 7.0], False, True, "")
+    # That of this processor comes first.
+    path = next(made.glob("toys.caller.alone-*.o"))
+    _flip(path)
+    assert run(toys, cache)[1]
+    _flip(next(made.glob("toys.caller.scaled-*.o")))
+    assert "scaled" in run(toys, cache)[3]
 
 
 def test_a_folder_made_for_meshes_is_trusted_with_machine_code(tmp_path):
@@ -339,3 +365,84 @@ def test_a_relative_cache_folder_is_one_of_the_working_folder(tmp_path, monkeypa
     monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", "~/cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_root() == tmp_path / "cache"
+
+
+def test_a_constant_that_changes_in_a_process_is_not_kept_as_another(toys, tmp_path):
+    """Neither what was translated before, nor what is translated after, is saved under the other's digest."""
+    cache = tmp_path / "cache"
+    run(
+        toys,
+        cache,
+        before="import toys.callee, numpy\nfrom toys.caller import scaled, again\n"
+        "scaled(numpy.ones(1))\ntoys.callee.SCALE = 3.0\nagain(numpy.ones(1))",
+    )
+    edit(toys / "callee.py", "SCALE = 2.0", "SCALE = 3.0")
+    program = "import numpy\nfrom toys.caller import again\nassert again(numpy.ones(1)) == 3.0"
+    assert run(toys, cache, before=program)[0] == [9.0, 4.0, 10.0]
+
+
+@pytest.mark.parametrize("which", [".", "kernels"])
+def test_a_link_to_nowhere_is_no_folder(toys, tmp_path, which):
+    cache = tmp_path / "cache"
+    (cache / which).parent.mkdir(exist_ok=True)
+    (cache / which).symlink_to(tmp_path / "nowhere")
+    values, compiled, kept, log = run(toys, cache)
+    assert (values, compiled, kept) == ([6.0, 4.0, 7.0], True, False)
+    assert len(log.splitlines()) == 1
+
+
+def test_a_folder_of_a_processor_that_leads_nowhere_is_no_folder(toys, cache):
+    (folder,) = (cache / "kernels").iterdir()
+    shutil.rmtree(folder)
+    folder.symlink_to(cache / "nowhere")
+    values, compiled, kept, _ = run(toys, cache)
+    assert (values, compiled, kept) == ([6.0, 4.0, 7.0], True, False)
+
+
+def test_a_link_that_was_accepted_leads_nowhere_else_later(toys, cache, tmp_path):
+    """Whoever can change the link cannot have other code run."""
+    link, other = tmp_path / "link", tmp_path / "other"
+    link.symlink_to(cache)
+    shutil.copytree(cache, other)
+    for path in other.glob("kernels/*/*.o"):
+        _flip(path)
+    program = (
+        f"import numpy, os\nfrom toys.caller import scaled\nscaled(numpy.ones(1))\nos.remove({str(link)!r})\n"
+        f"os.symlink({str(other)!r}, {str(link)!r})"
+    )
+    assert run(toys, link, before=program) == ([6.0, 4.0, 7.0], False, True, "")
+
+
+def test_a_file_that_others_may_write_is_not_run(toys, cache):
+    (path,) = cache.glob("kernels/*/toys.caller.alone-*.o")
+    path.chmod(0o666)
+    values, compiled, _, log = run(toys, cache)
+    assert (values, compiled) == ([6.0, 4.0, 7.0], True)
+    assert f"{path}: cannot be read (can be written by others" in log
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_of_another_user_is_not_run(toys, cache):
+    (path,) = cache.glob("kernels/*/toys.caller.alone-*.o")
+    os.chown(path, 12345, 12345)
+    values, compiled, _, log = run(toys, cache)
+    assert (values, compiled) == ([6.0, 4.0, 7.0], True)
+    assert "belongs to another user" in log
+
+
+def test_a_link_instead_of_a_file_is_not_followed(toys, cache, tmp_path):
+    (path,) = cache.glob("kernels/*/toys.caller.alone-*.o")
+    shutil.move(path, tmp_path / "elsewhere.o")
+    path.symlink_to(tmp_path / "elsewhere.o")
+    values, compiled, _, log = run(toys, cache)
+    assert (values, compiled) == ([6.0, 4.0, 7.0], True)
+    assert f"{path}: cannot be read" in log
+    assert not path.is_symlink()
+
+
+def test_a_fifo_instead_of_a_file_does_not_block(toys, cache):
+    (path,) = cache.glob("kernels/*/toys.caller.alone-*.o")
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert run(toys, cache)[0] == [6.0, 4.0, 7.0]

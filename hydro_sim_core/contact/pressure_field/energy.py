@@ -14,7 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, entry, kernel
+from hydro_sim_core.compilation import (
+    ConstFloat1D,
+    ConstFloat2D,
+    Float1D,
+    Float2D,
+    Float3D,
+    Int1D,
+    entry,
+    kernel,
+)
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.geometry import GeometryKind
 
@@ -233,8 +242,8 @@ def _energy_meshes(
     geometries: GeometrySet,
     a: int,
     b: int,
-    R_BA: Float2D,
-    p_BA: Float1D,
+    R_BA: ConstFloat2D,
+    p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
     is_rigid = geometries.kind[a] == _RIGID_MESH
@@ -265,8 +274,8 @@ def _energy_half_space(
     geometries: GeometrySet,
     a: int,
     b: int,
-    R_BA: Float2D,
-    p_BA: Float1D,
+    R_BA: ConstFloat2D,
+    p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
     is_rigid = geometries.kind[a] == _RIGID_MESH

@@ -6,7 +6,7 @@ faces come out in the frame of B.
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import Float1D, Float2D, entry
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_HALF_SPACE,
@@ -51,8 +51,8 @@ def find_faces(
     geometries: GeometrySet,
     a: int,
     b: int,
-    R_BA: Float2D,
-    p_BA: Float1D,
+    R_BA: ConstFloat2D,
+    p_BA: ConstFloat1D,
     scratch: QueryScratch,
     faces: FaceBuffer,
     count: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry, kernel
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.boxes import (
     apart_along_axes_of_a,
@@ -115,8 +115,8 @@ def walk_surface(
     geometries: GeometrySet,
     a: int,
     b: int,
-    R_BA: Float2D,
-    p_BA: Float1D,
+    R_BA: ConstFloat2D,
+    p_BA: ConstFloat1D,
     every: bool,
     scratch: QueryScratch,
     faces: FaceBuffer,

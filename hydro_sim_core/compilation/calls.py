@@ -1,0 +1,88 @@
+"""Calls of machine code from Python, through ``ctypes``, without Python's lock."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hydro_sim_core.compilation.arrays import (
+    ArrayLayout,
+    EntryLayout,
+    Layout,
+    NumberLayout,
+    StructLayout,
+)
+from hydro_sim_core.compilation.handles import Handle, address_of, address_of_entry, as_handle
+from hydro_sim_core.compilation.kernels import Entry
+
+_NUMBERS: dict[type, Any] = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
+
+
+class Call(NamedTuple):
+    """What it takes to call an entry point.
+
+    Attributes:
+        passers: For every parameter, what appends an argument to those of the C function, and returns what must live
+            until that has been called.
+        code: The C function. It returns a status, and writes its result where its last argument points.
+        make_result: Makes a place for the result; None where there is none.
+    """
+
+    passers: tuple[Callable[[Any, list[Any]], Any], ...]
+    code: Callable[..., int]
+    make_result: Callable[[], Any] | None
+
+
+def make_call(entry: Entry) -> Call:
+    """What it takes to call an entry point, whose machine code is loaded."""
+    passers = tuple(_passer(name, layout) for name, layout in entry.parameters)
+    return Call(passers, _c_function(entry), None if entry.result is None else _NUMBERS[entry.result.kind])
+
+
+def _passer(name: str, layout: Layout) -> Callable[[Any, list[Any]], Any]:
+    def pass_struct(arg: Any, values: list[Any]) -> Any:
+        is_handle = type(arg) is Handle and arg.layout is layout
+        handle = arg if is_handle else as_handle(arg, layout, name)  # type: ignore[arg-type]
+        values.append(handle.address)
+        return handle
+
+    def pass_array(arg: Any, values: list[Any]) -> None:
+        layout.check(arg, name)  # type: ignore[union-attr]
+        values.append(address_of(arg))
+        values.extend(arg.shape)
+
+    def pass_int(arg: Any, values: list[Any]) -> None:
+        small = type(arg) is int and -(2**63) <= arg < 2**63
+        values.append(arg if small else layout.number(arg, name))  # type: ignore[union-attr]
+
+    def pass_number(arg: Any, values: list[Any]) -> None:
+        values.append(arg if type(arg) is kind else layout.number(arg, name))  # type: ignore[union-attr]
+
+    def pass_entry(arg: Any, values: list[Any]) -> None:
+        values.append(address_of_entry(arg, layout, name))  # type: ignore[arg-type]
+
+    match layout:
+        case StructLayout():
+            return pass_struct
+        case ArrayLayout():
+            return pass_array
+        case EntryLayout():
+            return pass_entry
+        case NumberLayout(kind):
+            return pass_int if kind is int else pass_number
+
+
+def _c_function(entry: Entry) -> Any:
+    arguments: list[Any] = []
+    for _, layout in entry.parameters:
+        match layout:
+            case NumberLayout(kind):
+                arguments.append(_NUMBERS[kind])
+            case ArrayLayout():
+                arguments += [ctypes.c_void_p] + layout.ndim * [ctypes.c_int64]
+            case _:
+                arguments.append(ctypes.c_void_p)
+    if entry.result is not None:
+        arguments.append(ctypes.c_void_p)
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(entry.address)
