@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Event
 from typing import Annotated
 
 import numpy as np
@@ -18,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
     FULL_SCALE,
@@ -120,14 +120,13 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
         InputError: The page cannot be served, or the recording is damaged.
     """
     viewer.on_command = player.obey
-    try:
-        url = viewer.start()
-        console.print(f"watch it at {url} until Ctrl-C", markup=False, highlight=False, soft_wrap=True)
-        player.run(viewer.show_scene, viewer.show, Event(), watched=lambda: viewer.watching > 0)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        viewer.close()
+    with interruptible() as stop:
+        try:
+            url = viewer.start()
+            console.print(f"watch it at {url} until Ctrl-C", markup=False, highlight=False, soft_wrap=True)
+            player.run(viewer.show_scene, viewer.show, stop, watched=lambda: viewer.watching > 0)
+        finally:
+            viewer.close()
 
 
 def film_places(film: Path, start: float, end: float, rate: float, speed: float) -> list[float]:
@@ -201,9 +200,8 @@ def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Pa
 
 def _play_in_line(line: TimeLine, start: float, speed: float, console: Console) -> None:
     """Play at the terminal, in one line, to the end or until Ctrl-C."""
-    stop = Event()
     columns = (BarColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress, suppress(KeyboardInterrupt):
+    with interruptible() as stop, Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=line.end - line.start)
         player = Player(line, speed, start)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -11,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
     FULL_SCALE,
@@ -239,7 +238,7 @@ def run_world(
     if recording is not None:
         recording.start(take_snapshot(world, epoch=0), world)
     try:
-        with _interruptible() as interrupted:
+        with interruptible() as interrupted:
             if math.isinf(real_time_factor) and page is None:
                 pace = _run_freely(world, steps, recorder, line, interrupted, recording, film)
             else:
@@ -259,22 +258,6 @@ def _compile(world: World) -> None:
     for name in world.gripper_names:
         world.grip_force(name)
     world.reset()
-
-
-@contextmanager
-def _interruptible() -> Iterator[Event]:
-    """Turn the first Ctrl-C into an event, so that the run ends between two steps; the second one kills."""
-    event = Event()
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        event.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield event
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _run_freely(

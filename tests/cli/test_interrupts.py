@@ -1,0 +1,46 @@
+"""Ctrl-C ends what goes on until then, wherever it meets the program."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from hydro_sim_core.cli.interrupts import interruptible
+from hydro_sim_core.cli.replay import view_line
+
+
+def press_ctrl_c_while_something_is_tried():
+    """As libraries try imports that they can do without."""
+    with suppress(BaseException):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_first_is_an_event_and_the_second_kills():
+    before = signal.getsignal(signal.SIGINT)
+    with interruptible() as stop:
+        assert not stop.is_set()
+        press_ctrl_c_while_something_is_tried()
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_replay_hears_it_while_packages_are_imported():
+    """Pages are served, and the first frame is made: trimesh comes with that."""
+    closed = []
+
+    def run(show_scene, show, stop, watched):
+        press_ctrl_c_while_something_is_tried()
+        assert stop.wait(5.0)
+
+    viewer = SimpleNamespace(
+        start=lambda: "http://nowhere/", close=lambda: closed.append(True), show=None, show_scene=None
+    )
+    view_line(SimpleNamespace(run=run, obey=None), viewer, Console(quiet=True))
+    assert closed
