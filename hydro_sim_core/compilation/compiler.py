@@ -82,15 +82,12 @@ def _own_settings() -> Iterator[None]:
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """Functions as they were translated, neither optimised nor assembled."""
+    """Functions as they were translated: simplified each by itself, neither optimised nor assembled."""
 
     def finalize(self) -> None:
         """Take no more functions."""
         self._raise_if_finalized()
         self._finalized = True
-
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
 
     def callees_first(self) -> list[Any]:
         """This library and all that it calls, in such an order."""

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
-from hydro_sim_core.compilation import Entry, Handle, prepare
+from hydro_sim_core.compilation import Entry, Handle
 from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.simulation.model import Drives, MachineData, Model, State, make_scratch_memory, make_state
 from hydro_sim_core.simulation.step import advance
@@ -51,7 +51,6 @@ class Machine:
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
         """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
-        prepare(step_entries(self.model.options.law))
         last = int(self.state.step[0]) + steps
         while True:
             remaining = last - int(self.state.step[0])
