@@ -93,6 +93,11 @@ class ContactPatch:
     overlaps_without_faces: bool = False
     _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        fx, fy, fz = self.force_on_b
+        bodies = f"'{self.name_a}' on '{self.name_b}'" if self.name_a or self.name_b else "A on B"
+        return f"<ContactPatch {bodies}: {self.num_faces} faces, ({fx:.4g}, {fy:.4g}, {fz:.4g}) N>"
+
     @property
     def num_faces(self) -> int:
         """Number of faces."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import scipy
 from numpy.typing import NDArray
@@ -37,6 +39,12 @@ class _BuffersTooSmall(Exception):
         self.num_faces = num_faces
 
 
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """The libraries that are loaded, SciPy's among them once its method was named."""
+    return ThreadpoolController()
+
+
 class ContinuousSteps:
     """Integrates M(q) a = tau - bias + contact by Radau IIA of order 5 (SciPy's), as finely as the accuracy asks.
 
@@ -50,14 +58,12 @@ class ContinuousSteps:
     """
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
-        self._machine = machine
+        self.machine = machine
         self._time_step = time_step
         self._integration_steps = 0
         self._evaluations = 0
         self._accuracy = accuracy
         self._method = scipy.integrate.Radau
-        # Finds the libraries that are loaded, so SciPy's must be: naming the method has loaded them.
-        self._thread_pools = ThreadpoolController()
         self.failed: State | None = None
 
     def statistics(self) -> dict[str, float | int]:
@@ -66,11 +72,11 @@ class ContinuousSteps:
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
-        last = int(self._machine.state.step[0]) + steps
+        last = int(self.machine.state.step[0]) + steps
         prepare(ENTRIES)
         # SciPy's linear algebra rounds differently with another number of threads.
-        with self._thread_pools.limit(limits=1, user_api="blas"):
-            while self._machine.state.step[0] < last:
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            while self.machine.state.step[0] < last:
                 self._cross_time_step()
 
     def _cross_time_step(self) -> None:
@@ -78,16 +84,16 @@ class ContinuousSteps:
         try:
             y = self._integrate()
         except _BuffersTooSmall as too_small:
-            self._machine.make_room(too_small.num_faces)
+            self.machine.make_room(too_small.num_faces)
             return
         if y is None:
-            self.failed = self.failed or self._machine.copy_state()
+            self.failed = self.failed or self.machine.copy_state()
             raise StepFailed(UNREACHABLE)
         self._store(y)
 
     def _integrate(self) -> Array | None:
         """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
-        machine, dt = self._machine, self._time_step
+        machine, dt = self.machine, self._time_step
         state, nq = machine.state, len(machine.state.q)
         start = np.concatenate((state.q, state.v))
         rates, shifted = np.empty((2, len(start)))
@@ -144,7 +150,7 @@ class ContinuousSteps:
 
     def _store(self, y: Array) -> None:
         """Take over the state at the end of a time step, at which the memory was evaluated last."""
-        model, state, scratch = self._machine.model, self._machine.state, self._machine.scratch
+        model, state, scratch = self.machine.model, self.machine.state, self.machine.scratch
         nq = len(state.q)
         state.v_previous[:] = state.v
         state.v[:] = y[nq:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -15,7 +16,7 @@ from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.fingers import finger_groups
-from hydro_sim_core.simulation.model import Drives, make_drives
+from hydro_sim_core.simulation.model import Drives, copied, make_drives
 
 Array = NDArray[np.float64]
 CommandMode = Literal["position", "velocity", "effort"]
@@ -82,6 +83,12 @@ class DriveBank:
                 kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
                 self._set_gains(group.master, kp, kd, gripper.max_force * abs(group.closing))
         self._limit = {name: float(self.arrays.limit[i]) for name, i in own.items()}
+
+    def copy(self) -> DriveBank:
+        """Drives that were told the same, and are told more by themselves."""
+        other = copy.copy(self)
+        other.arrays = copied(self.arrays)
+        return other
 
     def _set_gains(self, joint: str, kp: float, kd: float, limit: float | None) -> None:
         self._kp[joint], self._kd[joint] = kp, kd

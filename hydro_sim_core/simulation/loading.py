@@ -28,13 +28,22 @@ def load_scene(scene: str | os.PathLike[str]) -> World:
     Raises:
         InputError: There is no such file or scene, or it or something it names is wrong.
     """
+    return World(find_scene(scene))
+
+
+def find_scene(scene: str | os.PathLike[str]) -> LoadedScene:
+    """What ``load_scene`` makes a world of; ``with_`` changes values of it before.
+
+    Raises:
+        InputError: As for ``load_scene``.
+    """
     path = Path(scene)
     if path.suffix in _SCENE_SUFFIXES or path.is_file():
-        return World(read_scene(path))
+        return read_scene(path)
     name, shipped = str(scene), shipped_scenes()
     if name not in shipped:
         raise InputError(name, "scene", "is neither a file nor a shipped scene", did_you_mean(name, shipped))
-    return World(read_scene(shipped[name]))
+    return read_scene(shipped[name])
 
 
 def load_urdf(
@@ -54,7 +63,17 @@ def load_urdf(
     Raises:
         InputError: The file is wrong.
     """
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args))
+
+
+def scene_of_robot(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    fixed_base: bool = True,
+    xacro_args: Mapping[str, object] | None = None,
+) -> LoadedScene:
+    """What ``load_urdf`` makes a world of; arguments and errors are its."""
     robot = load_robot(path, package_dirs, xacro_args)
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))
-    return World(LoadedScene(spec, (robot,), ({},), (), source=Path(path)))
+    return LoadedScene(spec, (robot,), ({},), (), source=Path(path))

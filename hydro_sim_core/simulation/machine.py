@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Entry, Handle
 from hydro_sim_core.dynamics.tree import FLOATING
-from hydro_sim_core.simulation.model import Drives, MachineData, Model, State, make_scratch_memory, make_state
+from hydro_sim_core.simulation.model import (
+    Drives,
+    MachineData,
+    Model,
+    State,
+    copied,
+    freeze,
+    make_scratch_memory,
+    make_state,
+)
 from hydro_sim_core.simulation.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import SOLVERS
@@ -39,6 +49,7 @@ class Machine:
 
     def __init__(self, model: Model, drives: Drives, q: np.ndarray) -> None:
         self.model = model
+        self._model_handle = Handle(model)
         self.drives = drives
         self.solve = SOLVERS[model.options.law]
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
@@ -47,7 +58,17 @@ class Machine:
         self.restart(q)
 
     def _make_handle(self) -> Handle:
-        return Handle(MachineData(self.model, self.state, self.drives, self.scratch))
+        return Handle(MachineData(self._model_handle, self.state, self.drives, self.scratch))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Handles mean nothing to another process."""
+        return {name: value for name, value in self.__dict__.items() if not isinstance(value, Handle)}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        freeze(self.model)  # pickles do not tell
+        self._model_handle = Handle(self.model)
+        self.handle = self._make_handle()
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
         """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
@@ -74,9 +95,19 @@ class Machine:
         self.scratch.effort[:] = effort
         self.handle = self._make_handle()
 
+    def copy(self, drives: Drives) -> Machine:
+        """A machine of the same model that goes on from here by itself, with these drives."""
+        other = Machine.__new__(Machine)
+        other.__dict__.update(self.__dict__)
+        other.drives = drives
+        other.state = self.copy_state()
+        other.scratch = copied(self.scratch)
+        other.handle = other._make_handle()
+        return other
+
     def copy_state(self) -> State:
         """A copy of the state that later steps leave alone."""
-        return State._make(array.copy() for array in self.state)
+        return copied(self.state)
 
     def restore_state(self, saved: State) -> None:
         """Go back to a copied state."""

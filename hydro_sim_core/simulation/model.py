@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -194,6 +194,24 @@ class MachineData(NamedTuple):
     state: State
     drives: Drives
     scratch: Scratch
+
+
+Struct = TypeVar("Struct", bound=tuple[Any, ...])
+
+
+def copied(struct: Struct) -> Struct:
+    """A struct of copies of the arrays in a struct, and in those within it."""
+    fields = (copied(field) if isinstance(field, tuple) else field.copy() for field in struct)
+    return type(struct)(*fields)
+
+
+def freeze(struct: tuple[Any, ...]) -> None:
+    """Make the arrays in a struct read-only, and those in structs within it."""
+    for field in struct:
+        if isinstance(field, tuple):
+            freeze(field)
+        elif isinstance(field, np.ndarray):
+            field.flags.writeable = False
 
 
 def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.spec import ProximitySpec, RobotSpec
 from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.simulation.builder import BuiltModel
 
@@ -16,7 +19,7 @@ def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
     """The robots of a scene where it puts them."""
     return [
         PlacedRobot(
-            robot=robot,
+            robot=_with_proximity(robot, model.proximity.spec),
             X_WR=model.pose.X,
             floating=model.base == "floating",
             attach_to=model.attach_to,
@@ -24,6 +27,24 @@ def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
         )
         for model, robot in zip(scene.spec.models, scene.robots, strict=True)
     ]
+
+
+def _with_proximity(robot: RobotSpec, proximity: ProximitySpec) -> RobotSpec:
+    """The robot with these contact properties wherever they are given."""
+    given = {name: value for name, value in vars(proximity).items() if value is not None}
+    if not given:
+        return robot
+    links = tuple(
+        replace(
+            link,
+            collisions=tuple(
+                replace(collision, proximity=replace(collision.proximity, **given))
+                for collision in link.collisions
+            ),
+        )
+        for link in robot.links
+    )
+    return replace(robot, links=links)
 
 
 def start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.loading import load_scene, load_urdf, shipped_scenes
+from hydro_sim_core.simulation.loading import find_scene, scene_of_robot, shipped_scenes
 from hydro_sim_core.simulation.world import World
 
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
@@ -31,13 +32,19 @@ def shipped_scene(name: str) -> Path:
     return shipped[name]
 
 
-def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequence[str] = ()) -> World:
+def open_world(
+    scene: str,
+    package_dirs: Sequence[Path] = (),
+    xacro_args: Sequence[str] = (),
+    values: Mapping[str, Any] | None = None,
+) -> World:
     """Load a scene file, a robot file or a shipped scene.
 
     Args:
         scene: Path, or name of a shipped scene.
         package_dirs: Packages, or folders that hold packages, of a robot file.
         xacro_args: Arguments of a xacro file, each ``name:=value``.
+        values: To use in place of those of the scene, by path; see ``LoadedScene.with_``.
 
     Raises:
         InputError: There is no such file or scene, or it is wrong, or a scene is given options for robots.
@@ -45,7 +52,8 @@ def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequen
     path = Path(scene)
     if path.suffix in _ROBOT_SUFFIXES:
         arguments = dict(argument.split(":=", 1) for argument in xacro_args)
-        return load_urdf(path, package_dirs, xacro_args=arguments)
+        found = scene_of_robot(path, package_dirs, xacro_args=arguments)
+        return World(found.with_(values) if values else found)
     if package_dirs or xacro_args:
         raise InputError(
             scene,
@@ -53,4 +61,5 @@ def open_world(scene: str, package_dirs: Sequence[Path] = (), xacro_args: Sequen
             "are for robot files",
             "write package_dirs and xacro_args to the models of the scene",
         )
-    return load_scene(scene)
+    found = find_scene(scene)
+    return World(found.with_(values) if values else found)

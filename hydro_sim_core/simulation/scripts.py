@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -57,6 +58,12 @@ class Script:
         self._applied: dict[str, float] = {}
         #: Targets that somebody else commands now.
         self.released: tuple[str, ...] = ()
+
+    def copy(self) -> Script:
+        """The same commands, which others may take over for themselves."""
+        other = copy.copy(self)
+        other._commands, other._applied = self._commands.copy(), self._applied.copy()
+        return other
 
     @property
     def targets(self) -> tuple[str, ...]:

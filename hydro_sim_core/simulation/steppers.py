@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ OVERFLOW = "overflows; lower commands, gains or velocities, or reset"
 class Stepper(Protocol):
     """Advances a machine by whole time steps."""
 
+    machine: Machine
     #: The state before the first step that did not meet its tolerance, for replay.
     failed: State | None
 
@@ -53,18 +55,28 @@ class Stepper(Protocol):
         """What was done beyond plain steps, for diagnostics."""
 
 
+AnyStepper = TypeVar("AnyStepper", bound=Stepper)
+
+
+def stepper_of(machine: Machine, like: AnyStepper) -> AnyStepper:
+    """A stepper of another machine, with the settings and statistics of the given one."""
+    stepper = copy.copy(like)
+    stepper.machine = machine
+    return stepper
+
+
 class FixedSteps:
     """Convex steps of fixed length; one that does not converge is cut and tried again."""
 
     def __init__(self, machine: Machine, time_step: float) -> None:
-        self._machine = machine
+        self.machine = machine
         self._time_step = time_step
         self._cut_steps = 0
         self.failed: State | None = None
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
-        machine = self._machine
+        machine = self.machine
         last = int(machine.state.step[0]) + steps
         while machine.state.step[0] < last:
             remaining = last - int(machine.state.step[0])
@@ -73,7 +85,7 @@ class FixedSteps:
 
     def _cut_step(self) -> None:
         """One time step in pieces; the whole one, counted as unconverged, if no pieces converge either."""
-        machine, before = self._machine, self._machine.copy_state()
+        machine, before = self.machine, self.machine.copy_state()
         for cuts in range(1, MAX_CUTS + 1):
             pieces = 2**cuts
             if machine.advance(self._time_step / pieces, pieces) == DONE:
@@ -106,7 +118,7 @@ class ErrorControlledSteps:
     """
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
-        self._machine = machine
+        self.machine = machine
         self._time_step = time_step
         self._accuracy = accuracy
         self._substeps = self._rejected = 0
@@ -119,7 +131,7 @@ class ErrorControlledSteps:
             self._cross_time_step()
 
     def _cross_time_step(self) -> None:
-        state, begin = self._machine.state, self._machine.copy_state()
+        state, begin = self.machine.state, self.machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
         tried = 0
         while left > 0.0:
@@ -151,7 +163,7 @@ class ErrorControlledSteps:
 
     def _take_substep(self, length: float) -> float:
         """Advance by ``length`` (s) unless whole and halves differ too much; returns by how much, rad or m."""
-        machine = self._machine
+        machine = self.machine
         begin = machine.copy_state()
         status = machine.advance(length, 1)
         if status == DONE:
@@ -172,7 +184,7 @@ class ErrorControlledSteps:
 
     def _extrapolate(self, v0: Array, whole: State) -> None:
         """Take the error off the halves in the state, tree by tree, where it is small."""
-        machine, state = self._machine, self._machine.state
+        machine, state = self.machine, self.machine.state
         weight = machine.scratch.M.diagonal()
         tree = machine.tree_of_velocity
         error = np.bincount(tree, weight * (state.v - whole.v) ** 2)
@@ -184,12 +196,12 @@ class ErrorControlledSteps:
 
     def _difference(self, q: Array, other: Array) -> Array:
         """Difference of coordinates; quaternions count as rotation vectors, which are twice as long."""
-        return self._machine.coordinate_weights * (q - other)
+        return self.machine.coordinate_weights * (q - other)
 
     def _give_up(self, begin: State, left: float) -> None:
         """Take what is left of a time step as it is, and count it as unconverged."""
         self.failed = self.failed or begin
-        machine = self._machine
+        machine = self.machine
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
             machine.restore_state(begin)
             raise StepFailed(OVERFLOW)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator, evaluate
+from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import continuous
@@ -39,7 +44,13 @@ from hydro_sim_core.simulation.model import Drives, Scratch, State
 from hydro_sim_core.simulation.placement import place_robots, reported_pairs, start_coordinates
 from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
-from hydro_sim_core.simulation.steppers import ErrorControlledSteps, FixedSteps, StepFailed, Stepper
+from hydro_sim_core.simulation.steppers import (
+    ErrorControlledSteps,
+    FixedSteps,
+    StepFailed,
+    Stepper,
+    stepper_of,
+)
 from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 
@@ -142,6 +153,12 @@ class World:
             return FixedSteps(self._machine, self.time_step)
         return ErrorControlledSteps(self._machine, self.time_step, settings.accuracy)
 
+    def __repr__(self) -> str:
+        return (
+            f"<World '{self.name}' at {self.time:g} s: {len(self.entities.names)} entities, "
+            f"{len(self.velocity_names)} velocities>"
+        )
+
     @property
     def _state(self) -> State:
         return self._machine.state
@@ -204,29 +221,90 @@ class World:
         ):
             history[:] = 0
 
-    def place(self, joint: str, X_WB: Array | None, V_WB: Array | None) -> None:
+    def set_joint_positions(self, positions: Mapping[str, float]) -> None:
+        """Set the positions of some joints; velocities, all other joints and the time stay as they are.
+
+        Args:
+            positions: By name of a joint in ``joint_names``, rad or m; its limits are not looked at. A mimic joint goes
+                with the joint that it mimics.
+
+        Raises:
+            InputError: There is no such joint, it has no position of its own, or a position is not finite. Nothing is
+                then changed.
+        """
+        q = self.q
+        for index, value in self._own_coordinates("set_joint_positions", positions).items():
+            q[self._joint_q[index]] = value
+        self.set_state(q, self._state.v)
+
+    def set_joint_velocities(self, velocities: Mapping[str, float]) -> None:
+        """Set the velocities of some joints, rad/s or m/s; otherwise as ``set_joint_positions``."""
+        v = self.v
+        for index, value in self._own_coordinates("set_joint_velocities", velocities).items():
+            v[self._joint_v[index]] = value
+        self.set_state(self._state.q, v)
+
+    def _own_coordinates(self, asker: str, values: Mapping[str, float]) -> dict[int, float]:
+        """Values by the rows of their joints in ``joint_names``."""
+        found: dict[int, float] = {}
+        for name, value in values.items():
+            element = f"joint '{name}'"
+            if name not in self.joint_names:
+                mend = did_you_mean(str(name), self.joint_names)
+                raise InputError(asker, element, "is not in the scene, or has not one coordinate", mend)
+            index = self.joint_names.index(name)
+            if not self._joint_is_master[index]:
+                master = self.velocity_names[self._joint_v[index]]
+                raise InputError(asker, element, f"mimics '{master}'", f"set '{master}'")
+            found[index] = float(_checked(element, [value], 1)[0])
+        return found
+
+    def place(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
         """Put a body that moves freely somewhere else; all others and the time stay as they are.
 
         Args:
-            joint: The body's floating joint, named in ``velocity_names``.
-            X_WB: (4, 4) pose of the joint's child in the frame that it floats in, the world for models with a floating
-                base; None leaves it where it is.
+            name: A model with a floating base, or any floating joint, as named in ``velocity_names``.
+            X_WB: (4, 4) pose of its root link in the world, or of the joint's child in the frame that it floats in;
+                None leaves it where it is.
             V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are.
+
+        Raises:
+            InputError: There is no such thing, it is fixed, or pose or velocity is none. Nothing is then changed.
         """
-        assembly, state = self._built.assembly, self._state
-        body = assembly.joint_names.index(joint)
-        q, v = int(assembly.tree.q_index[body]), int(assembly.tree.v_index[body])
-        if X_WB is not None:
-            x, y, z, w = quaternions_of(X_WB[:3, :3])
-            state.q[q : q + 7] = [w, x, y, z, *X_WB[:3, 3]]
-        if V_WB is not None:
-            state.v[v : v + 6] = state.v_previous[v : v + 6] = V_WB
+        body = self._floating_body(name)
+        X = None if X_WB is None else as_pose(X_WB, "place", "X_WB")
+        V = None if V_WB is None else _checked("V_WB", V_WB, 6)
+        tree, state = self._built.model.tree, self._state
+        q, v = int(tree.q_index[body]), int(tree.v_index[body])
+        if X is not None:
+            x, y, z, w = quaternions_of(X[:3, :3])
+            state.q[q : q + 7] = [w, x, y, z, *X[:3, 3]]
+        if V is not None:
+            state.v[v : v + 6] = state.v_previous[v : v + 6] = V
         tree_of_body = self._built.model.forest.tree_of_body
         with_it = [
             any(g >= 0 and tree_of_body[g] == tree_of_body[body] for g in bodies)
             for bodies in self._built.model.geometry_body[self._built.model.pairs]
         ]
         state.push[with_it] = 0.0
+
+    def _floating_body(self, name: str) -> int:
+        """Body that a floating joint, or the floating base of a model, moves."""
+        joints = self._built.assembly.joint_names
+        floating = [
+            joint
+            for joint, kind in zip(joints, self._built.model.tree.joint_type, strict=True)
+            if kind == FLOATING
+        ]
+        if name in floating:
+            return joints.index(name)
+        if name not in self.entities.names:
+            mend = did_you_mean(str(name), [*self.entities.names, *floating])
+            raise InputError("place", f"'{name}'", "is not in the scene", mend)
+        joint = self.entities[name].joint
+        if joint is None:
+            raise InputError("place", f"'{name}'", "is fixed", "write base: floating for it in the scene")
+        return joints.index(joint)
 
     def take_over(self, other: World) -> None:
         """Go on where another world stands: at its time, and in the state of whatever both have, by name.
@@ -299,13 +377,55 @@ class World:
         Raises:
             InputError: The file is no saved state of this scene; the state is then unchanged.
         """
-        machine = self._machine
-        saved = read_saved_state(Path(path), self._fingerprint, machine, tuple(self._script.targets))
+        saved = read_saved_state(Path(path), self._fingerprint, self._machine, tuple(self._script.targets))
         self._start()
-        machine.restore_state(saved.state)
-        for array, value in zip(machine.drives, saved.drives, strict=True):
+        self.restore_state(saved)
+
+    def restore_state(self, saved: SavedState) -> None:
+        """Go on from a state that this world saved, or another of the same scene, at its time.
+
+        What was counted since the start is kept, and the contacts of the last step are forgotten.
+
+        Raises:
+            InputError: It was saved by another scene; the state is then unchanged.
+        """
+        if saved.scene != self._fingerprint:
+            problem = f"is of {saved.scene!r} where {self._fingerprint!r} is run"
+            raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
+        self._machine.restore_state(saved.state)
+        self._machine.forget_contacts()
+        for array, value in zip(self._machine.drives, saved.drives, strict=True):
             array[:] = value
+        self._drives.writes += 1
+        self._script = Script(self._commands)
         self._script.resume(self.time, saved.released)
+
+    # --- copies
+
+    def copy(self) -> World:
+        """A world that goes on from here by itself, to the same bits.
+
+        Both share what never changes: the scene, the meshes and the model.
+        """
+        other = World.__new__(World)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.pop("_evaluator", None)  # writes into memory of its own
+        other._drives = self._drives.copy()
+        other._machine = self._machine.copy(other._drives.arrays)
+        other._stepper = stepper_of(other._machine, like=self._stepper)
+        other._script = self._script.copy()
+        return other
+
+    def __copy__(self) -> World:
+        return self.copy()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> World:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        """Pickled apart from its version, which is looked at before the rest is unpacked."""
+        values = {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+        return _unpickled, (version("hydro-sim-core"), pickle.dumps(values, pickle.HIGHEST_PROTOCOL))
 
     # --- kinematics and dynamics
 
@@ -592,6 +712,20 @@ class World:
     def step_statistics(self) -> dict[str, float | int]:
         """What was done beyond plain steps since the start; what that is depends on ``solver`` in the scene."""
         return self._stepper.statistics()
+
+
+def _unpickled(made_by: str, values: bytes) -> World:
+    here = version("hydro-sim-core")
+    if made_by != here:
+        raise InputError(
+            "pickle",
+            "world",
+            f"was made by hydro-sim-core {made_by}, and this is {here}",
+            "load the scene anew, or install that version",
+        )
+    world = World.__new__(World)
+    world.__dict__.update(pickle.loads(values))
+    return world
 
 
 def _checked(name: str, values: ArrayLike, length: int) -> Array:
