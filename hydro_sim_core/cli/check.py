@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, XacroArgOption
+from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, XacroArgOption, set_values
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import open_world
@@ -19,11 +19,12 @@ def check(
     scene: SceneArgument,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    setting: SetOption = None,
 ) -> None:
     """Load a scene and print what was found in it, without running it."""
     console = output.make_console()
     with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or ())
+        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
     print_world(world, console)
 
 

@@ -6,10 +6,11 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
@@ -55,6 +56,37 @@ XacroArgOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _settings(values: list[str] | None) -> list[str] | None:
+    for value in values or ():
+        path, equals, text = value.partition("=")
+        if not path or not equals:
+            raise typer.BadParameter(f"'{value}' is not PATH=VALUE")
+        try:
+            parse_value(text)
+        except ValueError as error:
+            raise typer.BadParameter(f"'{value}': {error}") from None
+    return values
+
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Another value in the scene: models.ball.friction=0.4, solver.model=sap, "
+        "models.arm.joints.joint_1.damping=2.",
+        callback=_settings,
+        show_default=False,
+    ),
+]
+
+
+def set_values(settings: list[str] | None) -> dict[str, Any]:
+    """Values by path, of all ``--set``."""
+    parts = (setting.partition("=") for setting in settings or ())
+    return {path: parse_value(text) for path, _, text in parts}
 
 
 def positive(value: float | None) -> float | None:

@@ -27,6 +27,7 @@ from hydro_sim_core.cli.options import (
     JsonOption,
     PackageDirOption,
     SceneArgument,
+    SetOption,
     SizeOption,
     VideoOption,
     ViewAddressOption,
@@ -35,6 +36,7 @@ from hydro_sim_core.cli.options import (
     positive,
     positive_and_finite,
     refuse_without,
+    set_values,
     step_count,
     viewer_options,
 )
@@ -121,6 +123,7 @@ def run(
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
     if not view:
@@ -140,7 +143,7 @@ def run(
         check_film(video, fps)
     console = output.make_console()
     with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or ())
+        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
     if duration is not None:
         step_count("--duration", duration, world.time_step)
         if video is not None:

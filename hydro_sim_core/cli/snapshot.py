@@ -16,9 +16,11 @@ from hydro_sim_core.cli.options import (
     CameraOption,
     FullScaleOption,
     PackageDirOption,
+    SetOption,
     SizeOption,
     XacroArgOption,
     refuse_without,
+    set_values,
     step_count,
 )
 from hydro_sim_core.cli.status import bar
@@ -52,6 +54,7 @@ def snapshot(
     full_scale: FullScaleOption = FULL_SCALE,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    setting: SetOption = None,
 ) -> None:
     """Draw a scene, run until a time, or a recording at that time, without a screen."""
     check_picture_file(out, (".png",))
@@ -64,7 +67,7 @@ def snapshot(
             picture = page.picture(scene, frame)
     else:
         with compile_progress(console):
-            world = open_world(source, package_dir or (), xacro_arg or ())
+            world = open_world(source, package_dir or (), xacro_arg or (), set_values(setting))
         with PageCamera(size, camera) as page:  # if it cannot be, the run would be in vain
             run_until(world, time, console)
             scene = scene_of_world(world, scale, takes_commands=False)

@@ -48,6 +48,29 @@ class PoseSpec(Section):
         return pose(self.xyz, self.rpy)
 
 
+class ProximityChoice(Section):
+    """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
+
+    compliance: Compliance | None = Field(None, description="Surface only, or pressure field.")
+    modulus: Positive | None = Field(None, description="Hydroelastic modulus, Pa.")
+    resolution_hint: Positive | None = Field(None, description="Wanted mesh edge length, m.")
+    margin: NonNegative | None = Field(None, description="Depth of the speculative skirt, m.")
+    dissipation: NonNegative | None = Field(None, description="Hunt-Crossley dissipation, s/m.")
+    relaxation_time: NonNegative | None = Field(None, description="Linear damping's relaxation time, s.")
+    mu_static: NonNegative | None = Field(None, description="Static friction.")
+    mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
+    point_stiffness: Positive | None = Field(None, description="Point-contact stiffness, N/m.")
+    slab_thickness: Positive | None = Field(
+        None, description="Depth at which a compliant half space reaches its modulus, m."
+    )
+    pressure_field: PressureField | None = Field(None, description="Pressure in depth of a compliant mesh.")
+
+    @property
+    def spec(self) -> ProximitySpec:
+        """The same as the plain data that a URDF gives."""
+        return ProximitySpec(**self.model_dump())
+
+
 class ModelSpec(Section):
     """One robot or object, made from a description file."""
 
@@ -59,6 +82,10 @@ class ModelSpec(Section):
     base: Literal["fixed", "floating"] = Field("fixed", description="Welded down, or free in six directions.")
     attach_to: Name | None = Field(None, description="Link of an earlier model that carries the root link.")
     pose: PoseSpec = Field(PoseSpec(), description="Of the root link, in the world or in attach_to's link.")
+    proximity: ProximityChoice = Field(
+        ProximityChoice(),
+        description="Contact properties of all its geometries, before those that they give.",
+    )
     positions: dict[str, Number] = Field(
         {}, description="Start positions by joint, rad or m; others start as near to 0 as their limits allow."
     )
@@ -139,29 +166,6 @@ class ShapeChoice(Section):
     def _exactly_one(self) -> ShapeChoice:
         _only_choice(self)
         return self
-
-
-class ProximityChoice(Section):
-    """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
-
-    compliance: Compliance | None = Field(None, description="Surface only, or pressure field.")
-    modulus: Positive | None = Field(None, description="Hydroelastic modulus, Pa.")
-    resolution_hint: Positive | None = Field(None, description="Wanted mesh edge length, m.")
-    margin: NonNegative | None = Field(None, description="Depth of the speculative skirt, m.")
-    dissipation: NonNegative | None = Field(None, description="Hunt-Crossley dissipation, s/m.")
-    relaxation_time: NonNegative | None = Field(None, description="Linear damping's relaxation time, s.")
-    mu_static: NonNegative | None = Field(None, description="Static friction.")
-    mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
-    point_stiffness: Positive | None = Field(None, description="Point-contact stiffness, N/m.")
-    slab_thickness: Positive | None = Field(
-        None, description="Depth at which a compliant half space reaches its modulus, m."
-    )
-    pressure_field: PressureField | None = Field(None, description="Pressure in depth of a compliant mesh.")
-
-    @property
-    def spec(self) -> ProximitySpec:
-        """The same as the plain data that a URDF gives."""
-        return ProximitySpec(**self.model_dump())
 
 
 class EnvironmentSpec(Section):

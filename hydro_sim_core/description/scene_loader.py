@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydro_sim_core.description.foreign import refuse_what_is_no_scene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
 from hydro_sim_core.description.paths import PackageResolver, absolute
 from hydro_sim_core.description.scene import (
     CommandSpec,
@@ -44,6 +46,29 @@ class LoadedScene:
     environment: tuple[CollisionSpec, ...]
     source: Path
 
+    def with_(self, values: Mapping[str, Any]) -> LoadedScene:
+        """The scene with other values; see ``overrides`` for paths.
+
+        Example:
+            ``World(scene.with_({"models.ball.friction": 0.4, "models.ball.links.ball.mass": 0.2}))``
+
+        Args:
+            values: By path.
+
+        Raises:
+            InputError: A path leads nowhere, a value does not fit there, or the scene makes no sense with it.
+        """
+        spec = overridden_spec(self.spec, values, self.source)
+        kept = {model.name: robot for model, robot in zip(self.spec.models, self.robots, strict=True)}
+        files = {model.name: _files(model) for model in self.spec.models}
+        robots = tuple(
+            kept[model.name]
+            if files.get(model.name) == _files(model)
+            else _load_model(model, f"models.{i}", self.source)
+            for i, model in enumerate(spec.models)
+        )
+        return _complete(spec, overridden_robots(spec, robots, values), self.source)
+
 
 def load_scene_spec(path: str | os.PathLike[str]) -> SceneSpec:
     """Read a scene file alone, without the robots that it names.
@@ -66,6 +91,11 @@ def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
     source = absolute(Path(path))
     spec = load_scene_spec(source)
     robots = tuple(_load_model(model, f"models.{i}", source) for i, model in enumerate(spec.models))
+    return _complete(spec, robots, source)
+
+
+def _complete(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:
+    """Check every name in a scene, and find what it does not say."""
     joints = {joint.name: joint for robot in robots for joint in robot.joints}
     check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
@@ -80,6 +110,11 @@ def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
     return LoadedScene(spec, robots, start_positions, environment, source)
+
+
+def _files(model: ModelSpec) -> tuple[Any, ...]:
+    """What a model's description depends on."""
+    return model.urdf, model.package_dirs, model.xacro_args, model.prefix
 
 
 def _load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:

@@ -68,6 +68,31 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
         raise _as_input_error(error, path, node) from None
 
 
+def checked(data: Any, section: type[SectionT], source: object, element: str) -> SectionT:
+    """Plain data as a section.
+
+    Raises:
+        InputError: It does not fit the section; names the path within the data.
+    """
+    try:
+        return section.model_validate(data)
+    except ValidationError as error:
+        where, problem, mend = _told(error)
+        raise InputError(source, ", ".join(filter(None, (element, where))), problem, mend) from None
+
+
+def parse_value(text: str) -> Any:
+    """A value as a YAML file would have it.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        return yaml.load(text, _Loader)  # a safe loader: plain data only
+    except (yaml.YAMLError, RecursionError):
+        raise ValueError(f"{text!r} is no YAML") from None
+
+
 class _Loader(yaml.SafeLoader):
     """Plain data only, with the numbers of YAML 1.2: PyYAML would read ``1e-4`` as text."""
 
@@ -104,16 +129,24 @@ def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
 
 
 def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
+    where, problem, mend = _told(error)
+    line = _line_of(root, _location(error.errors(include_url=False)[0]))
+    return InputError(path, f"{where}, line {line}".lstrip(", "), problem, mend)
+
+
+def _told(error: ValidationError) -> tuple[str, str, str]:
+    """Where the first of several problems is, what it is and what to do."""
     details = error.errors(include_url=False)
-    first = details[0]
-    location = list(first["loc"])
-    if first["type"] == "unknown_key":
-        location.append(first["ctx"]["key"])
-    where = ".".join(str(part) for part in location)
-    problem, mend = _words_for(first)
+    where = ".".join(str(part) for part in _location(details[0]))
+    problem, mend = _words_for(details[0])
     if len(details) > 1:
         problem += f" (and {len(details) - 1} more of the file's values)"
-    return InputError(path, f"{where}, line {_line_of(root, location)}".lstrip(", "), problem, mend)
+    return where, problem, mend
+
+
+def _location(details: ErrorDetails) -> list[int | str]:
+    unknown = [details["ctx"]["key"]] if details["type"] == "unknown_key" else []
+    return [*details["loc"], *unknown]
 
 
 def _words_for(details: ErrorDetails) -> tuple[str, str]:

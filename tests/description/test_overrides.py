@@ -1,0 +1,164 @@
+"""Values of a loaded scene are changed by path, in the file's words or the description's; wrong paths are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.description import LoadedScene, load_scene
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation import World
+
+SCENE = Path(__file__).parents[2] / "config" / "scenes" / "spatula_slip.yaml"
+
+
+@pytest.fixture(scope="module")
+def scene() -> LoadedScene:
+    return load_scene(SCENE)
+
+
+def test_values_of_the_file_are_changed_and_nothing_else(scene: LoadedScene) -> None:
+    changed = scene.with_(
+        {
+            "time_step": 0.002,
+            "solver.model": "similar",
+            "contact.defaults.modulus": 2e6,
+            "models.spatula.pose.xyz": [0.36, 0.0, 0.25],
+            "models.arm.positions.joint_2": 0.5,
+            "actuators.joint_6.kp": 600,
+            "grippers.gripper.max_force": 50.0,
+            "commands.gripper.signal.square.high": 7.0,
+            "report.wrenches.0": ["left_finger", "spatula"],
+        }
+    )
+    spec = changed.spec
+    assert (spec.time_step, spec.solver.model, spec.contact.defaults.modulus) == (0.002, "similar", 2e6)
+    assert spec.models[2].pose.xyz == (0.36, 0.0, 0.25)
+    assert changed.start_positions[1]["joint_2"] == 0.5
+    assert [actuator.kp for actuator in spec.actuators] == [2000, 600]
+    assert spec.grippers[0].max_force == 50.0
+    assert spec.commands[0].signal.square is not None
+    assert spec.commands[0].signal.square.high == 7.0
+    # What is not named stays: the file's other values, and the robots themselves.
+    assert spec.solver.tolerance == scene.spec.solver.tolerance
+    assert all(a is b for a, b in zip(changed.robots, scene.robots, strict=True))
+    assert scene.spec.time_step == 0.001
+
+
+def test_changes_follow_each_other(scene: LoadedScene) -> None:
+    twice = scene.with_({"models.spatula.links.spatula.mass": 0.2}).with_({"time_step": 0.002})
+    assert twice.spec.time_step == 0.002
+    assert twice.robots[2].links[0].inertial is not None
+    assert twice.robots[2].links[0].inertial.mass == 0.2
+
+
+def test_friction_of_a_model_reaches_its_contacts(scene: LoadedScene) -> None:
+    def frictions(one: LoadedScene) -> dict[frozenset[str], float]:
+        built = World(one).built
+        return {
+            frozenset((built.colliders[a].link, built.colliders[b].link)): float(mu)
+            for (a, b), mu in zip(built.model.pairs, built.model.pair_friction, strict=True)
+        }
+
+    before = frictions(scene)
+    after = frictions(scene.with_({"models.spatula.friction": 0.25}))
+    held = [pair for pair in before if "spatula" in pair]
+    assert held
+    for pair in held:
+        fingers = next(
+            collider.proximity.mu_dynamic
+            for collider in World(scene).built.colliders
+            if collider.link in pair - {"spatula"}
+        )
+        assert fingers is not None
+        assert after[pair] == pytest.approx(2.0 * fingers * 0.25 / (fingers + 0.25))
+    assert all(after[pair] == before[pair] for pair in before if pair not in held)
+
+
+def test_a_heavier_body_weighs_more_in_its_shape(scene: LoadedScene) -> None:
+    link = scene.robots[2].links[0]
+    assert link.inertial is not None
+    heavier = scene.with_({f"models.spatula.links.{link.name}.mass": 3.0 * link.inertial.mass})
+    changed = heavier.robots[2].links[0].inertial
+    assert changed is not None
+    np.testing.assert_allclose(changed.I_LCo, 3.0 * link.inertial.I_LCo)
+    light, heavy = World(scene), World(heavier)
+    v = slice(light.velocity_names.index("spatula_base/3"), light.velocity_names.index("spatula_base/5") + 1)
+    np.testing.assert_allclose(heavy.mass_matrix()[v, v], 3.0 * light.mass_matrix()[v, v])
+
+
+def test_values_of_joints_reach_the_model(scene: LoadedScene) -> None:
+    changed = scene.with_(
+        {"models.arm.joints.joint_3.damping": 4.5, "models.arm.joints.joint_3.limits.velocity": 0.7}
+    )
+    world = World(changed)
+    i = world.velocity_names.index("joint_3")
+    assert world.built.model.tree.damping[i] == 4.5
+    assert world.built.model.tree.velocity_limit[i] == 0.7
+
+
+def test_a_description_is_read_again_with_other_arguments(scene: LoadedScene) -> None:
+    higher = scene.with_({"models.stand.xacro_args.height": 0.8})
+    assert higher.robots[0] is not scene.robots[0]
+    assert higher.robots[1] is scene.robots[1]
+
+
+def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:
+    """The less friction, the further it has slipped; geometry is not made again."""
+    fallen, like = [], World(scene)
+    for friction in (1.0, 0.4, 0.1):
+        world = World(scene.with_({"models.spatula.friction": friction}), like=like)
+        world.step(200)
+        fallen.append(0.25 - world.frame_pose("spatula")[2, 3])
+    assert fallen[0] < fallen[1] < fallen[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("modells.spatula.friction", 0.4, "did you mean 'models'"),
+        ("models.spatul.friction", 0.4, "'spatul' is none of models; did you mean 'spatula'"),
+        ("models.spatula.frictoin", 0.4, "frictoin: unknown key 'frictoin'"),
+        ("models.spatula.friction", -1.0, "mu_static: -1.0 is not accepted"),
+        ("models.spatula.friction", "smooth", "'smooth' is not accepted"),
+        ("models.spatula.links.spatla.mass", 1.0, "did you mean 'spatula'"),
+        ("models.spatula.links.spatula.mass", 0.0, "give one above 0"),
+        ("models.spatula.links.spatula.mass", float("nan"), "give a finite number of at least 0"),
+        ("models.spatula.links.spatula.inertia", 1.0, "override mass"),
+        ("models.arm.joints.joint_1.dampin", 1.0, "did you mean 'damping'"),
+        ("models.arm.joints.joint_2.limits.lower", 3.0, "the lower limit is above the upper one"),
+        ("actuators.joint_9.kp", 1.0, "'joint_9' is none of actuators"),
+        ("solver.model", "newton", "'newton' is not accepted"),
+        ("time_step.seconds", 1.0, "time_step"),
+        ("models.arm.positions.joint_2", 99.0, "outside the joint's limits"),
+        ("models.5.friction", 0.4, "'5' is none of models"),
+        ("", 1.0, "unknown key ''"),
+    ],
+)
+def test_what_leads_nowhere_is_told(scene: LoadedScene, path: str, value: object, told: str) -> None:
+    with pytest.raises(InputError, match=told.replace("(", r"\(")):
+        scene.with_({path: value})
+
+
+def test_the_command_line_takes_them_too(capsys: pytest.CaptureFixture[str]) -> None:
+    from typer.testing import CliRunner
+
+    from hydro_sim_core.cli import app
+
+    def invoke(*settings: str):
+        return CliRunner().invoke(app, ["check", "drop_box", *settings])
+
+    assert invoke("--set", "models.box.friction=0.3", "--set", "time_step=2e-3").exit_code == 0
+    wrong = invoke("--set", "models.box.frictoin=0.3")
+    assert wrong.exit_code == 1
+    assert "frictoin" in wrong.output + wrong.stderr
+    assert invoke("--set", "time_step").exit_code == 2
+
+
+def test_worlds_take_what_is_left_of_names(scene: LoadedScene) -> None:
+    """By place in the list, for what has no name of its own."""
+    assert scene.with_({"actuators.1.kd": 60.0}).spec.actuators[1].kd == 60.0
+    assert hs.load_scene("drop_box").scene.with_({"environment.ground.friction": 0.2})
