@@ -147,7 +147,8 @@ def _with_joint_value(robot: RobotSpec, rest: list[str], path: str, value: Any) 
     joint = robot.joints[index]
     changed: JointSpec
     if len(names) == 1 and names[0] in _JOINT_VALUES:
-        changed = replace(joint, **{names[0]: _number(path, value, least=0.0)})
+        given: dict[str, Any] = {names[0]: _number(path, value, least=0.0)}
+        changed = replace(joint, **given)
     elif len(names) == 2 and names[0] == "limits" and names[1] in _LIMITS:
         least = -math.inf if names[1] in ("lower", "upper") else 0.0
         limits = replace(joint.limits, **{names[1]: _number(path, value, least)})

@@ -58,7 +58,8 @@ class Machine:
         self.restart(q)
 
     def _make_handle(self) -> Handle:
-        return Handle(MachineData(self._model_handle, self.state, self.drives, self.scratch))
+        model: Any = self._model_handle  # written once; handles take handles
+        return Handle(MachineData(model, self.state, self.drives, self.scratch))
 
     def __getstate__(self) -> dict[str, Any]:
         """Handles mean nothing to another process."""
