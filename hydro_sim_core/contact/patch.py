@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -66,7 +67,7 @@ class ContactPatch:
     applied over the last step (with damping and friction) when it comes from a ``World``.
 
     Attributes:
-        faces: The faces.
+        face_source: The faces, or what makes them when somebody looks: most want the wrench alone.
         p_WR: (3,) reference point of the moment, m.
         force_on_b: (3,) N.
         moment_on_b_at_reference: (3,) N m, about ``p_WR``.
@@ -80,7 +81,7 @@ class ContactPatch:
         overlaps_without_faces: The bodies overlap, but no face between them was found: nothing holds them apart.
     """
 
-    faces: FaceArrays
+    face_source: FaceArrays | Callable[[], FaceArrays] = field(repr=False)
     p_WR: Array
     force_on_b: Array
     moment_on_b_at_reference: Array
@@ -97,6 +98,11 @@ class ContactPatch:
         fx, fy, fz = self.force_on_b
         bodies = f"'{self.name_a}' on '{self.name_b}'" if self.name_a or self.name_b else "A on B"
         return f"<ContactPatch {bodies}: {self.num_faces} faces, ({fx:.4g}, {fy:.4g}, {fz:.4g}) N>"
+
+    @cached_property
+    def faces(self) -> FaceArrays:
+        """The faces."""
+        return self.face_source if isinstance(self.face_source, FaceArrays) else self.face_source()
 
     @property
     def num_faces(self) -> int:
@@ -306,7 +312,7 @@ def compute_patch(
         faces = fan_triangles(faces)
     forces = (faces.areas * np.maximum(faces.pressures, 0.0))[:, None] * faces.normals
     return ContactPatch(
-        faces=faces,
+        face_source=faces,
         p_WR=poses[1][:3, 3],
         force_on_b=forces.sum(axis=0),
         normal_force_on_b=forces.sum(axis=0),

@@ -39,6 +39,7 @@ class TreeEvaluator:
         self.R_WB = np.zeros((num_bodies, 3, 3))
         self.p_WB = np.zeros((num_bodies, 3))
         self.S = np.zeros((num_bodies, 6, 6))
+        self._q: bytes | None = None
         self._tree, self._scratch = Handle(tree), Handle(make_scratch(tree))
 
     @property
@@ -46,8 +47,11 @@ class TreeEvaluator:
         return self._tree, self.R_WB, self.p_WB, self.S
 
     def update(self, q: Floats) -> Self:
-        """Place the bodies at coordinates q (nq,)."""
-        kinematics.forward_kinematics(self._tree, _floats(q), self.R_WB, self.p_WB, self.S)
+        """Place the bodies at coordinates q (nq,), unless they are there."""
+        q = _floats(q)
+        if q.tobytes() != self._q:
+            kinematics.forward_kinematics(self._tree, q, self.R_WB, self.p_WB, self.S)
+            self._q = q.tobytes()
         return self
 
     def body_pose(self, body: int) -> Floats:

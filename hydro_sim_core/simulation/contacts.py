@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,23 +74,23 @@ def record_contacts(scratch: Scratch) -> ContactRecord:
 
 def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Collider]) -> list[ContactPatch]:
     """Patches of a record, each from the collider with the lower index (A) to the other (B)."""
+    p_WR = reference_points(record)
     patches = []
-    for p in range(len(record.pair)):
-        first, second = (int(g) for g in model.pairs[record.pair[p]])
-        swapped = first > second
-        R_WG, p_WG = record.R_WG[p], record.p_WG[p]
+    for p, (first, second) in enumerate(model.pairs[record.pair].tolist()):
         # The step's wrench acts on the queried B; the reaction acts on the other.
-        sign = -1.0 if swapped else 1.0
-        a, b = (colliders[second], colliders[first]) if swapped else (colliders[first], colliders[second])
+        swapped = first > second
+        wrench, normal_force = record.wrench[p], record.normal_force[p]
+        if swapped:
+            first, second, wrench, normal_force = second, first, -wrench, -normal_force
+        a, b = colliders[first], colliders[second]
+        faces = (record.faces, record.first_face[p], record.first_face[p + 1])
         patches.append(
             ContactPatch(
-                faces=world_faces(
-                    record.faces, record.first_face[p], record.first_face[p + 1], R_WG, p_WG, swapped
-                ),
-                p_WR=p_WG + R_WG @ record.p_GR[p],
-                force_on_b=sign * record.wrench[p, 3:],
-                moment_on_b_at_reference=sign * record.wrench[p, :3],
-                normal_force_on_b=sign * record.normal_force[p],
+                face_source=partial(world_faces, *faces, record.R_WG[p], record.p_WG[p], swapped),
+                p_WR=p_WR[p],
+                force_on_b=wrench[3:],
+                moment_on_b_at_reference=wrench[:3],
+                normal_force_on_b=normal_force,
                 name_a=a.link,
                 name_b=b.link,
                 geometry_a=a.name,
@@ -98,6 +99,11 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
             )
         )
     return patches
+
+
+def reference_points(record: ContactRecord) -> Array:
+    """(P, 3) the points about which the moments of a record are, in the world, m."""
+    return record.p_WG + (record.R_WG @ record.p_GR[:, :, None])[:, :, 0]
 
 
 def faceless_overlaps(
@@ -112,11 +118,12 @@ def contact_effort(record: ContactRecord, model: Model, body: int) -> float:
     """Effort with which the contacts on a body alone push its joint, N for a prismatic joint."""
     # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
     axis = record.joint_axis[body] / model.tree.q_scale[body]
-    effort = 0.0
-    for p in range(len(record.pair)):
-        for geometry, sign in zip(model.pairs[record.pair[p]], (-1.0, 1.0), strict=True):
-            if model.geometry_body[geometry] == body:
-                moment, force = record.wrench[p, :3], record.wrench[p, 3:]
-                p_WR = record.p_WG[p] + record.R_WG[p] @ record.p_GR[p]
-                effort += sign * float(axis[:3] @ (moment + np.cross(p_WR, force)) + axis[3:] @ force)
-    return effort
+    bodies = model.geometry_body[model.pairs[record.pair]]
+    on_body = (bodies[:, 1] == body) * 1.0 - (bodies[:, 0] == body)
+    if not on_body.any():
+        return 0.0
+    # The moment about the origin: a x . (p x f) = f . (a x) x p.
+    (wx, wy, wz), (x, y, z) = axis[:3], reference_points(record).T
+    turn = np.array([wy * z - wz * y, wz * x - wx * z, wx * y - wy * x])
+    efforts = record.wrench[:, :3] @ axis[:3] + ((turn.T + axis[3:]) * record.wrench[:, 3:]).sum(axis=1)
+    return float(on_body @ efforts)

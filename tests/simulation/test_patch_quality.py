@@ -113,7 +113,7 @@ def test_gravest_warnings_come_first() -> None:
 
 def test_single_face_is_named_as_one() -> None:
     patch = ball_patch(0.09, 0.08)
-    one = replace(patch, faces=replace(patch.faces, **{k: v[:1] for k, v in vars(patch.faces).items()}))
+    one = replace(patch, face_source=replace(patch.faces, **{k: v[:1] for k, v in vars(patch.faces).items()}))
     assert ContactSummary((one,)).warnings[0].problem == "1 face, force at this depth off by about 100 %"
 
 
