@@ -238,7 +238,9 @@ def test_ctrl_c_is_for_the_process_that_asked(module):
         [
             sys.executable,
             "-c",
-            "import os, signal, threading\nos.sched_getaffinity = lambda _: {0, 1}\n"
+            # A test run that was started with & hands down that SIGINT is ignored.
+            "import os, signal, threading\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "os.sched_getaffinity = lambda _: {0, 1}\n"
             "from toy_kernels import first, third\nfrom hydro_sim_core.compilation import prepare\n"
             "threading.Timer(1.0, os.killpg, (0, signal.SIGINT)).start()\n"
             "try:\n    prepare([first, third])\nexcept KeyboardInterrupt:\n    print('ended')",

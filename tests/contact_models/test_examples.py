@@ -1,8 +1,10 @@
 """The program that measures for the page on contact models; tests/docs runs the page itself."""
 
 import measure
+from convex import needs_coal
 
 
+@needs_coal
 def test_what_the_page_says_of_accuracy_is_measured():
     point, patch = measure.rock_a_cube(1e-6)
     assert point > 0.1

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from convex import needs_coal
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rigid_poses import pose, poses
@@ -33,6 +34,7 @@ def height_over(points, p):
     return (equations[:, :3] @ p + equations[:, 3]).max()
 
 
+@needs_coal
 @settings(max_examples=100, deadline=None)
 @given(
     seeds=st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)),
@@ -58,6 +60,7 @@ def test_depth_of_convex_meshes_is_that_of_their_minkowski_difference(seeds, X_W
         np.testing.assert_allclose(contact.depth, depth_of_faces.min(), atol=1e-8)
 
 
+@needs_coal
 @pytest.mark.parametrize("gap", [-0.03, -1e-6, 1e-6, 0.03])
 def test_cubes_face_to_face_meet_between_their_faces(gap):
     contact = point_contact(CUBE, pose(), CUBE, pose((0.0, 0.0, 0.2 + gap)))
@@ -84,6 +87,7 @@ def test_a_cube_that_lies_flat_presses_at_the_middle_of_its_face():
     np.testing.assert_allclose(contact.depth, 0.01, atol=1e-15)
 
 
+@needs_coal
 @settings(max_examples=50, deadline=None)
 @given(X_WA=poses(3.0), X_AB=poses(0.2), with_floor=st.booleans())
 def test_exchanging_the_bodies_only_turns_the_normal(X_WA, X_AB, with_floor):
@@ -118,7 +122,7 @@ def l_shape():
         (lambda: point_contact(FLOOR, pose(), FLOOR, pose()), "b"),
         (lambda: point_contact(FLOOR, np.eye(3), CUBE, pose()), "X_WA"),
         (lambda: point_contact(FLOOR, pose(), CUBE, np.full((4, 4), np.nan)), "X_WB"),
-        (lambda: point_contact(CUBE, pose(), l_shape(), pose()), "b"),
+        pytest.param(lambda: point_contact(CUBE, pose(), l_shape(), pose()), "b", marks=needs_coal),
         (lambda: PointContact(np.zeros(3), UP, 0.1).force(-1.0, 1.0, 0.0), "stiffness"),
         (lambda: PointContact(np.zeros(3), UP, 0.1).force(1.0, np.inf, 0.0), "dissipation"),
         (lambda: PointContact(np.zeros(3), UP, 0.1).force(1.0, 1.0, np.nan), "v_n"),

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ def test_where_it_touches_it_presses_and_where_not_nothing_does(depth):
 def test_springs_press_as_the_integral_of_their_depth(amplitude):
     x = np.linspace(-2.0, 2.0, 400_001)
     depth = fem_layer.DEPTH * (1.0 - amplitude * (1.0 - np.cos(2.0 * np.pi * x / 4.0)))
-    force = np.trapezoid(np.maximum(depth, 0.0), x) * fem_layer.MODULUS
+    force = scipy.integrate.trapezoid(np.maximum(depth, 0.0), x) * fem_layer.MODULUS
     assert fem_layer.elastic_foundation(4.0, amplitude * fem_layer.DEPTH) == pytest.approx(force, rel=1e-8)
 
 
