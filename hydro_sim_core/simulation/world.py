@@ -38,6 +38,7 @@ from hydro_sim_core.simulation.contacts import (
 )
 from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
 from hydro_sim_core.simulation.drives import CommandMode, DriveBank, JointCommand, Values
+from hydro_sim_core.simulation.energies import Energies, elastic_energy
 from hydro_sim_core.simulation.entities import Entities
 from hydro_sim_core.simulation.machine import Machine, step_entries
 from hydro_sim_core.simulation.model import Drives, Scratch, State
@@ -450,6 +451,19 @@ class World:
     def gravity_forces(self) -> Array:
         """Generalised forces (nv,) that hold the joints at rest against gravity, N m or N."""
         return self._evaluator.update(self._state.q).gravity_forces()
+
+    def energies(self) -> Energies:
+        """Kinetic, potential and elastic energy at the current state; the elastic one of what touched in the last step.
+
+        For analysis: elastic energy looks at all pairs of elements of two bodies, which takes milliseconds.
+        """
+        state, patches = self._state, self._scratch.patches
+        posture = self._evaluator.update(state.q)
+        return Energies(
+            posture.kinetic_energy(state.v),
+            posture.potential_energy(),
+            elastic_energy(self._built.model, posture, patches.pair[: patches.num[0]]),
+        )
 
     def frame_pose(self, name: str) -> Array:
         """Pose (4, 4) of a link in the world.

@@ -1,0 +1,58 @@
+"""Where the energy of a world is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.poses import relative_pose
+from hydro_sim_core.contact.pressure_field.energy import overlap_energy
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.simulation.model import Model
+
+
+class Energies(NamedTuple):
+    """Energies of a world, J.
+
+    Attributes:
+        kinetic: Of bodies and of the drives' rotors.
+        potential: In gravity; zero with all mass at the world's origin.
+        elastic: Stored in pressure fields by the bodies that touch (Elandt 2019, section V).
+    """
+
+    kinetic: float
+    potential: float
+    elastic: float
+
+    @property
+    def total(self) -> float:
+        """Sum of all, J."""
+        return self.kinetic + self.potential + self.elastic
+
+
+def elastic_energy(model: Model, posture: TreeEvaluator, pairs: Iterable[int]) -> float:
+    """Energy stored in the pressure fields of some pairs, J.
+
+    Args:
+        model: The model.
+        posture: Where the bodies are.
+        pairs: Rows of ``Model.pairs``.
+    """
+    return sum(
+        overlap_energy(
+            model.geometries,
+            a,
+            b,
+            *relative_pose(_pose(model, posture, a), _pose(model, posture, b)),
+        )
+        for a, b in model.pairs[list(pairs)].tolist()
+    )
+
+
+def _pose(model: Model, posture: TreeEvaluator, geometry: int) -> NDArray[np.float64]:
+    X_BG = np.eye(4)
+    X_BG[:3, :3], X_BG[:3, 3] = model.R_BG[geometry], model.p_BG[geometry]
+    return posture.body_pose(int(model.geometry_body[geometry])) @ X_BG
