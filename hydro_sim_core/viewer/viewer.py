@@ -62,6 +62,10 @@ def refuse_commands(command: Command) -> None:
     raise InputError("viewer", command.type, "takes no commands here", "run a simulation to command it")
 
 
+class ServerDied(InputError):
+    """The viewer's server ended before it served, through no fault of its options."""
+
+
 class Viewer:
     """Pages in browsers that show what is handed over; all methods may be called from any thread.
 
@@ -104,6 +108,7 @@ class Viewer:
             Address of the page; with the token where one is needed.
 
         Raises:
+            ServerDied: The server ended by itself.
             InputError: It cannot be served there.
         """
         options = self._options
@@ -150,11 +155,12 @@ class Viewer:
             answer = wire.read_message(self._inbox)
         except OSError:
             answer = None
-        if answer is None or answer[0] is not Kind.READY:
+        if answer is None:
             self._end_process(patience=0.0)
-            problem = (
-                "its server does not start" if answer is None else f"cannot be served: {loads(answer[1])}"
-            )
+            raise ServerDied("viewer", element, "its server does not start, or was killed", "start it again")
+        if answer[0] is not Kind.READY:
+            self._end_process(patience=0.0)
+            problem = f"cannot be served: {loads(answer[1])}"
             raise InputError("viewer", element, problem, "give an address of this machine and a free port")
         self._link.settimeout(None)
         return int(loads(answer[1]))

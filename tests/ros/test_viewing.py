@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import struct
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -224,4 +226,14 @@ def test_an_address_that_cannot_be_served_ends_the_node_in_one_line(run_here, pa
     status, output = run_here("-p", f"scene:={SCENE}", "-p", "viewer:=true", "-p", parameter)
     assert status == 1
     assert expected in output
+    assert "Traceback" not in output
+
+
+def test_a_server_that_dies_at_once_ends_the_page_and_not_the_node(run_here, monkeypatch):
+    """It was killed, for want of memory say: through no fault of the parameters."""
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    status, output = run_here("-p", f"scene:={SCENE}", "-p", "viewer:=true", "-p", "duration:=0.05")
+    assert status == 0, output
+    assert "its server does not start, or was killed" in output
+    assert "the simulation goes on without the page" in output
     assert "Traceback" not in output

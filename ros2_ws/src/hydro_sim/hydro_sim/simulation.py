@@ -27,6 +27,7 @@ from hydro_sim.viewing.node_viewer import NodeViewer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.realtime import make_realtime
+from hydro_sim_core.viewer.viewer import ServerDied
 
 #: Parameters that the runner has to be told of.
 _PACE = {"real_time_factor", "overrun"}
@@ -81,10 +82,19 @@ class Simulation:
             undo.callback(self._services.close)
             self._viewer: NodeViewer | None = None
             if parameters.viewer:
-                self._viewer = NodeViewer(node, parameters)
-                undo.callback(self._viewer.close)
+                self._viewer = self._serve_page(undo)
             self._show()
             undo.pop_all()
+
+    def _serve_page(self, undo: ExitStack) -> NodeViewer | None:
+        """The page's viewer; None if its server dies, which ends no simulation, now as later."""
+        try:
+            viewer = NodeViewer(self._node, self.parameters)
+        except ServerDied as death:
+            self._node.get_logger().warning(f"{death}; the simulation goes on without the page")
+            return None
+        undo.callback(viewer.close)
+        return viewer
 
     def _begin(self, world: World, paused: bool) -> None:
         """Make all that knows the World."""
