@@ -29,4 +29,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What is meant for users, and no helper of this module."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -27,6 +27,7 @@ from hydro_sim_core.cli.status import bar
 from hydro_sim_core.cli.world_film import frame_of_world
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.files import check_picture_file, write_picture
 from hydro_sim_core.pictures.page_camera import PageCamera
 from hydro_sim_core.replay import Recording, TimeLine
@@ -34,6 +35,9 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+
+#: Endings that a picture's name leaves out.
+_SUFFIXES = (".yaml", ".yml", ".urdf", ".xacro", ".mcap")
 
 
 def snapshot(
@@ -45,7 +49,15 @@ def snapshot(
             help="Scene YAML, URDF or xacro file, the name of a shipped scene, or a recording.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it, as PNG.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write it, as PNG; by default a new file here, named after the scene or recording.",
+            show_default=False,
+        ),
+    ] = None,
     time: Annotated[
         float, typer.Option("--time", metavar="T", help="Simulated time of the picture, s.", min=0.0)
     ] = 0.0,
@@ -57,6 +69,8 @@ def snapshot(
     setting: SetOption = None,
 ) -> None:
     """Draw a scene, run until a time, or a recording at that time, without a screen."""
+    if out is None:
+        out = _new_file_for(source)
     check_picture_file(out, (".png",))
     console = output.make_console()
     scale = PressureScale(1e3 * full_scale)
@@ -75,6 +89,23 @@ def snapshot(
             picture = page.picture(scene, frame)
     write_picture(out, picture)
     console.print(f"{out}: t = {frame.time:g} s", markup=False, highlight=False)
+
+
+def _new_file_for(source: str) -> Path:
+    """The file in the working folder that has the name of a scene or recording.
+
+    Raises:
+        InputError: It exists.
+    """
+    path = Path(source)
+    while path.suffix.lower() in _SUFFIXES:
+        path = path.with_suffix("")
+    out = Path(f"{path.name}.png")
+    if out.exists() or out.is_symlink():
+        raise InputError(
+            out, "", "exists already", f"name it with --out {out} to overwrite it, or another file"
+        )
+    return out
 
 
 def run_until(world: World, time: float, console: Console) -> None:

@@ -5,6 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+#: What is looked for from other simulators and is not here under any name; then what there is instead.
+_ABSENT = {
+    "restitution": "there is no restitution: what a bounce loses follows from dissipation"
+    " (s/m; drake:hunt_crossley_dissipation in a URDF) and the speed of the impact",
+}
+
+
+def mend_of_absent(name: str) -> str | None:
+    """What to write in place of what other simulators have, such as ``<drake:restitution>``; else None."""
+    return next((mend for absent, mend in _ABSENT.items() if absent in name.lower()), None)
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """What to do about an unknown ``name``: try the nearest known one, else any of them."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
+from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import Array
 from hydro_sim_core.errors import InputError
 
@@ -60,7 +61,8 @@ class XmlDocument:
                     unread.setdefault(label, self.line_of(element))
         if unread:
             listing = ", ".join(f"{label} ({line})" for label, line in unread.items())
-            _LOG.warning("%s: not understood and ignored: %s", self.source, listing)
+            mends = dict.fromkeys(filter(None, map(mend_of_absent, unread)))
+            _LOG.warning("%s: not understood and ignored: %s", self.source, "; ".join([listing, *mends]))
 
     def line_of(self, element: etree._Element) -> str:
         """Line of an element, in words."""

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.names import did_you_mean, mend_of_absent
 from hydro_sim_core.description.xml_source import read_bytes
 from hydro_sim_core.errors import InputError
 
@@ -28,7 +28,7 @@ class Section(BaseModel):
         if isinstance(data, dict):
             for key in data:
                 if key not in cls.model_fields:
-                    mend = did_you_mean(str(key), cls.model_fields)
+                    mend = mend_of_absent(str(key)) or did_you_mean(str(key), cls.model_fields)
                     raise PydanticCustomError(
                         "unknown_key", "unknown key '{key}'; {mend}", {"key": str(key), "mend": mend}
                     )

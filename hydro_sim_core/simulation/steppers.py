@@ -34,7 +34,9 @@ class StepFailed(Exception):
     """A step cannot be completed; the state is that of the last good step. The message says why, and what to do."""
 
 
-OVERFLOW = "overflows; lower commands, gains or velocities, or reset"
+OVERFLOW = (
+    "overflows; lower commands, gains or velocities, give a shorter time_step or solver.accuracy, or reset"
+)
 
 
 class Stepper(Protocol):

@@ -151,6 +151,24 @@ def test_a_snapshot_of_a_scene_shows_contact_in_the_colours_of_pressure(tmp_path
     assert (np.abs(pixels - yellow).max(axis=2) < 10).sum() > 20
 
 
+def test_a_snapshot_without_a_name_is_a_new_file_named_after_what_it_shows(recording, tmp_path, monkeypatch):
+    """An older file is only overwritten by name."""
+    monkeypatch.chdir(tmp_path)
+    for source, name in ((SCENE, f"{SCENE}.png"), (recording, "run.png")):
+        result = call("snapshot", source, *SMALL)
+        assert result.exit_code == 0, result.output
+        assert f"{name}: t = 0 s" in result.stdout
+        (tmp_path / name).write_bytes(b"older")
+        assert f"{name}: exists already; name it with --out {name}" in refused(
+            call("snapshot", source, *SMALL)
+        )
+        assert (tmp_path / name).read_bytes() == b"older"
+    assert call("snapshot", recording, *SMALL, "--out", "run.png").exit_code == 0
+    with Image.open("run.png") as picture:
+        assert picture.size == (160, 120)
+    assert sorted(os.listdir()) == ["run.png", f"{SCENE}.png"]
+
+
 def test_a_recording_is_filmed_from_where_it_is_told(recording, tmp_path):
     out = tmp_path / "run.gif"
     result = call("replay", recording, "--video", out, "--fps", 20, "--from", 0.1, "--speed", 0.5, *SMALL)

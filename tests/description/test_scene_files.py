@@ -87,6 +87,12 @@ def test_a_whole_scene(write_scene):
 #: What is replaced in SCENE by what; then the place and the words of the error.
 BAD = {
     "unknown key": ("time_step", "time_stp", "time_stp, line 3", "did you mean 'time_step'?"),
+    "bounce of other simulators": (
+        "compliance: rigid",
+        "compliance: rigid, restitution: 0.5",
+        "environment.0.proximity.restitution, line 10",
+        "there is no restitution: what a bounce loses follows from dissipation",
+    ),
     "unknown key deep inside": (
         "half_space: {}",
         "halfspace: {}",

@@ -281,6 +281,16 @@ def test_what_is_not_understood_is_named_once(tmp_path, caplog):
     assert message.count("loop_joint") == 1
 
 
+def test_bounce_of_other_simulators_is_told_what_there_is_instead(tmp_path, caplog):
+    properties = '<drake:proximity_properties><drake:restitution value="0.5"/></drake:proximity_properties>'
+    ball = f'<collision><geometry><sphere radius="1"/></geometry>{properties}</collision>'
+    with caplog.at_level(logging.WARNING):
+        load_robot(write_urdf(tmp_path, f'<link name="a">{inertial()}{ball}</link>'))
+    (record,) = caplog.records
+    assert "<drake:restitution> (line 2); there is no restitution: " in record.getMessage()
+    assert "drake:hunt_crossley_dissipation" in record.getMessage()
+
+
 def test_paths_are_absolute(tmp_path, monkeypatch):
     write_urdf(tmp_path, A)
     monkeypatch.chdir(tmp_path)

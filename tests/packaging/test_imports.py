@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import hydro_sim_core
+
 #: Packages that take longer to import than the engine, and that most programs have no use for.
 HEAVY = ("numba", "scipy.spatial", "scipy.optimize", "scipy.sparse", "trimesh", "meshio", "matplotlib")
 
@@ -53,3 +55,10 @@ def test_a_scene_loads_without_a_compiler():
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_package_lists_what_is_meant_for_users():
+    """Completion in a notebook reads it."""
+    assert [name for name in dir(hydro_sim_core) if not name.startswith("__")] == sorted(
+        hydro_sim_core.__all__
+    )

@@ -410,6 +410,8 @@ def test_step_without_result_pauses_at_the_last_good_state(tmp_path: Path) -> No
     assert runner.error is None
     assert "overflows" in str(runner.failure)
     assert np.isfinite(runner.snapshot().q).all()
+    for mend in ("shorter time_step", "solver.accuracy"):  # where nothing is commanded
+        assert mend in str(runner.failure)
     with pytest.raises(FloatingPointError, match="overflows"):
         runner.step()
     runner.reset()
