@@ -48,6 +48,11 @@ BAD_STARTS = {
         ["-p", f"scene:={SCENE}", "-p", "external_models:=[amr]"],
         "external_models: the scene has no model 'amr'",
     ),
+    "follows its own clock": (
+        ["-p", f"scene:={SCENE}", "-p", "use_sim_time:=true"],
+        "use_sim_time: true is for those who follow /clock, and this node publishes it; leave it out, or set "
+        "publish_clock false",
+    ),
     "missing parameter file": (["--params-file", "nowhere.yaml"], "nowhere.yaml"),
 }
 
