@@ -1,6 +1,7 @@
 """How the node starts with bad input and how it ends."""
 
 import dataclasses
+import logging
 import re
 import subprocess
 import sys
@@ -70,6 +71,22 @@ def test_bad_start_is_one_line_and_status_one(arguments, expected, run_here):
     assert status == 1
     assert not rclpy.ok()
     _check_bad_start(output, expected)
+
+
+def test_warnings_of_the_engine_are_the_nodes(run_here, tmp_path):
+    """They come once, in the node's format, and so to /rosout; afterwards the engine's log is Python's again."""
+    robot = tmp_path / "ball.urdf"
+    robot.write_text(
+        '<robot name="ball"><link name="ball" colour="red"><inertial><mass value="0.1"/>'
+        '<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    before = logging.getLogger("hydro_sim_core").handlers[:]
+    status, output = run_here("-p", f"scene:={robot}", "-p", "duration:=0.002", "-p", "real_time_factor:=0")
+    assert status == 0
+    (line,) = (line for line in output.splitlines() if "colour=" in line)
+    assert re.match(r"\[WARN\] \[[\d.]+\] \[hydro_sim\]: .*ball.urdf: not understood and ignored", line)
+    assert logging.getLogger("hydro_sim_core").handlers == before
+    assert logging.getLogger("hydro_sim_core").propagate
 
 
 def test_a_kernel_that_cannot_be_compiled_is_one_line(run_here, monkeypatch):
