@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import rclpy
+import yaml
 from ros_client import Client, stamp_of
 
 from hydro_sim.__main__ import USAGE
@@ -87,6 +89,24 @@ def test_warnings_of_the_engine_are_the_nodes(run_here, tmp_path):
     assert re.match(r"\[WARN\] \[[\d.]+\] \[hydro_sim\]: .*ball.urdf: not understood and ignored", line)
     assert logging.getLogger("hydro_sim_core").handlers == before
     assert logging.getLogger("hydro_sim_core").propagate
+
+
+def test_names_that_would_share_a_topic_are_refused(run_here, tmp_path):
+    """Two boxes on one ground, whose names differ only in what a topic may not hold."""
+    scene = yaml.safe_load(Path("config/scenes/drop_box.yaml").read_text(encoding="utf-8"))
+    (box,) = scene["models"]
+    urdf = str(Path("urdf/box.urdf.xacro").resolve())
+    scene["models"] = [
+        {**box, "urdf": urdf, "name": f"box{i}", "prefix": prefix, "pose": {"xyz": [i, 0, 0.2]}}
+        for i, prefix in enumerate(["a/", "a-"])
+    ]
+    path = tmp_path / "boxes.yaml"
+    path.write_text(yaml.safe_dump(scene), encoding="utf-8")
+    status, output = run_here("-p", f"scene:={path}", "-p", "duration:=0.002")
+    assert status == 1
+    _check_bad_start(
+        output, "links 'a/box' and 'a-box': would share the topic ~/wrench/a_box_on_ground; rename one"
+    )
 
 
 def test_a_kernel_that_cannot_be_compiled_is_one_line(run_here, monkeypatch):
