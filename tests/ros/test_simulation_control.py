@@ -498,7 +498,9 @@ def test_making_a_world_is_told_of():
 def test_the_process_leaves_a_compiler_behind(monkeypatch, capsys, building):
     """After its report, without the interpreter's own end."""
     left = []
-    made = SimpleNamespace(simulation=SimpleNamespace(building=building), destroy_node=lambda: None)
+    made = SimpleNamespace(
+        simulation=SimpleNamespace(building=building), destroy_node=lambda: None, get_logger=lambda: None
+    )
     monkeypatch.setattr(node_module, "_init", lambda _: None)
     monkeypatch.setattr(node_module, "SimulationNode", lambda *_: made)
     monkeypatch.setattr(node_module, "_serve", lambda *_: None)
