@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.cdr import MessageTemplate, TemplateWriter
 from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
@@ -31,6 +32,26 @@ def topic_token(name: str) -> str:
     """``name`` with everything replaced that a topic name may not hold."""
     token = re.sub(r"\W+", "_", name, flags=re.ASCII)
     return f"_{token}" if token[:1].isdigit() else token
+
+
+def wrench_topics(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Topic of the wrench of each pair of bodies.
+
+    Raises:
+        InputError: Two pairs would share one, as those of ``a/b`` and ``a-b`` on the same body do.
+    """
+    owners: dict[str, tuple[str, str]] = {}
+    for pair in pairs:
+        a, b = pair
+        topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
+        other = owners.setdefault(topic, pair)
+        if other != pair:
+            first, second = next((x, y) for x, y in zip(other, pair, strict=True) if x != y)
+            mend = "rename one with other letters, digits or _, or leave one out of report.wrenches"
+            raise InputError(
+                "scene", f"links '{first}' and '{second}'", f"would share the topic {topic}", mend
+            )
+    return {pair: topic for topic, pair in owners.items()}
 
 
 def clock_template() -> MessageTemplate:

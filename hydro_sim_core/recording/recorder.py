@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.state import joint_state_template, split_time
+from hydro_sim_core.messages.state import joint_state_template, split_time, wrench_topics
 from hydro_sim_core.recording.episodes import EpisodeFiles, episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file, reason
 from hydro_sim_core.recording.streams import JOINT_STATE, RecordedRates, Stream, View, scene_streams
@@ -135,8 +135,9 @@ class Recorder:
         The first state is written here, so that all that is slow once is done before the first step.
 
         Raises:
-            InputError: The file cannot be made.
+            InputError: The file cannot be made, or two pairs of bodies would share a topic.
         """
+        wrench_topics(world.contact_pairs)  # before there is a file
         self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite, self._number)
         self._handed = (snapshot.epoch, snapshot.step)
         try:

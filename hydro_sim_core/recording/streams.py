@@ -18,10 +18,10 @@ from hydro_sim_core.messages.state import (
     joint_state_values,
     pair_wrench,
     split_time,
-    topic_token,
     transform_values,
     transforms_template,
     wrench_template,
+    wrench_topics,
 )
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -93,6 +93,9 @@ def scene_streams(world: World, rates: RecordedRates, view: View) -> tuple[Strea
         world: Asked for names and the scene.
         rates: How often.
         view: How it is drawn.
+
+    Raises:
+        InputError: Two pairs of bodies would share a topic.
     """
     frame = view.world_frame
     stays = fixed_links(world.scene)
@@ -106,7 +109,10 @@ def scene_streams(world: World, rates: RecordedRates, view: View) -> tuple[Strea
         Stream("/clock", "rosgraph_msgs/msg/Clock", _clock_encoder(), rates.clock),
         Stream("joint_states", JOINT_STATE, _joint_state_encoder(world.joint_names), rates.joint_states),
         _transform_stream("/tf", moving, rates.transforms, frame),
-        *(_wrench_stream(pair, world, rates.wrenches, frame) for pair in world.contact_pairs),
+        *(
+            _wrench_stream(topic, pair, world, rates.wrenches, frame)
+            for pair, topic in wrench_topics(world.contact_pairs).items()
+        ),
         *_contact_streams(rates.contacts, view),
     )
 
@@ -132,15 +138,14 @@ def _transform_stream(
     return Stream(topic, _TRANSFORMS, encode, rate)
 
 
-def _wrench_stream(pair: tuple[str, str], world: World, rate: float, world_frame: str) -> Stream:
-    a, b = pair
+def _wrench_stream(topic: str, pair: tuple[str, str], world: World, rate: float, world_frame: str) -> Stream:
+    _, b = pair
     template = wrench_template(b if b in world.frame_names else world_frame)
 
     def encode(snapshot: Snapshot) -> bytes:
         wrench = pair_wrench(snapshot.contacts, pair, snapshot.frames.get(b, _AT_WORLD))
         return template.fill(split_time(snapshot.time), wrench)
 
-    topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
     return Stream(topic, "geometry_msgs/msg/WrenchStamped", encode, rate)
 
 

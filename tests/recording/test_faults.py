@@ -265,6 +265,15 @@ def test_a_file_that_cannot_be_is_refused_at_once(tmp_path, name, problem):
     assert (tmp_path / "old.mcap").read_text() == "precious"
 
 
+def test_names_that_would_share_a_topic_are_refused_before_there_is_a_file(world, tmp_path):
+    world.contact_pairs = (("a/b", "box"), ("a_b", "box"))
+    started = Recorder(tmp_path / "run.mcap", complete=True)
+    message = "links 'a/b' and 'a_b': would share the topic ~/wrench/a_b_on_box; rename one"
+    with pytest.raises(InputError, match=message):
+        started.start(take_snapshot(world, epoch=0), world)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_disk_without_room_refuses_at_the_start(world, tmp_path, monkeypatch):
     def no_room(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

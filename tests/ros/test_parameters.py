@@ -26,6 +26,10 @@ class Settings:
         result = self._node.set_parameters_atomically(wanted)
         return None if result.successful else result.reason
 
+    def stored(self, name):
+        """What ``ros2 param get`` shows."""
+        return self._node.get_parameter(name).value
+
 
 @pytest.fixture
 def settings():
@@ -77,6 +81,28 @@ def test_nonsense_is_refused_and_changes_nothing(settings, values, reason):
     assert reason in settings.set(**values)
     assert vars(settings.values) == before
     assert settings.told == []
+
+
+def test_whole_numbers_pass_for_floats(settings):
+    """As ``ros2 param set /hydro_sim real_time_factor 2`` sends them; what is stored and told is a float."""
+    assert settings.set(real_time_factor=2, legend_position=[1, 0, 0]) is None
+    assert repr(settings.values.real_time_factor) == repr(settings.stored("real_time_factor")) == "2.0"
+    assert settings.values.legend_position == (1.0, 0.0, 0.0)
+    assert "real_time_factor" in settings.set(real_time_factor=2000)
+    assert "Wrong parameter type" in settings.set(step_count=2.0)
+
+
+def test_the_publisher_of_the_clock_does_not_follow_it(settings):
+    reason = settings.set(use_sim_time=True)
+    assert reason.startswith(
+        "use_sim_time: true is for those who follow /clock, and this node publishes it; leave"
+    )
+    assert settings.stored("use_sim_time") is False
+    assert settings.set(publish_clock=False) is None
+    assert settings.set(use_sim_time=True) is None
+    assert settings.set(publish_clock=True).startswith("use_sim_time: true is for those")
+    assert settings.values.publish_clock is False
+    assert settings.set(use_sim_time=False, publish_clock=True) is None
 
 
 def test_one_bad_value_holds_up_all_that_come_with_it(settings):

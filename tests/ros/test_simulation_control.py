@@ -192,6 +192,16 @@ def test_steps(simulation):
 # --- what comes and goes
 
 
+def test_a_name_that_shares_topics_with_another_is_refused(simulation):
+    """Of ``a-b`` and ``a_b`` the wrenches on the box would come on one topic."""
+    simulation.spawn(SpawnRequest(text=BALL, name="a-b", X_FE=FAR))
+    reason, message = simulation.refused("spawn", SpawnRequest(text=BALL, name="a_b", X_FE=FAR))
+    assert reason is Reason.NAME_NOT_UNIQUE
+    assert "links 'a-b/ball' and 'a_b/ball': would share the topic ~/wrench/" in message
+    simulation.delete("a-b")
+    simulation.spawn(SpawnRequest(text=BALL, name="a_b", X_FE=FAR))
+
+
 def test_spawn_and_delete(simulation):
     """Under its full name, with its links; what is deleted can come again."""
     assert simulation.spawn(SpawnRequest(text=BALL, X_FE=FAR)) == ("ball", "")
@@ -488,7 +498,9 @@ def test_making_a_world_is_told_of():
 def test_the_process_leaves_a_compiler_behind(monkeypatch, capsys, building):
     """After its report, without the interpreter's own end."""
     left = []
-    made = SimpleNamespace(simulation=SimpleNamespace(building=building), destroy_node=lambda: None)
+    made = SimpleNamespace(
+        simulation=SimpleNamespace(building=building), destroy_node=lambda: None, get_logger=lambda: None
+    )
     monkeypatch.setattr(node_module, "_init", lambda _: None)
     monkeypatch.setattr(node_module, "SimulationNode", lambda *_: made)
     monkeypatch.setattr(node_module, "_serve", lambda *_: None)

@@ -1,13 +1,16 @@
 """How the node starts with bad input and how it ends."""
 
 import dataclasses
+import logging
 import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import rclpy
+import yaml
 from ros_client import Client, stamp_of
 
 from hydro_sim.__main__ import USAGE
@@ -48,6 +51,11 @@ BAD_STARTS = {
         ["-p", f"scene:={SCENE}", "-p", "external_models:=[amr]"],
         "external_models: the scene has no model 'amr'",
     ),
+    "follows its own clock": (
+        ["-p", f"scene:={SCENE}", "-p", "use_sim_time:=true"],
+        "use_sim_time: true is for those who follow /clock, and this node publishes it; leave it out, or set "
+        "publish_clock false",
+    ),
     "missing parameter file": (["--params-file", "nowhere.yaml"], "nowhere.yaml"),
 }
 
@@ -65,6 +73,40 @@ def test_bad_start_is_one_line_and_status_one(arguments, expected, run_here):
     assert status == 1
     assert not rclpy.ok()
     _check_bad_start(output, expected)
+
+
+def test_warnings_of_the_engine_are_the_nodes(run_here, tmp_path):
+    """They come once, in the node's format, and so to /rosout; afterwards the engine's log is Python's again."""
+    robot = tmp_path / "ball.urdf"
+    robot.write_text(
+        '<robot name="ball"><link name="ball" colour="red"><inertial><mass value="0.1"/>'
+        '<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    before = logging.getLogger("hydro_sim_core").handlers[:]
+    status, output = run_here("-p", f"scene:={robot}", "-p", "duration:=0.002", "-p", "real_time_factor:=0")
+    assert status == 0
+    (line,) = (line for line in output.splitlines() if "colour=" in line)
+    assert re.match(r"\[WARN\] \[[\d.]+\] \[hydro_sim\]: .*ball.urdf: not understood and ignored", line)
+    assert logging.getLogger("hydro_sim_core").handlers == before
+    assert logging.getLogger("hydro_sim_core").propagate
+
+
+def test_names_that_would_share_a_topic_are_refused(run_here, tmp_path):
+    """Two boxes on one ground, whose names differ only in what a topic may not hold."""
+    scene = yaml.safe_load(Path("config/scenes/drop_box.yaml").read_text(encoding="utf-8"))
+    (box,) = scene["models"]
+    urdf = str(Path("urdf/box.urdf.xacro").resolve())
+    scene["models"] = [
+        {**box, "urdf": urdf, "name": f"box{i}", "prefix": prefix, "pose": {"xyz": [i, 0, 0.2]}}
+        for i, prefix in enumerate(["a/", "a-"])
+    ]
+    path = tmp_path / "boxes.yaml"
+    path.write_text(yaml.safe_dump(scene), encoding="utf-8")
+    status, output = run_here("-p", f"scene:={path}", "-p", "duration:=0.002")
+    assert status == 1
+    _check_bad_start(
+        output, "links 'a/box' and 'a-box': would share the topic ~/wrench/a_box_on_ground; rename one"
+    )
 
 
 def test_a_kernel_that_cannot_be_compiled_is_one_line(run_here, monkeypatch):

@@ -22,6 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from rich.console import Console
 
 from hydro_sim import optional
+from hydro_sim.engine_log import engine_log
 from hydro_sim.hil.report import make_report, write_report
 from hydro_sim.loading import Interrupted, load_world
 from hydro_sim.parameters import declare_parameters
@@ -49,7 +50,8 @@ def run(arguments: list[str], stop: Event) -> int:
         _init(arguments)
         node = SimulationNode(console, stop)
         try:
-            _serve(node, console, stop)
+            with engine_log(node):
+                _serve(node, console, stop)
             if node.simulation is not None and node.simulation.building:
                 _leave_the_compiler(console)
         except Interrupted:

@@ -19,8 +19,9 @@ from hydro_sim_core.simulation.runner import SLOWEST
 
 FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 _SOURCE = "parameters"
+_SIM_TIME = "use_sim_time"
 #: Declared by rclpy itself.
-_FOREIGN = ("use_sim_time", "start_type_description_service", "qos_overrides")
+_FOREIGN = (_SIM_TIME, "start_type_description_service", "qos_overrides")
 
 
 def _parameter(
@@ -273,7 +274,8 @@ def declare_parameters(
         The values; the object changes when parameters are set.
 
     Raises:
-        InputError: An override is unknown, of the wrong type, out of range or not among the choices.
+        InputError: An override is unknown, of the wrong type, out of range or not among the choices, or the node is to
+            follow the clock that it publishes.
     """
     fields = {f.name: f for f in dataclasses.fields(Parameters)}
     overrides = {name: node.get_parameter(name).value for name in node.get_parameters_by_prefix("")}
@@ -289,6 +291,13 @@ def declare_parameters(
         value = _as_type_of(default, overrides[name], name) if name in overrides else default
         setattr(values, name, _declare(node, spec, value))
     _check_contents(values)
+    _check_clock(values, node.get_parameter_or(_SIM_TIME).value)
+
+    def converted(parameters: list[Parameter]) -> list[Parameter]:
+        return [
+            Parameter(p.name, value=_as_float(getattr(values, p.name), p.value)) if p.name in fields else p
+            for p in parameters
+        ]
 
     def ours(parameters: list[Parameter]) -> dict[str, Any]:
         return {
@@ -304,7 +313,10 @@ def declare_parameters(
                 if configured() and not fields[name].metadata["live"] and value != getattr(values, name):
                     mend = "deactivate and clean up the node first, or start it with this value"
                     raise InputError(_SOURCE, name, "is read when the node is configured", mend)
-            _check_contents(dataclasses.replace(values, **wanted))
+            merged = dataclasses.replace(values, **wanted)
+            _check_contents(merged)
+            sim_time = {p.name: p.value for p in (node.get_parameter_or(_SIM_TIME), *parameters)}[_SIM_TIME]
+            _check_clock(merged, sim_time)
         except InputError as error:
             return SetParametersResult(
                 successful=False, reason=f"{error.element}: {error.problem}; {error.mend}"
@@ -317,18 +329,27 @@ def declare_parameters(
             setattr(values, name, value)
         changed(set(wanted))
 
+    # rclpy compares types before it asks anybody else, and `ros2 param set` makes a whole number an integer.
+    node.add_pre_set_parameters_callback(converted)
     node.add_on_set_parameters_callback(judge)
     node.add_post_set_parameters_callback(store)
     return values
 
 
-def _as_type_of(default: Any, value: Any, name: str) -> Any:
-    """``value`` if it has the default's type; whole numbers also pass where a float is wanted."""
+def _as_float(default: Any, value: Any) -> Any:
+    """Whole numbers as floats where the default holds floats; anything else as it is."""
     wanted, given = Parameter.Type.from_parameter_value(default), Parameter.Type.from_parameter_value(value)
     if wanted is Parameter.Type.DOUBLE and given is Parameter.Type.INTEGER:
         return float(value)
     if wanted is Parameter.Type.DOUBLE_ARRAY and given is Parameter.Type.INTEGER_ARRAY:
         return tuple(float(v) for v in value)
+    return value
+
+
+def _as_type_of(default: Any, value: Any, name: str) -> Any:
+    """``value`` if it has the default's type; whole numbers also pass where a float is wanted."""
+    value = _as_float(default, value)
+    wanted, given = Parameter.Type.from_parameter_value(default), Parameter.Type.from_parameter_value(value)
     if wanted is not given:
         problem = f"{value!r} is of type {given.name.lower()}"
         raise InputError(_SOURCE, name, problem, f"give a value of type {wanted.name.lower()}")
@@ -353,6 +374,14 @@ def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
         mend = f"give a value from {low:g} to {high:g}"
         raise InputError(_SOURCE, spec.name, f"{value!r} is out of range", mend) from None
     return value
+
+
+def _check_clock(values: Parameters, sim_time: Any) -> None:
+    """Refuse a node that would read the time from what it publishes itself."""
+    if sim_time is True and values.publish_clock:
+        problem = "true is for those who follow /clock, and this node publishes it"
+        mend = "leave it out, or set publish_clock false where another node publishes /clock"
+        raise InputError(_SOURCE, _SIM_TIME, problem, mend)
 
 
 def _check_contents(values: Parameters) -> None:

@@ -32,8 +32,8 @@ from hydro_sim_core.messages.state import (
     joint_state_values,
     pair_wrench,
     split_time,
-    topic_token,
     wrench_template,
+    wrench_topics,
 )
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
@@ -57,7 +57,7 @@ class StatePublisher:
         thread: Publishes once it is started, first of all the present state.
 
     Raises:
-        InputError: There is no such model.
+        InputError: There is no such model, or two pairs of bodies would share a topic.
     """
 
     def __init__(self, node: Node, world: World, runner: FixedRateRunner, parameters: Parameters) -> None:
@@ -108,17 +108,18 @@ class StatePublisher:
 
     def _describe(self, world: World, left_out: Set[str]) -> None:
         """Publish the scene, and make what the other messages need of its names."""
+        topics = wrench_topics(world.contact_pairs)
         frame = self._parameters.world_frame
         if self._transforms is not None:
             self._transforms.describe(world, self._runner.snapshot(), left_out)
         description = String(data=scene_urdf(world.scene, frame))
         for publisher in self._descriptions:
             publisher.publish(description)
-        for pair in self._wrenches.keys() - set(world.contact_pairs):
+        for pair in self._wrenches.keys() - topics.keys():
             self._wrenches.pop(pair).close()
-        for pair in world.contact_pairs:
+        for pair, topic in topics.items():
             if pair not in self._wrenches:
-                self._wrenches[pair] = _WrenchPublisher(self._node, pair, world, frame)
+                self._wrenches[pair] = _WrenchPublisher(self._node, topic, pair, world, frame)
 
     def _run(self, stop: Event) -> None:
         joints, wrenches, transforms = (Schedule() for _ in range(3))
@@ -188,11 +189,10 @@ class _JointStates:
 class _WrenchPublisher:
     """``~/wrench/A_on_B`` of one pair of bodies; only while someone listens."""
 
-    def __init__(self, node: Node, pair: tuple[str, str], world: World, world_frame: str) -> None:
+    def __init__(self, node: Node, topic: str, pair: tuple[str, str], world: World, world_frame: str) -> None:
         self._node = node
-        a, b = self._pair = pair
+        _, b = self._pair = pair
         self._template = wrench_template(b if b in world.frame_names else world_frame)
-        topic = f"~/wrench/{topic_token(a)}_on_{topic_token(b)}"
         self._publisher = node.create_publisher(WrenchStamped, topic, 10)
 
     def close(self) -> None:

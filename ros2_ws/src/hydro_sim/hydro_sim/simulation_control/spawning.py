@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim.simulation_control.catalogue import robot_file
-from hydro_sim.simulation_control.refusals import Reason, Refused, refusing_resource
+from hydro_sim.simulation_control.refusals import Reason, Refused, refusing, refusing_resource
 from hydro_sim_core.description import load_robot, parse_robot, with_prefix
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_edits import pose_spec, with_model
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import excerpt
+from hydro_sim_core.messages.state import wrench_topics
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.entities import Box, EntityStates
 
@@ -75,6 +76,8 @@ def build_spawned(base: World, request: SpawnRequest, X_WE: Array) -> World:
     with refusing_resource():
         scene = with_model(base.scene, model, with_prefix(robot, model.prefix))
         world = World(scene, base)
+    with refusing(Reason.NAME_NOT_UNIQUE):
+        wrench_topics(world.contact_pairs)
     try:
         world.step()
     except FloatingPointError as error:

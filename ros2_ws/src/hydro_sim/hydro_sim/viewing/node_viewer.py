@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import webbrowser
@@ -31,19 +30,10 @@ class NodeViewer:
         self._scale = PressureScale(1e3 * parameters.pressure_full_scale)
         self._viewer = Viewer(ViewerOptions(parameters.viewer_address, parameters.viewer_port))
         self._view: LiveView | None = None
-        self._warnings = _NodeLog(node)
-        url = self._start()
+        url = self._viewer.start()
         node.get_logger().info(f"viewer: {url}")
         if parameters.viewer_open and _has_display():
             webbrowser.open(url)
-
-    def _start(self) -> str:
-        self._warnings.attach()
-        try:
-            return self._viewer.start()
-        except BaseException:
-            self._warnings.detach()
-            raise
 
     def show(self, runner: FixedRateRunner, controls: Controls) -> None:
         """Show a simulation, and let pages command it, until another is shown.
@@ -65,34 +55,6 @@ class NodeViewer:
         """Tell pages that the simulation is over."""
         self.leave()
         self._viewer.close()
-        self._warnings.detach()
-
-
-class _NodeLog(logging.Handler):
-    """Passes what the viewer warns of on to the log of the node."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__()
-        self._node_logger = node.get_logger()
-        self._source = logging.getLogger("hydro_sim_core.viewer")
-
-    def attach(self) -> None:
-        """Take what the viewer logs, so that nothing else prints it too."""
-        self._source.addHandler(self)
-        self._source.propagate = False
-
-    def detach(self) -> None:
-        """Leave it to Python's log again."""
-        self._source.removeHandler(self)
-        self._source.propagate = True
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Log it as the node does."""
-        # rclpy wants a line of code to have one severity.
-        if record.levelno >= logging.ERROR:
-            self._node_logger.error(self.format(record))
-        else:
-            self._node_logger.warning(self.format(record))
 
 
 def _has_display() -> bool:
