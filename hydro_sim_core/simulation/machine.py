@@ -19,6 +19,7 @@ from hydro_sim_core.simulation.model import (
     freeze,
     make_scratch_memory,
     make_state,
+    overwrite,
 )
 from hydro_sim_core.simulation.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
@@ -112,8 +113,7 @@ class Machine:
 
     def restore_state(self, saved: State) -> None:
         """Go back to a copied state."""
-        for array, value in zip(self.state, saved, strict=True):
-            array[:] = value
+        overwrite(self.state, saved)
 
     @cached_property
     def quaternion_starts(self) -> tuple[int, ...]:

@@ -205,6 +205,12 @@ def copied(struct: Struct) -> Struct:
     return type(struct)(*fields)
 
 
+def overwrite(struct: Struct, values: Struct) -> None:
+    """Copy the arrays of one struct into those of another."""
+    for array, value in zip(struct, values, strict=True):
+        array[:] = value
+
+
 def freeze(struct: tuple[Any, ...]) -> None:
     """Make the arrays in a struct read-only, and those in structs within it."""
     for field in struct:

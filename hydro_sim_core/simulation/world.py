@@ -41,7 +41,7 @@ from hydro_sim_core.simulation.drives import CommandMode, DriveBank, JointComman
 from hydro_sim_core.simulation.energies import Energies, elastic_energy
 from hydro_sim_core.simulation.entities import Entities
 from hydro_sim_core.simulation.machine import Machine, step_entries
-from hydro_sim_core.simulation.model import Drives, Scratch, State
+from hydro_sim_core.simulation.model import Scratch, State, copied, overwrite
 from hydro_sim_core.simulation.placement import place_robots, reported_pairs, start_coordinates
 from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.scripts import Script, check_commands
@@ -355,8 +355,7 @@ class World:
             self._failed_step = self._saved(self._stepper.failed)
 
     def _saved(self, state: State) -> SavedState:
-        drives = Drives(*(array.copy() for array in self._machine.drives))
-        return SavedState(self._fingerprint, state, drives, self._script.released)
+        return SavedState(self._fingerprint, state, copied(self._machine.drives), self._script.released)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -395,8 +394,7 @@ class World:
             raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
         self._machine.restore_state(saved.state)
         self._machine.forget_contacts()
-        for array, value in zip(self._machine.drives, saved.drives, strict=True):
-            array[:] = value
+        overwrite(self._machine.drives, saved.drives)
         self._drives.writes += 1
         self._script = Script(self._commands)
         self._script.resume(self.time, saved.released)
@@ -409,8 +407,7 @@ class World:
         Both share what never changes: the scene, the meshes and the model.
         """
         other = World.__new__(World)
-        other.__dict__.update(self.__dict__)
-        other.__dict__.pop("_evaluator", None)  # writes into memory of its own
+        other.__dict__.update(self._values())
         other._drives = self._drives.copy()
         other._machine = self._machine.copy(other._drives.arrays)
         other._stepper = stepper_of(other._machine, like=self._stepper)
@@ -425,8 +422,11 @@ class World:
 
     def __reduce__(self) -> Any:
         """Pickled apart from its version, which is looked at before the rest is unpacked."""
-        values = {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
-        return _unpickled, (version("hydro-sim-core"), pickle.dumps(values, pickle.HIGHEST_PROTOCOL))
+        return _unpickled, (version("hydro-sim-core"), pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL))
+
+    def _values(self) -> dict[str, Any]:
+        """Everything but the evaluator, which writes into memory of its own and is made anew where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     # --- kinematics and dynamics
 
