@@ -10,13 +10,9 @@ import sys
 import time
 
 import pytest
+from ctrl_c import heed_ctrl_c
 
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
-
-
-def heed_ctrl_c():
-    """In a child: a test run that was started with & hands down that SIGINT is ignored; Ctrl-C would end nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_a_bad_scene_ends_with_one_line_on_stderr_and_status_1(tmp_path):

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ctrl_c import heed_ctrl_c
 from PIL import Image
 from typer.testing import CliRunner
 from websockets.sync.client import connect
@@ -26,11 +27,6 @@ from hydro_sim_core.replay import Recording, TimeLine
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 SCENE = "spatula_slip_welded"
 SMALL = ("--size", "160x120")
-
-
-def heed_ctrl_c():
-    """In a child: a test run that was started with & hands down that SIGINT is ignored; Ctrl-C would end nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def call(*arguments):

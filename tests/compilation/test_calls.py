@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
+from reductions import Chosen, reduced, squared_norm, total
 
 from hydro_sim_core.compilation import (
     CompilationFailed,
@@ -17,7 +18,6 @@ from hydro_sim_core.compilation import (
     Float1D,
     Handle,
     entry,
-    kernel,
     prepare,
 )
 
@@ -26,14 +26,6 @@ class Numbers(NamedTuple):
     scale: float
     power: int
     doubled: bool
-
-
-@kernel
-def squared_norm(x):
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * x[i]
-    return total
 
 
 @entry
@@ -46,27 +38,6 @@ def is_long(x: Float1D, bound: float, strictly: bool) -> bool:
 def grow(rounds: int, x: Float1D) -> None:
     for i in range(rounds):
         x[0] += i
-
-
-@entry
-def total(x: Float1D) -> float:
-    value = 0.0
-    for i in range(x.shape[0]):
-        value += x[i]
-    return value
-
-
-Reduction = Annotated[Entry, EntryLayout(f"{__name__}.total")]
-
-
-class Chosen(NamedTuple):
-    reduce: Reduction
-    values: Float1D
-
-
-@entry
-def reduced(reduce: Reduction, x: Float1D) -> float:
-    return reduce(x)
 
 
 @entry

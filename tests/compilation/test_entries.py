@@ -6,16 +6,16 @@ import math
 import pickle
 import threading
 import time
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from reductions import Chosen, reduced, squared_norm, total
 
 from hydro_sim_core.compilation import (
     Bool1D,
     CompilationFailed,
     Entry,
-    EntryLayout,
     Float1D,
     Float2D,
     Handle,
@@ -83,41 +83,12 @@ def is_long(x: Float1D, bound: float, strictly: bool) -> bool:
     return size > bound if strictly else size >= bound
 
 
-@kernel
-def squared_norm(x):
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * x[i]
-    return total
-
-
 @entry
 def product(x: Float1D) -> float:
     value = 1.0
     for i in range(x.shape[0]):
         value *= x[i]
     return value
-
-
-@entry
-def total(x: Float1D) -> float:
-    value = 0.0
-    for i in range(x.shape[0]):
-        value += x[i]
-    return value
-
-
-Reduction = Annotated[Entry, EntryLayout(f"{__name__}.total")]
-
-
-class Chosen(NamedTuple):
-    reduce: Reduction
-    values: Float1D
-
-
-@entry
-def reduced(reduce: Reduction, x: Float1D) -> float:
-    return reduce(x)
 
 
 @entry

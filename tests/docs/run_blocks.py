@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from blocks import ROOT, Block
+from ctrl_c import heed_ctrl_c
 from ros_domains import take_domain
 
 #: What commands in pages name of a checkout.
@@ -135,8 +136,7 @@ class Runner:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # A test run that was started with & hands down that SIGINT is ignored.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                preexec_fn=heed_ctrl_c,
             )
         try:
             yield process, log
