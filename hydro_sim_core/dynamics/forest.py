@@ -18,12 +18,14 @@ class Forest(NamedTuple):
         first: (trees + 1,) first entry of each tree in ``velocities``.
         velocities: (nv,) indices into v, tree by tree.
         is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
+        is_free_tree: (trees,) whether a tree is such a body.
     """
 
     tree_of_body: ConstInt1D
     first: ConstInt1D
     velocities: ConstInt1D
     is_free_body: ConstBool1D
+    is_free_tree: ConstBool1D
 
 
 def find_forest(tree: KinematicTree) -> Forest:
@@ -40,15 +42,16 @@ def find_forest(tree: KinematicTree) -> Forest:
             earliest[earliest == high] = low
     trees, label = np.unique(earliest, return_inverse=True)
     sizes = np.bincount(label, minlength=len(trees))
+    is_free_body = [
+        kind == FLOATING and parent < 0 and i not in tree.parent
+        for i, (kind, parent) in enumerate(zip(tree.joint_type, tree.parent, strict=True))
+    ]
+    is_free_tree = np.zeros(len(trees), dtype=bool)
+    is_free_tree[label[first][is_free_body]] = True
     return Forest(
         tree_of_body=frozen(label[first], np.int64),
         first=frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64),
         velocities=frozen(np.argsort(label, kind="stable"), np.int64),
-        is_free_body=frozen(
-            [
-                kind == FLOATING and parent < 0 and i not in tree.parent
-                for i, (kind, parent) in enumerate(zip(tree.joint_type, tree.parent, strict=True))
-            ],
-            np.bool_,
-        ),
+        is_free_body=frozen(is_free_body, np.bool_),
+        is_free_tree=frozen(is_free_tree, np.bool_),
     )

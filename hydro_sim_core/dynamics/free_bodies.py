@@ -1,8 +1,8 @@
-"""Steps of bodies that fly alone: momentum is kept, and spin gains no energy.
+"""Steps of bodies that fly alone: both momenta are kept, and spin neither gains nor loses energy.
 
 A free body's coordinates are those of its link's origin. Seen from there, the motion of the centre of mass is a matter
-of Coriolis and centrifugal forces, which a step takes where it begins; a body that turns by a third of a radian a step
-runs away on them. Here the centre keeps its velocity instead, and the gyroscopic moment is taken at the step's end.
+of Coriolis and centrifugal forces, which run away where a body turns far in a step. Here the centre keeps its velocity
+instead, and the spin follows a variational integrator (Bou-Rabee and Marsden 2009), see ``gyroscopic_moment``.
 """
 
 from __future__ import annotations
@@ -10,10 +10,18 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.arithmetic import sine_cosine
-from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float3D, entry, kernel
+from hydro_sim_core.compilation import Bool1D, ConstFloat1D, Float1D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.equations import rotated_entry
 from hydro_sim_core.dynamics.forest import Forest
 from hydro_sim_core.dynamics.tree import KinematicTree
+
+#: Newton iterations for the spin at the end of a step. Bodies that turn by less than half a radian need four or five.
+MAX_ITERATIONS = 12
+#: Residual, as a share of the angular momentum, at which they end: round-off; and that they must reach.
+ROUND_OFF, SOLVED = 1e-15, 1e-12
+#: The largest turn in a step, rad, that the variational rule follows. A thin rod that turns further may have no
+#: solution, and beyond a full turn the rule means nothing.
+LARGEST_TURN = 1.0
 
 
 @entry
@@ -23,17 +31,12 @@ def free_body_forces(
     R_WB: Float3D,
     S: Float3D,
     v: ConstFloat1D,
+    v_next: Float1D,
+    spins_alone: Bool1D,
     dt: float,
     b: Float1D,
 ) -> None:
     """Write the bias forces of free bodies: weight and gyroscopic moment, without what only the choice of origin makes.
-
-    Angular momentum L = I w about the centre is constant in the world while I turns with the body. To first order in dt
-    the angular velocity at the end of a step, w* = w + u, solves
-
-        (I - dt [L]x) u = dt L x w,
-
-    which always has a solution, and w*^T I w* = w*^T L <= |w*|_I |w|_I: the energy never grows.
 
     Args:
         tree: The ``KinematicTree``.
@@ -41,21 +44,28 @@ def free_body_forces(
         R_WB: (nb, 3, 3) from ``forward_kinematics``, like ``S``.
         S: (nb, 6, 6).
         v: (nv,) velocities.
+        v_next: (nv,) velocities at the end of the step that the moments are taken with; those of trees that spin alone
+            are an output.
+        spins_alone: (trees,) free bodies that spin on without any torque.
         dt: s.
         b: (nv,) in and out; the entries of free bodies are replaced.
     """
     for i in range(tree.parent.shape[0]):
         if not forest.is_free_body[i]:
             continue
-        first, R, c, g = tree.v_index[i], R_WB[i], tree.p_BCo[i], tree.gravity
-        m = tree.mass[i]
+        first, R, c, g, m = tree.v_index[i], R_WB[i], tree.p_BCo[i], tree.gravity, tree.mass[i]
+        J = _inertia_in_world(R, tree.I_BCo[i])
+        w = _angular_velocity(S[i], v, first)
+        if spins_alone[forest.tree_of_body[i]]:
+            _set_angular_velocity(S[i], _spin_on(J, w, dt), v_next, first)
+        w_next = _angular_velocity(S[i], v_next, first)
+        moment = gyroscopic_moment(J, w, w_next, dt)
         c0 = R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
         c1 = R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
         c2 = R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
-        t0, t1, t2 = _gyroscopic_moment(R, tree.I_BCo[i], S[i], v, first, dt)
-        t0 += m * (c1 * g[2] - c2 * g[1])
-        t1 += m * (c2 * g[0] - c0 * g[2])
-        t2 += m * (c0 * g[1] - c1 * g[0])
+        t0 = moment[0] + m * (c1 * g[2] - c2 * g[1])
+        t1 = moment[1] + m * (c2 * g[0] - c0 * g[2])
+        t2 = moment[2] + m * (c0 * g[1] - c1 * g[0])
         for k in range(3):
             axis = S[i, k]
             b[first + k] = -(axis[0] * t0 + axis[1] * t1 + axis[2] * t2)
@@ -63,31 +73,153 @@ def free_body_forces(
 
 
 @kernel
-def _gyroscopic_moment(R, I_BCo, S, v, first, dt):
-    """I u / dt in world axes, N m."""
+def gyroscopic_moment(J, w, w_next, dt):
+    """Moment t (N m, world axes) with which J (w_next - w) = dt (t + tau) is the discrete Euler equation under tau.
+
+    Over a step a body turns by exp(dt w), so its angular momentum is, seen from the step's end and from its beginning,
+
+        L- = J w - dt / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
+
+    with J at the posture in between and a = (1 - x cot x) / |w|^2, x = |w| dt / 2, the transposed differential of the
+    exponential map. The rule is L+ = L- + dt tau. Without torque it keeps the angular momentum to round-off, and the
+    energy to within a share (|w| dt)^2 that does not grow.
+    """
+    if not _is_followed(w, dt) or not _is_followed(w_next, dt):
+        return _implicit_moment(J, w, dt)
+    before, after = _turned(J, w, -dt), _turned(J, w_next, dt)
+    return (before[0] - after[0]) / dt, (before[1] - after[1]) / dt, (before[2] - after[2]) / dt
+
+
+@kernel
+def _spin_on(J, w, dt):
+    """Angular velocity after a step without torque, L+ = L-, by Newton's method; too large where that fails."""
+    too_large = 2.0 * LARGEST_TURN / dt
+    if not _is_followed(w, dt):
+        return too_large, 0.0, 0.0
+    turned = _turned(J, w, -dt)
+    L = _times(J, w)
+    L = (L[0] + turned[0], L[1] + turned[1], L[2] + turned[2])
+    size = _dot(L, L)
+    u, last = w, math.inf
+    for _ in range(MAX_ITERATIONS):
+        H, turned = _times(J, u), _turned(J, u, dt)
+        r = (L[0] - H[0] - turned[0], L[1] - H[1] - turned[1], L[2] - H[2] - turned[2])
+        error = _dot(r, r)
+        if not error < last:
+            break
+        last = error
+        if error <= ROUND_OFF * ROUND_OFF * size:
+            break
+        d = _solve_turned(J, u, H, 0.5 * dt, r)
+        u = (u[0] + d[0], u[1] + d[1], u[2] + d[2])
+        if not _is_followed(u, dt):
+            break
+    return u if last <= SOLVED * SOLVED * size else (too_large, 0.0, 0.0)
+
+
+@kernel
+def _is_followed(w, dt):
+    return _dot(w, w) * dt * dt <= LARGEST_TURN * LARGEST_TURN
+
+
+@kernel
+def _turned(J, w, dt):
+    """dt / 2 w x J w + a w x (w x J w), see ``gyroscopic_moment``."""
+    H = _times(J, w)
+    first = _cross(w, H)
+    second = _cross(w, first)
+    x = 0.5 * dt * math.sqrt(_dot(w, w))
+    sine, cosine = sine_cosine(x)
+    # (1 - x cot x) / x^2, of which the series is exact to rounding where the quotient is not.
+    share = 1.0 / 3.0 + x * x * (1.0 / 45.0 + x * x * 2.0 / 945.0)
+    if abs(x) > 0.02:
+        share = (1.0 - x * cosine / sine) / (x * x)
+    a = 0.25 * dt * dt * share
+    h = 0.5 * dt
+    return h * first[0] + a * second[0], h * first[1] + a * second[1], h * first[2] + a * second[2]
+
+
+@kernel
+def _implicit_moment(J, w, dt):
+    """The moment for bodies that turn too far in a step: their energy falls, but never grows.
+
+    To first order in dt the angular velocity at the end of a step, w* = w + u, solves
+
+        (J - dt [L]x) u = dt L x w,    L = J w,
+
+    which always has a solution, and w*^T J w* = w*^T L <= |w*|_J |w|_J.
+    """
+    L = _times(J, w)
+    m = _cross(L, w)
+    u = _solve_turned(J, (0.0, 0.0, 0.0), L, dt, m)
+    return _times(J, u)
+
+
+@kernel
+def _solve_turned(J, w, L, h, r):
+    """Solve (J + h [w]x J - h [L]x) u = r by Cramer's rule."""
+    x, y, z = w
+    p, q, s = h * L[0], h * L[1], h * L[2]
+    xx, yy, zz, xy, xz, yz = J
+    x, y, z = h * x, h * y, h * z
+    a00, a01, a02 = xx + y * xz - z * xy, xy + y * yz - z * yy + s, xz + y * zz - z * yz - q
+    a10, a11, a12 = xy + z * xx - x * xz - s, yy + z * xy - x * yz, yz + z * xz - x * zz + p
+    a20, a21, a22 = xz + x * xy - y * xx + q, yz + x * yy - y * xy - p, zz + x * yz - y * xz
+    c00, c01, c02 = a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20
+    c10, c11, c12 = a02 * a21 - a01 * a22, a00 * a22 - a02 * a20, a01 * a20 - a00 * a21
+    c20, c21, c22 = a01 * a12 - a02 * a11, a02 * a10 - a00 * a12, a00 * a11 - a01 * a10
+    determinant = a00 * c00 + a01 * c01 + a02 * c02
+    if not determinant > 0.0:
+        return 0.0, 0.0, 0.0
+    return (
+        (c00 * r[0] + c10 * r[1] + c20 * r[2]) / determinant,
+        (c01 * r[0] + c11 * r[1] + c21 * r[2]) / determinant,
+        (c02 * r[0] + c12 * r[1] + c22 * r[2]) / determinant,
+    )
+
+
+@kernel
+def _inertia_in_world(R, I_BCo):
+    """R I_BCo R^T as (xx, yy, zz, xy, xz, yz)."""
+    xx, yy, zz = rotated_entry(R, I_BCo, 0, 0), rotated_entry(R, I_BCo, 1, 1), rotated_entry(R, I_BCo, 2, 2)
+    xy, xz, yz = rotated_entry(R, I_BCo, 0, 1), rotated_entry(R, I_BCo, 0, 2), rotated_entry(R, I_BCo, 1, 2)
+    return xx, yy, zz, xy, xz, yz
+
+
+@kernel
+def _angular_velocity(S, v, first):
     w0 = w1 = w2 = 0.0
     for k in range(3):
         w0 += S[k, 0] * v[first + k]
         w1 += S[k, 1] * v[first + k]
         w2 += S[k, 2] * v[first + k]
-    xx, yy, zz = rotated_entry(R, I_BCo, 0, 0), rotated_entry(R, I_BCo, 1, 1), rotated_entry(R, I_BCo, 2, 2)
-    xy, xz, yz = rotated_entry(R, I_BCo, 0, 1), rotated_entry(R, I_BCo, 0, 2), rotated_entry(R, I_BCo, 1, 2)
-    l0, l1, l2 = xx * w0 + xy * w1 + xz * w2, xy * w0 + yy * w1 + yz * w2, xz * w0 + yz * w1 + zz * w2
-    m0, m1, m2 = l1 * w2 - l2 * w1, l2 * w0 - l0 * w2, l0 * w1 - l1 * w0
-    a01, a10 = xy + dt * l2, xy - dt * l2
-    a02, a20 = xz - dt * l1, xz + dt * l1
-    a12, a21 = yz + dt * l0, yz - dt * l0
-    # Cramer's rule; the determinant is at least that of I.
-    c00, c01, c02 = yy * zz - a12 * a21, a12 * a20 - a10 * zz, a10 * a21 - yy * a20
-    c10, c11, c12 = a02 * a21 - a01 * zz, xx * zz - a02 * a20, a01 * a20 - xx * a21
-    c20, c21, c22 = a01 * a12 - a02 * yy, a02 * a10 - xx * a12, xx * yy - a01 * a10
-    determinant = xx * c00 + a01 * c01 + a02 * c02
-    if not determinant > 0.0:
-        return m0, m1, m2
-    u0 = (c00 * m0 + c10 * m1 + c20 * m2) / determinant
-    u1 = (c01 * m0 + c11 * m1 + c21 * m2) / determinant
-    u2 = (c02 * m0 + c12 * m1 + c22 * m2) / determinant
-    return xx * u0 + xy * u1 + xz * u2, xy * u0 + yy * u1 + yz * u2, xz * u0 + yz * u1 + zz * u2
+    return w0, w1, w2
+
+
+@kernel
+def _set_angular_velocity(S, w, v, first):
+    for k in range(3):
+        v[first + k] = S[k, 0] * w[0] + S[k, 1] * w[1] + S[k, 2] * w[2]
+
+
+@kernel
+def _times(J, w):
+    xx, yy, zz, xy, xz, yz = J
+    return (
+        xx * w[0] + xy * w[1] + xz * w[2],
+        xy * w[0] + yy * w[1] + yz * w[2],
+        xz * w[0] + yz * w[1] + zz * w[2],
+    )
+
+
+@kernel
+def _cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel

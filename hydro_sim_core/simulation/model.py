@@ -159,7 +159,10 @@ class Scratch(NamedTuple):
         problem: The convex problem.
         solver: Scratch of the solvers.
         jacobian: (6, nv) a patch's Jacobian in the order of v.
-        v_next: (nv,) the solution.
+        v_next: (nv,) velocities at the end of the step: guessed, then the solution.
+        v_middle: (nv,) velocities that Coriolis forces are taken at.
+        spins_alone: (trees,) bodies that nothing keeps from spinning on as they do.
+        spin: (trees,) angular speed of the body of each tree that turns fastest, rad/s.
         q_next: (nq,) coordinates that it leads to.
         effort: (nv,) drive efforts of the last step, N m.
         push: (P, 3) what becomes ``State.push``, N.
@@ -182,6 +185,9 @@ class Scratch(NamedTuple):
     solver: SolverScratch
     jacobian: Float2D
     v_next: Float1D
+    v_middle: Float1D
+    spins_alone: Bool1D
+    spin: Float1D
     q_next: Float1D
     effort: Float1D
     push: Float2D
@@ -280,6 +286,9 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         solver=make_solver_scratch(problem),
         jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
+        v_middle=np.zeros(nv),
+        spins_alone=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
+        spin=np.zeros(len(model.forest.first) - 1),
         q_next=np.zeros(num_coordinates),
         effort=np.zeros(nv),
         push=np.zeros((num_pairs, 3)),

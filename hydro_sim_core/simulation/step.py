@@ -25,35 +25,33 @@ UNCONVERGED = -2
 
 #: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
 LIMIT_BETA = 1.0
+#: Coriolis forces are those at the middle of a step where they leave its velocities so well known, as a share of them;
+#: a step that does not get there in so many solves has not converged.
+CORIOLIS_TOLERANCE = 1e-5
+MAX_CORIOLIS_SOLVES = 6
 #: Beyond its speed limit a drive's push is gone within this part of the speed that it would add in a step.
 SPEED_LIMIT_STIFFNESS = 1e3
 
 
 @kernel
-def _evaluate_dynamics(model, state, scratch, dt):
+def _evaluate_dynamics(model, state, scratch):
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
-    bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, state.v, scratch.bias, scratch.tree)
-    free_body_forces(model.tree, model.forest, scratch.R_WB, scratch.S, state.v, dt, scratch.bias)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
 
 
 @kernel
-def _load_smooth_terms(model, state, scratch, dt):
-    """A = M + dt D and the momentum A v0 + dt (-bias - D v0)."""
+def _load_inertia(model, state, scratch, dt):
+    """A = M + dt D and the velocities from which the step starts."""
     problem = scratch.problem
     order, tree_begin, tree_end = problem.islands.order, problem.islands.tree_begin, problem.islands.tree_end
     problem.dt[0] = dt
     for k in range(state.v.shape[0]):
         i = order[k]
         problem.v0[k] = state.v[i]
-        s = -dt * scratch.bias[i]
         for m in range(tree_begin[k], tree_end[k]):
             problem.A[k, m] = scratch.M[i, order[m]]
-            # The damping impulse at v0 cancels against dt D v0 of A v0.
-            s += scratch.M[i, order[m]] * state.v[order[m]]
         problem.A[k, k] += dt * model.tree.damping[i]
-        problem.momentum[k] = s
         problem.joint_friction[k] = model.tree.friction[i]
 
 
@@ -104,6 +102,78 @@ def _guess(state, scratch, dt):
     for k in range(state.v.shape[0]):
         i = scratch.problem.islands.order[k]
         scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
+
+
+@kernel
+def _load_momentum(model, state, scratch, dt, is_solved):
+    """Momentum M v0 - dt bias, with Coriolis forces at the middle of v0 and the solver's v, a guess or a solution.
+
+    The velocity of a step is that over the step, so v0 and v lie symmetrically about the posture from which it starts.
+    Forces at v0 alone would add energy in every step.
+    """
+    problem, order = scratch.problem, scratch.problem.islands.order
+    for k in range(state.v.shape[0]):
+        i = order[k]
+        scratch.v_next[i] = scratch.solver.v[k]
+        scratch.v_middle[i] = 0.5 * (state.v[i] + scratch.v_next[i])
+    islands = problem.islands
+    for tree in range(scratch.spins_alone.shape[0]):
+        island = islands.island[tree]
+        is_touched = islands.first_patch[island] < islands.first_patch[island + 1]
+        scratch.spins_alone[tree] = not (is_touched or is_solved)
+    tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
+    bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
+    free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
+    for k in range(state.v.shape[0]):
+        momentum = -dt * scratch.bias[order[k]]
+        # The damping impulse at v0 cancels against dt D v0 of A v0.
+        for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
+            momentum += scratch.M[order[k], order[m]] * problem.v0[m]
+        problem.momentum[k] = momentum
+
+
+@kernel
+def _is_centred(model, scratch, dt):
+    """Whether Coriolis forces at the middle of the solution would change it by less than ``CORIOLIS_TOLERANCE``.
+
+    A change d of velocities changes them in a step by at most some 2 dt |w| d, w being how fast the tree's bodies turn.
+    """
+    problem, forest, spin = scratch.problem, model.forest, scratch.spin
+    spin[:] = 0.0
+    for body in range(forest.tree_of_body.shape[0]):
+        w = scratch.tree.V_WB[body]
+        tree = forest.tree_of_body[body]
+        spin[tree] = max(spin[tree], math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
+    for tree in range(spin.shape[0]):
+        if spin[tree] == 0.0:
+            continue
+        begin = problem.islands.position[tree]
+        # What moves the centre of a free body does not turn it.
+        num = 3 if forest.is_free_tree[tree] else forest.first[tree + 1] - forest.first[tree]
+        change, size = 0.0, 0.0
+        for k in range(begin, begin + num):
+            for m in range(begin, begin + num):
+                a, b = scratch.solver.v[k], scratch.solver.v[m]
+                c = 0.5 * (a - scratch.v_next[problem.islands.order[k]])
+                d = 0.5 * (b - scratch.v_next[problem.islands.order[m]])
+                change += problem.A[k, m] * c * d
+                size += problem.A[k, m] * a * b
+        reach = 2.0 * dt * spin[tree]
+        if reach * reach * change > CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
+            return False
+    return True
+
+
+@kernel
+def _solve(machine, solve, dt):
+    """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution."""
+    model, state, scratch = machine.model, machine.state, machine.scratch
+    for n in range(MAX_CORIOLIS_SOLVES):
+        _load_momentum(model, state, scratch, dt, n > 0)
+        converged = solve(scratch.problem, model.options, scratch.solver)
+        if not converged or _is_centred(model, scratch, dt):
+            return converged
+    return False
 
 
 @kernel
@@ -206,19 +276,19 @@ def advance(
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
-        _evaluate_dynamics(model, state, scratch, dt)
+        _evaluate_dynamics(model, state, scratch)
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
             num_faces = find_patches(model, state, scratch)
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 return num_faces
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
-        _load_smooth_terms(model, state, scratch, dt)
+        _load_inertia(model, state, scratch, dt)
         _load_limits(model, state, scratch, dt)
         _load_drives(model, state, drives, scratch, dt)
         load_patches(model, scratch, dt)
         _guess(state, scratch, dt)
-        converged = solve(scratch.problem, model.options, scratch.solver)
+        converged = _solve(machine, solve, dt)
         _take_solution(model, state, scratch, dt)
         # A residual that is no number tells of an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]

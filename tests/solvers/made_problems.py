@@ -84,7 +84,8 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
 
 def forest_of(first: np.ndarray, velocities: np.ndarray) -> Forest:
     """Trees by their velocities; the solvers do not look at bodies."""
-    return Forest(np.zeros(0, dtype=np.int64), first, velocities, np.zeros(0, dtype=np.bool_))
+    nothing = np.zeros(0, dtype=np.bool_)
+    return Forest(np.zeros(0, dtype=np.int64), first, velocities, nothing, nothing)
 
 
 def couple_all(problem: ContactProblem) -> None:
