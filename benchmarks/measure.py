@@ -36,13 +36,13 @@ def _processor() -> str:
 
 def output_argument(description: str, name: str) -> Path:
     """Read the command line: where to write the results."""
-    return make_parser(description, name).parse_args().output
+    return make_parser(description, name).parse_args().out
 
 
 def make_parser(description: str, name: str) -> argparse.ArgumentParser:
     """Command line with the option that all benchmarks share: where to write the results."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--output", type=Path, default=RESULTS / f"{name}.json", help="JSON file to write")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{name}.json", help="JSON file to write")
     return parser
 
 

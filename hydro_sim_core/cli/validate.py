@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import JsonOption
+from hydro_sim_core.cli.options import JsonOption, PlotOption
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
@@ -37,9 +37,7 @@ def validate(
         bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
     ] = False,
     json: JsonOption = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False)
-    ] = None,
+    plot: PlotOption = None,
 ) -> None:
     """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
     console = output.make_console()

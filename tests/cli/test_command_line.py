@@ -52,7 +52,7 @@ def report(tmp_path):
 def test_help_names_every_command_and_the_exit_statuses():
     result = call("--help")
     assert result.exit_code == 0
-    for word in ("run", "check", "scenes", "validate", "mesh", "bench", "Exit status"):
+    for word in (*get_command(app).list_commands(None), "Exit status"):
         assert word in result.stdout
 
 
@@ -63,6 +63,28 @@ def test_help_says_of_every_command_what_the_command_says():
         usage, line, *_ = re.split(r"\n\s*\n", told.strip())
         assert f" {name} " in usage
         assert f" {name} {' '.join(line.split())}" in overview
+
+
+def test_one_kind_of_file_has_one_option_in_every_command():
+    """What a command is for goes to --out; what it writes or reads besides is named after its kind."""
+    whole = get_command(app)
+    commands = {name: whole.get_command(None, name) for name in whole.list_commands(None)}
+    commands |= {f"plot {name}": one for name, one in commands.pop("plot").commands.items()}
+    options = {
+        option
+        for command in commands.values()
+        for param in command.params
+        if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
+        for option in param.opts
+    }
+    written = {"--out", "--json", "--plot", "--video", "--record", "--save-failed"}
+    assert options == written | {"--from-state", "--package-dir"}
+
+
+def test_a_command_has_commands_of_its_own_only_where_they_are_several():
+    whole = get_command(app)
+    for name in whole.list_commands(None):
+        assert len(getattr(whole.get_command(None, name), "commands", "two")) > 1, name
 
 
 def test_help_of_run_names_every_option():
