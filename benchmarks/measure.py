@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.cli.output import processor
+
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("hydro-sim-core", "numba", "numpy", "drake")
 
@@ -19,19 +21,12 @@ def environment() -> dict[str, Any]:
     """Processor, load and versions that a measurement depends on."""
     return {
         "date": time.strftime("%Y-%m-%d"),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "load_average_1_min": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
         **{name: version(name) for name in _PACKAGES},
     }
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def output_argument(description: str, name: str) -> Path:

@@ -16,6 +16,7 @@ from hydro_sim_core.assets import folder
 from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
+from hydro_sim_core.experiments.page import read_record
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.simulation.scenes import shipped_scenes
 
@@ -372,6 +373,16 @@ def test_validate_without_a_name_lists_the_experiments():
     assert all(name in printed for name in EXPERIMENTS)
 
 
+def test_validate_lists_how_long_each_takes(monkeypatch):
+    """From its record; an experiment that is new has none."""
+    monkeypatch.setitem(EXPERIMENTS, "new", Experiment("Nobody ran it.", lambda _: None, lambda *_: None))
+    lines = {line.split()[0]: line for line in call("validate").stdout.splitlines()}
+    for name in EXPERIMENTS.keys() - {"new"}:
+        record = read_record(folder("validation"), name)
+        assert f" {record.about} " in lines[name]
+    assert lines["new"].split() == ["new", "Nobody", "ran", "it."]
+
+
 def test_validate_writes_report_and_figure(tmp_path):
     numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
     result = call("validate", "slip_control", "--json", numbers, "--plot", picture)
@@ -404,6 +415,8 @@ def test_validate_all_writes_a_page_with_numbers_and_pictures(monkeypatch, tmp_p
     data = json.loads((tmp_path / "new" / "found" / "only.json").read_text())
     assert data["comparisons"][0]["measured"] == measured
     assert data["quick"] is True
+    assert 0.0 <= data["seconds"] < 1.0
+    assert data["machine"].endswith(" cores")
     assert (tmp_path / "new" / "found" / "only.png").read_bytes() == b"drawn"
     assert "found/only.png" in (tmp_path / "new" / "found.md").read_text()
     assert f"{1 - status} of 1 agree" in result.stdout
