@@ -386,6 +386,22 @@ def test_charts_tell_the_forces_of_pairs_also_of_a_recording_without_gripper(bro
         wait_until(lambda: key_of_forces(page) == {"box on floor": 5.0, "box on wall": 2.0})
 
 
+def test_charts_know_the_frames_that_a_busy_page_did_not_draw(browser, scripted):
+    """A loaded machine draws less than three frames a second; the curves had gaps wherever two were 0.4 s apart."""
+    scripted.show_scene(make_scene())
+    scripted.show(make_frame(step=0))
+    times = [round(0.033 * number, 3) for number in range(40)]
+    with opened(browser, scripted.url) as page:
+        page.evaluate("setTimeout(() => { for (const end = Date.now() + 1500; Date.now() < end; ); }, 0)")
+        for number in range(1, len(times)):
+            scripted.wait_until_sent(scripted.show(make_frame(step=33 * number)))
+            time.sleep(0.01)
+        wait_until(lambda: text(page, "#clock") == f"{times[-1]:.3f} s")
+        charted = look(page, "charted")
+        assert charted["times"] == pytest.approx(times)
+        assert None not in charted["values"]
+
+
 def test_refused_speed_does_not_stay_shown(browser, scripted):
     asked = []
 
