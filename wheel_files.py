@@ -39,5 +39,5 @@ class BuildWithFiles(build_py):
 
 
 def _copy(source: Path, target: Path) -> None:
-    ignored: Any = shutil.ignore_patterns("__pycache__", "*.pyc")
+    ignored: Any = shutil.ignore_patterns("__pycache__", "*.pyc", "*.png")
     shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)

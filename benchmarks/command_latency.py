@@ -147,7 +147,7 @@ def main() -> None:
     waits = [f"{name} {1e3 * latency[name]:.3f}" for name in ("p50", "p99", "max")]
     console.print(f"of it, from receipt to the step that obeys: {', '.join(waits)} ms (a step is 1 ms)")
     write(
-        arguments.output,
+        arguments.out,
         {
             "count": arguments.count,
             "round_trip_percentiles_50_90_99": percentiles,

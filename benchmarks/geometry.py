@@ -1,6 +1,6 @@
 """Contact faces of moving pairs of shapes, ours against Drake's ComputeContactSurfaces, on the same meshes.
 
-The same as ``hydro-sim bench geometry``, with the results kept beside those of the other benchmarks. A checkout other
+The same as ``hydro-sim bench``, with the results kept beside those of the other benchmarks. A checkout other
 than this one is measured with its folder in PYTHONPATH.
 """
 
@@ -17,7 +17,7 @@ def main() -> None:
     parser = make_parser(__doc__.splitlines()[0], "geometry")
     parser.add_argument("--quick", action="store_true", help="a few poses each, without the finest meshes")
     arguments = parser.parse_args()
-    write(arguments.output, bench_geometry(arguments.quick, Console(width=150)))
+    write(arguments.out, bench_geometry(arguments.quick, Console(width=150)))
 
 
 if __name__ == "__main__":

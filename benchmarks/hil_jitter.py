@@ -111,7 +111,7 @@ def main() -> None:
     arguments = parser.parse_args()
     paces = measure(arguments.duration, arguments.parameters)
     found = show(Console(width=130), paces)
-    write(arguments.output, {"duration": arguments.duration, "found": found, "paces": paces})
+    write(arguments.out, {"duration": arguments.duration, "found": found, "paces": paces})
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def main() -> None:
     same = runs[0][1] == runs[1][1]
     console.print("bit-identical" if same else "NOT bit-identical")
     rates = [rate for rate, _ in runs]
-    write(Path(arguments.output), {"steps": arguments.steps, "steps_a_second": rates, "identical": same})
+    write(Path(arguments.out), {"steps": arguments.steps, "steps_a_second": rates, "identical": same})
 
 
 if __name__ == "__main__":

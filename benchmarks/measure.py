@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.cli.output import processor
+
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("hydro-sim-core", "numba", "numpy", "drake")
 
@@ -19,7 +21,7 @@ def environment() -> dict[str, Any]:
     """Processor, load and versions that a measurement depends on."""
     return {
         "date": time.strftime("%Y-%m-%d"),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "load_average_1_min": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
@@ -27,22 +29,15 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 def output_argument(description: str, name: str) -> Path:
     """Read the command line: where to write the results."""
-    return make_parser(description, name).parse_args().output
+    return make_parser(description, name).parse_args().out
 
 
 def make_parser(description: str, name: str) -> argparse.ArgumentParser:
     """Command line with the option that all benchmarks share: where to write the results."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--output", type=Path, default=RESULTS / f"{name}.json", help="JSON file to write")
+    parser.add_argument("--out", type=Path, default=RESULTS / f"{name}.json", help="JSON file to write")
     return parser
 
 

@@ -108,7 +108,7 @@ def main() -> None:
         f"{result['bytes_per_simulated_second'] / 1e6:.2f} MB and {result['messages_per_simulated_second']:.0f} "
         f"messages a second of simulated time, {result['lost_steps']} steps lost"
     )
-    write(arguments.output, result)
+    write(arguments.out, result)
 
 
 if __name__ == "__main__":

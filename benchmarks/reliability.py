@@ -45,7 +45,7 @@ def main() -> int:
             failures = f", {len(report.failures)} failures" if report.failures else ""
             progress.update(task, completed=report.steps, description=f"steps{failures}")
     console.print(summary(report))
-    write(arguments.output, {"seed": arguments.seed, "first": arguments.first, **report.as_dict()})
+    write(arguments.out, {"seed": arguments.seed, "first": arguments.first, **report.as_dict()})
     return 1 if report.failures else 0
 
 

@@ -121,7 +121,7 @@ def main() -> int:
         rclpy.shutdown()
     rows = [_median([phase for phase in phases if phase.name == name]) for name in PHASES]
     Console(width=140).print(_table(rows))
-    write(arguments.output, {"medians": rows, "phases": [asdict(phase) for phase in phases]})
+    write(arguments.out, {"medians": rows, "phases": [asdict(phase) for phase in phases]})
     return 0
 
 

@@ -62,7 +62,7 @@ def main() -> None:
         f"{arguments.memory_steps:.0e} steps of {MEMORY_SCENE}: resident memory grew by {grown} bytes, "
         f"traced Python memory by {traced}"
     )
-    write(arguments.output, {"steps": STEPS, "runs": RUNS, "scenes": costs, "memory": memory})
+    write(arguments.out, {"steps": STEPS, "runs": RUNS, "scenes": costs, "memory": memory})
 
 
 def heap_scene() -> LoadedScene:

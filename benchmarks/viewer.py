@@ -356,7 +356,7 @@ def main() -> None:
             if name == "fine bubbles":
                 result["page"] = measure_page(show.viewer.url, arguments.seconds)
     print_results(result, Console())
-    write(arguments.output, result)
+    write(arguments.out, result)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 FOLDERS = {
     "config": "config",
     "urdf": "urdf",
+    "validation": "docs/validation",
     "msg": "ros2_ws/src/hydro_sim_msgs/msg",
 }
 #: Folder of a wheel's copies in the package.

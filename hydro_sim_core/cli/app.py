@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from importlib.resources import files
 from typing import Annotated, Any
 
 import typer
@@ -15,35 +17,20 @@ from typer.main import get_command, get_group
 
 from hydro_sim_core.failures import in_one_line
 
-#: Where each command is, and its line in the help of the whole. It is imported when it is asked for, so that none waits
-#: for what only another needs.
+#: Module and name of each command, which is a function or, where it has commands of its own, a ``Typer``. A module is
+#: imported when its command is asked for, so that none waits for what only another needs.
 _PLACES = {
-    "run": ("run:run", "Run a scene and report on it; Ctrl-C ends the run early, with the report."),
-    "replay": (
-        "replay:replay",
-        "Play recordings: print their time line, show them in the browser, or film them.",
-    ),
-    "snapshot": (
-        "snapshot:snapshot",
-        "Draw a scene, run until a time, or a recording at that time, without a screen.",
-    ),
-    "check": ("check:check", "Load a scene and print what was found in it, without running it."),
-    "scenes": ("scenes:scenes", "List the shipped scenes."),
-    "validate": (
-        "validate:validate",
-        "Run an experiment with known results and compare; exit status 0 only if all of it agrees.",
-    ),
-    "hil-report": (
-        "hil_report:hil_report",
-        "Show how well a node kept its rate and what became of the commands.",
-    ),
-    "mesh": ("mesh:mesh", "Make a compliant solid of a mesh file and report on its quality."),
-    "compile": (
-        "compile_kernels:compile_kernels",
-        "Compile what no machine code is found for, so that later starts need not.",
-    ),
-    "plot": ("plot:commands", "Plot a recording: grip force, pitch, the pressure on a finger."),
-    "bench": ("bench:commands", "Measure speed."),
+    "run": "run:run",
+    "replay": "replay:replay",
+    "snapshot": "snapshot:snapshot",
+    "check": "check:check",
+    "scenes": "scenes:scenes",
+    "validate": "validate:validate",
+    "hil-report": "hil_report:hil_report",
+    "mesh": "mesh:mesh",
+    "compile": "compile_kernels:compile_kernels",
+    "plot": "plot:commands",
+    "bench": "bench:bench",
 }
 _STYLE: dict[str, Any] = {
     "no_args_is_help": True,
@@ -62,7 +49,7 @@ class _Commands(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _load(name, _PLACES[name][0])
+            self._loaded[name] = _load(name, _PLACES[name])
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -95,6 +82,14 @@ def _load(name: str, place: str) -> Any:
     return get_command(alone)
 
 
+def _help(place: str) -> str:
+    """What a command says of itself, read from its source: the function's documentation, or else the module's."""
+    module, _, attribute = place.partition(":")
+    tree = ast.parse((files("hydro_sim_core.cli") / f"{module}.py").read_text(encoding="utf-8"))
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    return ast.get_docstring(functions.get(attribute, tree)) or ""
+
+
 class _Group(TyperGroup):
     """Turns errors that a user can mend or report into one red line and exit status 1."""
 
@@ -104,7 +99,7 @@ class _Group(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         # Of every command a line is shown: importing them all for it would take seconds.
-        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in _PLACES.items()}
+        self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
         super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:

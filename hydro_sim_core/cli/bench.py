@@ -36,11 +36,7 @@ _SHARES = (
 )
 
 
-commands = typer.Typer(help="Measure speed.", no_args_is_help=True)
-
-
-@commands.command()
-def geometry(
+def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few poses each, without the finest meshes.")
     ] = False,

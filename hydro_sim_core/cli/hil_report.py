@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import PlotOption
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, RunnerReport
@@ -53,17 +54,15 @@ def hil_report(
         Path,
         typer.Argument(metavar="FILE", help="JSON file that the node wrote to its parameter report_file."),
     ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it as PNG.", dir_okay=False, show_default=False)
-    ] = None,
+    plot: PlotOption = None,
 ) -> None:
     """Show how well a node kept its rate and what became of the commands."""
     report = read_report(file)
     console = output.make_console()
     print_report(report, console)
-    if out is not None:
-        plot_report(report, out)
-        console.print(f"drawn to {out}", markup=False, highlight=False)
+    if plot is not None:
+        plot_report(report, plot)
+        console.print(f"drawn to {plot}", markup=False, highlight=False)
 
 
 def read_report(path: Path) -> HilReport:

@@ -50,8 +50,8 @@ class MeshRequest:
         field: Which pressure field; None for the one in the file if it holds one, else the distance to the surface.
         margin: m.
         scale: Factor on the coordinates of the file.
-        output: File of tetrahedra and pressures to write.
-        picture: PNG file of a cross-section to write.
+        out: File of tetrahedra and pressures to write.
+        plot: PNG file of a cross-section to write.
         axis: Coordinate that is the same in the section: x, y or z; None for the body's shortest side.
         place: Where the section lies on the axis, m; None for where the pressure is largest.
     """
@@ -62,8 +62,8 @@ class MeshRequest:
     field: Literal["distance", "laplace"] | None
     margin: float
     scale: float
-    output: Path | None
-    picture: Path | None
+    out: Path | None
+    plot: Path | None
     axis: Literal["x", "y", "z"] | None
     place: float | None
 
@@ -110,16 +110,15 @@ def mesh(
             metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite
         ),
     ] = 1.0,
-    output_file: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
-            "--output",
             metavar="FILE",
             help="Write tetrahedra and pressures as VTK, VTU or MSH.",
             dir_okay=False,
         ),
     ] = None,
-    picture: Annotated[
+    plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False
@@ -144,9 +143,7 @@ def mesh(
     """Make a compliant solid of a mesh file and report on its quality."""
     if json is not None:
         output.check_writable(json)
-    request = MeshRequest(
-        file, resolution, modulus, field, margin, scale, output_file, picture, axis, place=at
-    )
+    request = MeshRequest(file, resolution, modulus, field, margin, scale, out, plot, axis, place=at)
     result = mesh_file(request, output.make_console())
     if json is not None:
         output.write_json(json, {**output.versions(), **result})
@@ -170,12 +167,12 @@ def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
     remarks = [("repaired", repair) for repair in quality.repairs] + _doubts_about_scale(geometry)
     for kind, remark in remarks:
         console.print(f"[yellow]{kind}:[/yellow] {escape(remark)}", highlight=False, soft_wrap=True)
-    if request.output is not None:
-        write_vtk(geometry, request.output)
-    if request.picture is not None:
+    if request.out is not None:
+        write_vtk(geometry, request.out)
+    if request.plot is not None:
         axis, place = telling_plane(geometry, None if request.axis is None else AXES.index(request.axis))
         place = place if request.place is None else request.place
-        draw_section(geometry, axis, place, request.file.name, request.picture)
+        draw_section(geometry, axis, place, request.file.name, request.plot)
     return {
         "file": str(request.file),
         "modulus": geometry.modulus,
@@ -186,12 +183,12 @@ def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
 
 def _check_outputs(request: MeshRequest) -> None:
     """Refuse what could not be written before minutes are spent on it."""
-    for path in (request.output, request.picture):
+    for path in (request.out, request.plot):
         if path is not None:
             output.check_writable(path)
-    if request.output is not None and request.output.suffix.lower() not in VOLUME_SUFFIXES:
-        problem = f"has the unknown format '{request.output.suffix}'"
-        raise InputError(request.output, "", problem, f"use one of {', '.join(VOLUME_SUFFIXES)}")
+    if request.out is not None and request.out.suffix.lower() not in VOLUME_SUFFIXES:
+        problem = f"has the unknown format '{request.out.suffix}'"
+        raise InputError(request.out, "", problem, f"use one of {', '.join(VOLUME_SUFFIXES)}")
 
 
 def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[Geometry, SolidMesh | None]:

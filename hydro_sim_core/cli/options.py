@@ -1,4 +1,8 @@
-"""Arguments and options that several commands share, and checks of their values."""
+"""Arguments and options that several commands share, and checks of their values.
+
+What a command is for goes to ``--out``. What it writes besides is named after its kind, in every command alike:
+``--json`` a report, ``--plot`` a PNG, ``--video`` a film, ``--record`` a recording.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,12 @@ SceneArgument = Annotated[
 ]
 JsonOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", dir_okay=False)
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False, show_default=False
+    ),
 ]
 PackageDirOption = Annotated[
     list[Path] | None,

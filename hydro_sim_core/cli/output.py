@@ -38,6 +38,21 @@ def versions() -> dict[str, str]:
     }
 
 
+def machine() -> str:
+    """The processor, and how many cores there are: what a time depends on."""
+    return f"{processor()}, {os.cpu_count()} cores"
+
+
+def processor() -> str:
+    """The processor's name, or its architecture where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def check_writable(path: Path) -> None:
     """Refuse a file that could not be written, before anything is run for it.
 

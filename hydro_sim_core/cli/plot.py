@@ -1,4 +1,4 @@
-"""Plots of recordings."""
+"""Plot a recording: grip force, pitch, the pressure on a finger."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plots import plot_grip_force, plot_pitch, plot_pressure_map
 
-commands = typer.Typer(
-    help="Plot a recording: grip force, pitch, the pressure on a finger.", no_args_is_help=True
-)
+commands = typer.Typer(help=__doc__, no_args_is_help=True)
 
 Array = NDArray[np.float64]
 

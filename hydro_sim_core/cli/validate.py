@@ -12,12 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from hydro_sim_core.assets import folder as shipped_folder
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import JsonOption
+from hydro_sim_core.cli.options import JsonOption, PlotOption
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
-from hydro_sim_core.experiments.page import Record, page, read_records
+from hydro_sim_core.experiments.page import Record, page, read_record, read_records
 
 
 def validate(
@@ -37,9 +38,7 @@ def validate(
         bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
     ] = False,
     json: JsonOption = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False)
-    ] = None,
+    plot: PlotOption = None,
 ) -> None:
     """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
     console = output.make_console()
@@ -64,11 +63,19 @@ def validate(
 
 
 def list_experiments(console: Console) -> None:
-    """Print the experiments by name."""
-    table = Table("experiment", "what it shows", box=None)
+    """Print the experiments by name, and how long each took when its record was made."""
+    table = Table("experiment", "took", "what it shows", box=None)
     for name, experiment in EXPERIMENTS.items():
-        table.add_row(name, experiment.summary)
+        table.add_row(name, _took(name), experiment.summary)
     console.print(table)
+
+
+def _took(name: str) -> str:
+    """Empty where the package carries no record, as of an experiment that is new."""
+    try:
+        return read_record(shipped_folder("validation"), name).about
+    except (InputError, FileNotFoundError):
+        return ""
 
 
 def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, console: Console) -> bool:
@@ -113,9 +120,7 @@ def validate_all(quick: bool, folder: Path, console: Console) -> bool:
         task = progress.add_task("", total=len(EXPERIMENTS))
         for name in EXPERIMENTS:
             progress.update(task, description=name)
-            began = time.monotonic()
-            record = _record(name, quick, folder)
-            progress.console.print(_line(record, time.monotonic() - began))
+            progress.console.print(_line(_record(name, quick, folder)))
             progress.advance(task)
     records = read_records(folder)
     document.write_text(page(records, folder.name))
@@ -126,12 +131,16 @@ def validate_all(quick: bool, folder: Path, console: Console) -> bool:
 def _record(name: str, quick: bool, folder: Path) -> Record:
     """Run one experiment and write its numbers and its picture."""
     experiment = EXPERIMENTS[name]
+    began = time.monotonic()
     report = experiment.run(quick)
+    seconds = time.monotonic() - began
     record = Record(
         experiment=name,
         date=datetime.now(UTC).date().isoformat(),
         versions=output.versions(),
         quick=quick,
+        seconds=round(seconds, 2),
+        machine=output.machine(),
         report=report,
     )
     output.write_json(folder / f"{name}.json", record.as_dict())
@@ -139,12 +148,12 @@ def _record(name: str, quick: bool, folder: Path) -> Record:
     return record
 
 
-def _line(record: Record, seconds: float) -> str:
+def _line(record: Record) -> str:
     comparisons = record.report.comparisons
     agreeing = sum(comparison.agrees for comparison in comparisons)
     colour = "green" if record.report.agrees else "red"
     count = f"{agreeing} of {len(comparisons)} agree"
-    return f"{record.experiment:24s} [{colour}]{count}[/{colour}] in {seconds:.1f} s"
+    return f"{record.experiment:24s} [{colour}]{count}[/{colour}] in {record.seconds:.1f} s"
 
 
 def _progress(console: Console) -> Progress:

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from hydro_sim_core.description.names import did_you_mean
@@ -37,7 +36,7 @@ _JOINT_VALUES = ("damping", "friction", "rotor_inertia")
 _LIMITS = tuple(field.name for field in fields(LimitSpec))
 
 
-def overridden_spec(spec: SceneSpec, values: Mapping[str, Any], source: Path) -> SceneSpec:
+def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
     """The scene file with other values; paths into descriptions of models are left out.
 
     Raises:
@@ -47,7 +46,7 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any], source: Path) ->
     for path, value in values.items():
         if _into_description(data, path) is None:
             _set(data, path, value)
-    return checked(data, SceneSpec, source, "--set")
+    return checked(data, SceneSpec, "override")
 
 
 def overridden_robots(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from hydro_sim_core.arithmetic import sine_cosine
@@ -34,13 +34,22 @@ Lengths3 = tuple[Positive, Positive, Positive]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 LinkPair = tuple[Name, Name]
 CommandMode = Literal["position", "velocity", "effort"]
+#: Unit of a signal.
+COMMANDED = "as commanded"
+
+
+def unit(symbol: str) -> dict[str, JsonValue]:
+    """What a field says of its unit, for the page of keys and the JSON schema."""
+    return {"unit": symbol}
 
 
 class PoseSpec(Section):
     """Pose of a frame in its parent frame."""
 
-    xyz: Vector3 = Field((0.0, 0.0, 0.0), description="Origin, m.")
-    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="Fixed-axis roll, pitch, yaw, rad.")
+    xyz: Vector3 = Field((0.0, 0.0, 0.0), description="Origin.", json_schema_extra=unit("m"))
+    rpy: Vector3 = Field(
+        (0.0, 0.0, 0.0), description="Fixed-axis roll, pitch, yaw.", json_schema_extra=unit("rad")
+    )
 
     @property
     def X(self) -> Array:
@@ -52,16 +61,28 @@ class ProximityChoice(Section):
     """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
 
     compliance: Compliance | None = Field(None, description="Surface only, or pressure field.")
-    modulus: Positive | None = Field(None, description="Hydroelastic modulus, Pa.")
-    resolution_hint: Positive | None = Field(None, description="Wanted mesh edge length, m.")
-    margin: NonNegative | None = Field(None, description="Depth of the speculative skirt, m.")
-    dissipation: NonNegative | None = Field(None, description="Hunt-Crossley dissipation, s/m.")
-    relaxation_time: NonNegative | None = Field(None, description="Linear damping's relaxation time, s.")
+    modulus: Positive | None = Field(None, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))
+    resolution_hint: Positive | None = Field(
+        None, description="Wanted mesh edge length.", json_schema_extra=unit("m")
+    )
+    margin: NonNegative | None = Field(
+        None, description="Depth of the speculative skirt.", json_schema_extra=unit("m")
+    )
+    dissipation: NonNegative | None = Field(
+        None, description="Hunt-Crossley dissipation.", json_schema_extra=unit("s/m")
+    )
+    relaxation_time: NonNegative | None = Field(
+        None, description="Linear damping's relaxation time.", json_schema_extra=unit("s")
+    )
     mu_static: NonNegative | None = Field(None, description="Static friction.")
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
-    point_stiffness: Positive | None = Field(None, description="Point-contact stiffness, N/m.")
+    point_stiffness: Positive | None = Field(
+        None, description="Point-contact stiffness.", json_schema_extra=unit("N/m")
+    )
     slab_thickness: Positive | None = Field(
-        None, description="Depth at which a compliant half space reaches its modulus, m."
+        None,
+        description="Depth at which a compliant half space reaches its modulus.",
+        json_schema_extra=unit("m"),
     )
     pressure_field: PressureField | None = Field(None, description="Pressure in depth of a compliant mesh.")
 
@@ -87,7 +108,9 @@ class ModelSpec(Section):
         description="Contact properties of all its geometries, before those that they give.",
     )
     positions: dict[str, Number] = Field(
-        {}, description="Start positions by joint, rad or m; others start as near to 0 as their limits allow."
+        {},
+        description="Start positions by joint; others start as near to 0 as their limits allow.",
+        json_schema_extra=unit("rad or m"),
     )
     gravity_compensation: bool = Field(
         False,
@@ -114,33 +137,33 @@ class HalfSpaceShape(Section):
 class SphereShape(Section):
     """A sphere."""
 
-    radius: Positive = Field(description="m")
+    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
 
 
 class BoxShape(Section):
     """A box centred in its frame."""
 
-    size: Lengths3 = Field(description="Full lengths, m.")
+    size: Lengths3 = Field(description="Full lengths.", json_schema_extra=unit("m"))
 
 
 class CylinderShape(Section):
     """A cylinder along z, centred in its frame."""
 
-    radius: Positive = Field(description="m")
-    length: Positive = Field(description="m")
+    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
+    length: Positive = Field(description="Along z.", json_schema_extra=unit("m"))
 
 
 class CapsuleShape(Section):
     """A capsule along z, centred in its frame."""
 
-    radius: Positive = Field(description="m")
-    length: Positive = Field(description="Without the caps, m.")
+    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
+    length: Positive = Field(description="Without the caps.", json_schema_extra=unit("m"))
 
 
 class EllipsoidShape(Section):
     """An ellipsoid centred in its frame."""
 
-    semi_axes: Lengths3 = Field(description="m")
+    semi_axes: Lengths3 = Field(description="Half lengths along x, y and z.", json_schema_extra=unit("m"))
 
 
 class MeshShape(Section):
@@ -154,13 +177,15 @@ class MeshShape(Section):
 class ShapeChoice(Section):
     """Exactly one shape."""
 
-    half_space: HalfSpaceShape | None = None
-    sphere: SphereShape | None = None
-    box: BoxShape | None = None
-    cylinder: CylinderShape | None = None
-    capsule: CapsuleShape | None = None
-    ellipsoid: EllipsoidShape | None = None
-    mesh: MeshShape | None = None
+    half_space: HalfSpaceShape | None = Field(
+        None, description="Everything below z = 0 of its frame; written ``{}``."
+    )
+    sphere: SphereShape | None = Field(None, description="A sphere.")
+    box: BoxShape | None = Field(None, description="A box centred in its frame.")
+    cylinder: CylinderShape | None = Field(None, description="A cylinder along z, centred in its frame.")
+    capsule: CapsuleShape | None = Field(None, description="A capsule along z, centred in its frame.")
+    ellipsoid: EllipsoidShape | None = Field(None, description="An ellipsoid centred in its frame.")
+    mesh: MeshShape | None = Field(None, description="A mesh file.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> ShapeChoice:
@@ -172,25 +197,37 @@ class EnvironmentSpec(Section):
     """Static geometry, fixed to the world."""
 
     name: Name = Field(description="Unique; the body's name in contacts.")
-    shape: ShapeChoice
+    shape: ShapeChoice = Field(description="What it is.")
     pose: PoseSpec = Field(PoseSpec(), description="Of the shape in the world.")
-    proximity: ProximityChoice = ProximityChoice()
+    proximity: ProximityChoice = Field(ProximityChoice(), description="Its contact properties.")
 
 
 class ContactDefaults(Section):
     """Contact properties of geometries that give none."""
 
-    compliance: Compliance = "compliant"
-    modulus: Positive = Field(1e7, description="Hydroelastic modulus, Pa.")
-    resolution_hint: Positive = Field(0.02, description="Wanted mesh edge length, m.")
-    margin: NonNegative = Field(0.0, description="Depth of the speculative skirt, m.")
-    dissipation: NonNegative = Field(50.0, description="Hunt-Crossley dissipation, s/m.")
-    relaxation_time: NonNegative = Field(0.1, description="Linear damping's relaxation time, s.")
+    compliance: Compliance = Field("compliant", description="Surface only, or pressure field.")
+    modulus: Positive = Field(1e7, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))
+    resolution_hint: Positive = Field(
+        0.02, description="Wanted mesh edge length.", json_schema_extra=unit("m")
+    )
+    margin: NonNegative = Field(
+        0.0, description="Depth of the speculative skirt.", json_schema_extra=unit("m")
+    )
+    dissipation: NonNegative = Field(
+        50.0, description="Hunt-Crossley dissipation.", json_schema_extra=unit("s/m")
+    )
+    relaxation_time: NonNegative = Field(
+        0.1, description="Linear damping's relaxation time.", json_schema_extra=unit("s")
+    )
     mu_dynamic: NonNegative = Field(0.5, description="Dynamic friction.")
     mu_static: NonNegative = Field(0.5, description="Static friction.")
-    point_stiffness: Positive = Field(1e6, description="Point-contact stiffness, N/m.")
+    point_stiffness: Positive = Field(
+        1e6, description="Point-contact stiffness.", json_schema_extra=unit("N/m")
+    )
     slab_thickness: Positive = Field(
-        DEFAULT_SLAB_THICKNESS, description="Depth at which a compliant half space reaches its modulus, m."
+        DEFAULT_SLAB_THICKNESS,
+        description="Depth at which a compliant half space reaches its modulus.",
+        json_schema_extra=unit("m"),
     )
 
     def complete(self, proximity: ProximitySpec) -> ProximitySpec:
@@ -202,7 +239,9 @@ class ContactDefaults(Section):
 class ContactSettings(Section):
     """How contact is computed."""
 
-    defaults: ContactDefaults = ContactDefaults()
+    defaults: ContactDefaults = Field(
+        ContactDefaults(), description="Contact properties of geometries that give none."
+    )
     damping: Literal["hunt_crossley", "linear"] | None = Field(
         None, description="Law of dissipation: hunt_crossley by default, linear with the solver model sap."
     )
@@ -229,7 +268,8 @@ class SolverSettings(Section):
     max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
     stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
         1e-5,
-        description="Sliding speed at which friction is 71 % of full, m/s; what holds on a slope creeps about so.",
+        description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so.",
+        json_schema_extra=unit("m/s"),
     )
     relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
 
@@ -249,9 +289,11 @@ class ActuatorSpec(Section):
 
     joints: tuple[Name, ...] = Field(min_length=1, description="Joints driven.")
     mode: CommandMode = Field("position", description="What a command means until another mode is commanded.")
-    kp: NonNegative = Field(0.0, description="Position gain, N m/rad or N/m.")
-    kd: NonNegative = Field(0.0, description="Velocity gain, N m s/rad or N s/m.")
-    effort_limit: Positive | None = Field(None, description="N m or N; without it, the URDF's.")
+    kp: NonNegative = Field(0.0, description="Position gain.", json_schema_extra=unit("N m/rad or N/m"))
+    kd: NonNegative = Field(0.0, description="Velocity gain.", json_schema_extra=unit("N m s/rad or N s/m"))
+    effort_limit: Positive | None = Field(
+        None, description="Largest effort; without it, the URDF's.", json_schema_extra=unit("N m or N")
+    )
 
     @model_validator(mode="after")
     def _gains_fit_mode(self) -> ActuatorSpec:
@@ -276,11 +318,11 @@ class GripperSpec(Section):
         description="Prismatic joints, mimic joints too, with the sign of the direction that closes.",
     )
     closed: dict[Name, Number] = Field(
-        {}, description="Position of a joint when the gap is 0, m; 0 by default."
+        {}, description="Position of a joint when the gap is 0; 0 by default.", json_schema_extra=unit("m")
     )
-    max_force: Positive = Field(description="Largest force a finger, N.")
-    kp: Positive = Field(description="Position gain a finger, N/m.")
-    kd: NonNegative = Field(description="Velocity gain a finger, N s/m.")
+    max_force: Positive = Field(description="Largest force a finger.", json_schema_extra=unit("N"))
+    kp: Positive = Field(description="Position gain a finger.", json_schema_extra=unit("N/m"))
+    kd: NonNegative = Field(description="Velocity gain a finger.", json_schema_extra=unit("N s/m"))
 
     def gap(self, positions: dict[str, float]) -> float:
         """Opening (m) when the joints stand at ``positions`` (m)."""
@@ -297,9 +339,9 @@ class GripperSpec(Section):
 class SquareSignal(Section):
     """``high`` for the first ``duty`` of each period, then ``low``."""
 
-    low: Number
-    high: Number
-    period: Positive = Field(description="s")
+    low: Number = Field(description="Value in the rest of each period.", json_schema_extra=unit(COMMANDED))
+    high: Number = Field(description="Value at the start of each period.", json_schema_extra=unit(COMMANDED))
+    period: Positive = Field(description="Time until it repeats.", json_schema_extra=unit("s"))
     duty: Fraction = Field(0.5, description="Part of the period that is high.")
     phase: Fraction = Field(0.0, description="Part of the period that has passed at time 0.")
 
@@ -316,9 +358,11 @@ class SquareSignal(Section):
 class SineSignal(Section):
     """``offset + amplitude * sin(2 pi (time / period + phase))``."""
 
-    offset: Number = 0.0
-    amplitude: Number
-    period: Positive = Field(description="s")
+    offset: Number = Field(0.0, description="Mean.", json_schema_extra=unit(COMMANDED))
+    amplitude: Number = Field(
+        description="Largest distance from the mean.", json_schema_extra=unit(COMMANDED)
+    )
+    period: Positive = Field(description="Time until it repeats.", json_schema_extra=unit("s"))
     phase: Fraction = Field(0.0, description="Part of the period that has passed at time 0.")
 
     def at(self, time: float) -> float:
@@ -334,9 +378,11 @@ class SineSignal(Section):
 class SignalSpec(Section):
     """Exactly one signal."""
 
-    constant: Number | None = Field(None, description="The same value all the time.")
-    square: SquareSignal | None = None
-    sine: SineSignal | None = None
+    constant: Number | None = Field(
+        None, description="The same value all the time.", json_schema_extra=unit(COMMANDED)
+    )
+    square: SquareSignal | None = Field(None, description="One value, then another, again and again.")
+    sine: SineSignal | None = Field(None, description="A sine.")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> SignalSpec:
@@ -388,17 +434,21 @@ class ReportSettings(Section):
 class SceneSpec(Section):
     """A whole scene file."""
 
-    name: Name
-    time_step: Number = Field(0.001, ge=1e-6, le=0.1, description="s")
-    gravity: tuple[Acceleration, Acceleration, Acceleration] = Field((0.0, 0.0, -9.81), description="m/s^2")
-    models: tuple[ModelSpec, ...] = ()
-    environment: tuple[EnvironmentSpec, ...] = ()
-    contact: ContactSettings = ContactSettings()
-    solver: SolverSettings = SolverSettings()
-    actuators: tuple[ActuatorSpec, ...] = ()
-    grippers: tuple[GripperSpec, ...] = ()
-    commands: tuple[CommandSpec, ...] = ()
-    report: ReportSettings = ReportSettings()
+    name: Name = Field(description="What reports and pages call it.")
+    time_step: Number = Field(
+        0.001, ge=1e-6, le=0.1, description="Simulated time of a step.", json_schema_extra=unit("s")
+    )
+    gravity: tuple[Acceleration, Acceleration, Acceleration] = Field(
+        (0.0, 0.0, -9.81), description="Acceleration of what falls freely.", json_schema_extra=unit("m/s^2")
+    )
+    models: tuple[ModelSpec, ...] = Field((), description="Robots and objects.")
+    environment: tuple[EnvironmentSpec, ...] = Field((), description="Static geometry around them.")
+    contact: ContactSettings = Field(ContactSettings(), description="How contact is computed.")
+    solver: SolverSettings = Field(SolverSettings(), description="How each step is solved.")
+    actuators: tuple[ActuatorSpec, ...] = Field((), description="Drives of joints.")
+    grippers: tuple[GripperSpec, ...] = Field((), description="Fingers that close on something.")
+    commands: tuple[CommandSpec, ...] = Field((), description="What grippers and joints are told, over time.")
+    report: ReportSettings = Field(ReportSettings(), description="What is published besides the state.")
 
     @model_validator(mode="after")
     def _damping_fits_solver(self) -> SceneSpec:

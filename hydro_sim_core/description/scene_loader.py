@@ -58,7 +58,7 @@ class LoadedScene:
         Raises:
             InputError: A path leads nowhere, a value does not fit there, or the scene makes no sense with it.
         """
-        spec = overridden_spec(self.spec, values, self.source)
+        spec = overridden_spec(self.spec, values)
         kept = {model.name: robot for model, robot in zip(self.spec.models, self.robots, strict=True)}
         files = {model.name: _files(model) for model in self.spec.models}
         robots = tuple(

@@ -68,7 +68,7 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
         raise _as_input_error(error, path, node) from None
 
 
-def checked(data: Any, section: type[SectionT], source: object, element: str) -> SectionT:
+def checked(data: Any, section: type[SectionT], source: object) -> SectionT:
     """Plain data as a section.
 
     Raises:
@@ -78,7 +78,7 @@ def checked(data: Any, section: type[SectionT], source: object, element: str) ->
         return section.model_validate(data)
     except ValidationError as error:
         where, problem, mend = _told(error)
-        raise InputError(source, ", ".join(filter(None, (element, where))), problem, mend) from None
+        raise InputError(source, where, problem, mend) from None
 
 
 def parse_value(text: str) -> Any:

@@ -13,7 +13,7 @@ from hydro_sim_core.experiments.registry import EXPERIMENTS
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 
 #: What a file holds beside the report.
-_RECORD_KEYS = ("experiment", "date", "versions", "quick")
+_RECORD_KEYS = ("experiment", "date", "versions", "quick", "seconds", "machine")
 _MEND = "write it anew: hydro-sim validate --all --out"
 
 
@@ -26,6 +26,8 @@ class Record:
         date: ISO 8601.
         versions: Of what the result depends on.
         quick: Whether it was the quick form.
+        seconds: How long it ran, s.
+        machine: What it ran on; the same takes another time on another.
         report: What it found.
     """
 
@@ -33,7 +35,17 @@ class Record:
     date: str
     versions: Mapping[str, str]
     quick: bool
+    seconds: float
+    machine: str
     report: ExperimentReport
+
+    @property
+    def about(self) -> str:
+        """How long it ran, as roughly as it can be told of another run."""
+        if self.seconds < 1.0:
+            return "under 1 s"
+        minutes = self.seconds / 60.0
+        return f"about {self.seconds:.0f} s" if minutes < 2.0 else f"about {minutes:.0f} min"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the series are left out, for the picture shows them."""
@@ -66,10 +78,16 @@ def read_records(folder: Path) -> list[Record]:
     for path in sorted(folder.glob("*.json")):
         if path.stem not in EXPERIMENTS:
             raise InputError(path, "", "is of no experiment", "remove it")
-    return [_read(folder / f"{name}.json", folder) for name in EXPERIMENTS]
+    return [read_record(folder, name) for name in EXPERIMENTS]
 
 
-def _read(path: Path, folder: Path) -> Record:
+def read_record(folder: Path, name: str) -> Record:
+    """Read the record of one experiment.
+
+    Raises:
+        InputError: Its file is missing, cannot be read or is no record.
+    """
+    path = folder / f"{name}.json"
     try:
         return Record.from_dict(json.loads(path.read_text()))
     except OSError as error:
@@ -107,12 +125,12 @@ def _head(records: list[Record]) -> str:
         "",
         f"{agreeing} of {total} comparisons agree within their bounds.",
         "",
-        "| experiment | what it shows | comparisons | agrees |",
-        "| --- | --- | ---: | --- |",
+        "| experiment | what it shows | takes | comparisons | agrees |",
+        "| --- | --- | --- | ---: | --- |",
     ]
     lines += [
         f"| [{record.experiment}](#{record.experiment}) | {_cell(EXPERIMENTS[record.experiment].summary)} "
-        f"| {len(record.report.comparisons)} | {_verdict(record.report.agrees)} |"
+        f"| {record.about} | {len(record.report.comparisons)} | {_verdict(record.report.agrees)} |"
         for record in records
     ]
     return "\n".join([*lines, ""])
@@ -127,7 +145,7 @@ def _section(record: Record, description: str, pictures: str) -> str:
         "",
         description,
         "",
-        "<!-- not run: takes minutes; tests/experiments runs the quick form -->",
+        "<!-- not run: tests/experiments runs the quick form -->",
         "",
         f"    {command}",
         "",
@@ -139,7 +157,7 @@ def _section(record: Record, description: str, pictures: str) -> str:
         "",
         f"![{_cell(report.title)}]({pictures}/{name}.png)",
         "",
-        f"{record.date}; {versions}.",
+        f"{record.date}, {record.about} on {record.machine}; {versions}.",
     ]
     return "\n".join([*lines, ""])
 

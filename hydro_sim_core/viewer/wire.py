@@ -62,6 +62,12 @@ def unpack_frame(content: bytes) -> tuple[int, bytes]:
     return _SEQ.unpack_from(content)[0], content[_SEQ.size :]
 
 
+def header_text(data: bytes) -> str:
+    """The header of a frame as pages get it: JSON with all but what only pictures need."""
+    (length,) = struct.unpack_from("<I", data)
+    return data[4 : 4 + length].decode().rstrip()
+
+
 def pack_mesh(key: str, data: bytes) -> bytes:
     """A mesh with its key."""
     return pack(Kind.MESH, key.encode(), data)

@@ -1,4 +1,4 @@
-"""``hydro-sim bench geometry``: the table, the file, and what it says where Drake is missing."""
+"""``hydro-sim bench``: the table, the file, and what it says where Drake is missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _two_coarse_pairs(monkeypatch):
 
 
 def call(*arguments):
-    return CliRunner().invoke(app, ["bench", "geometry", *map(str, arguments)], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)], env={"COLUMNS": "200"})
 
 
 def test_both_sides_are_timed_and_held_against_the_targets(tmp_path):
@@ -63,9 +63,3 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_timed(monke
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
-
-
-def test_help_says_what_it_does():
-    result = CliRunner().invoke(app, ["bench", "--help"])
-    assert result.exit_code == 0
-    assert "geometry" in result.stdout

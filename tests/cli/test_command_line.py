@@ -16,6 +16,7 @@ from hydro_sim_core.assets import folder
 from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
+from hydro_sim_core.experiments.page import read_record
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.simulation.scenes import shipped_scenes
 
@@ -52,7 +53,7 @@ def report(tmp_path):
 def test_help_names_every_command_and_the_exit_statuses():
     result = call("--help")
     assert result.exit_code == 0
-    for word in ("run", "check", "scenes", "validate", "mesh", "bench", "Exit status"):
+    for word in (*get_command(app).list_commands(None), "Exit status"):
         assert word in result.stdout
 
 
@@ -63,6 +64,28 @@ def test_help_says_of_every_command_what_the_command_says():
         usage, line, *_ = re.split(r"\n\s*\n", told.strip())
         assert f" {name} " in usage
         assert f" {name} {' '.join(line.split())}" in overview
+
+
+def test_one_kind_of_file_has_one_option_in_every_command():
+    """What a command is for goes to --out; what it writes or reads besides is named after its kind."""
+    whole = get_command(app)
+    commands = {name: whole.get_command(None, name) for name in whole.list_commands(None)}
+    commands |= {f"plot {name}": one for name, one in commands.pop("plot").commands.items()}
+    options = {
+        option
+        for command in commands.values()
+        for param in command.params
+        if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
+        for option in param.opts
+    }
+    written = {"--out", "--json", "--plot", "--video", "--record", "--save-failed"}
+    assert options == written | {"--from-state", "--package-dir"}
+
+
+def test_a_command_has_commands_of_its_own_only_where_they_are_several():
+    whole = get_command(app)
+    for name in whole.list_commands(None):
+        assert len(getattr(whole.get_command(None, name), "commands", "two")) > 1, name
 
 
 def test_help_of_run_names_every_option():
@@ -350,6 +373,16 @@ def test_validate_without_a_name_lists_the_experiments():
     assert all(name in printed for name in EXPERIMENTS)
 
 
+def test_validate_lists_how_long_each_takes(monkeypatch):
+    """From its record; an experiment that is new has none."""
+    monkeypatch.setitem(EXPERIMENTS, "new", Experiment("Nobody ran it.", lambda _: None, lambda *_: None))
+    lines = {line.split()[0]: line for line in call("validate").stdout.splitlines()}
+    for name in EXPERIMENTS.keys() - {"new"}:
+        record = read_record(folder("validation"), name)
+        assert f" {record.about} " in lines[name]
+    assert lines["new"].split() == ["new", "Nobody", "ran", "it."]
+
+
 def test_validate_writes_report_and_figure(tmp_path):
     numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
     result = call("validate", "slip_control", "--json", numbers, "--plot", picture)
@@ -382,6 +415,8 @@ def test_validate_all_writes_a_page_with_numbers_and_pictures(monkeypatch, tmp_p
     data = json.loads((tmp_path / "new" / "found" / "only.json").read_text())
     assert data["comparisons"][0]["measured"] == measured
     assert data["quick"] is True
+    assert 0.0 <= data["seconds"] < 1.0
+    assert data["machine"].endswith(" cores")
     assert (tmp_path / "new" / "found" / "only.png").read_bytes() == b"drawn"
     assert "found/only.png" in (tmp_path / "new" / "found.md").read_text()
     assert f"{1 - status} of 1 agree" in result.stdout

@@ -51,7 +51,7 @@ def test_a_surface_becomes_a_solid_with_report_file_and_picture(bracket, tmp_pat
     written, picture, report = (tmp_path / name for name in ("solid.vtk", "section.png", "report.json"))
     result = call(
         bracket, "--scale", 0.001, "--resolution", 0.015, "--modulus", 2e5,
-        "--output", written, "--picture", picture, "--json", report,
+        "--out", written, "--plot", picture, "--json", report,
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     for line in ("tetrahedra", "radius ratio", "largest pressure", "volume"):
@@ -71,11 +71,11 @@ def test_a_surface_becomes_a_solid_with_report_file_and_picture(bracket, tmp_pat
 def test_tetrahedra_of_a_file_are_kept_and_get_the_field_that_is_asked_for(tmp_path):
     given, written = tmp_path / "given.vtk", tmp_path / "written.vtu"
     hs.geometry.write_vtk(SOLIDS["lobed solid"], given)
-    assert call(given, "--output", written, "--modulus", 3e5).exit_code == 0
+    assert call(given, "--out", written, "--modulus", 3e5).exit_code == 0
     kept = hs.geometry.stored_geometry(written)
     np.testing.assert_array_equal(kept.elements, SOLIDS["lobed solid"].elements)
     np.testing.assert_allclose(kept.pressure, 3.0 * SOLIDS["lobed solid"].pressure)
-    assert call(given, "--output", written, "--field", "laplace", "--margin", 1e-3).exit_code == 0
+    assert call(given, "--out", written, "--field", "laplace", "--margin", 1e-3).exit_code == 0
     laplace = hs.geometry.stored_geometry(written)
     assert len(laplace.elements) > len(kept.elements)
     assert laplace.pressure.min() < 0.0
@@ -91,10 +91,10 @@ def test_tetrahedra_of_a_file_are_kept_and_get_the_field_that_is_asked_for(tmp_p
         ("open.stl", (), "open.stl"),
         ("bracket.stl", ("--resolution", 1e-3), "resolution"),
         ("solid.vtk", ("--resolution", 0.01), "leave it out"),
-        ("bracket.stl", ("--output", "solid.stl"), "unknown format '.stl'"),
-        ("bracket.stl", ("--output", "none/solid.vtk"), "no folder"),
-        ("bracket.stl", ("--picture", "none/section.png"), "no folder"),
-        ("solid.vtk", ("--picture", "section.png", "--axis", "y", "--at", 0.2), "between -0.05 and 0.05 m"),
+        ("bracket.stl", ("--out", "solid.stl"), "unknown format '.stl'"),
+        ("bracket.stl", ("--out", "none/solid.vtk"), "no folder"),
+        ("bracket.stl", ("--plot", "none/section.png"), "no folder"),
+        ("solid.vtk", ("--plot", "section.png", "--axis", "y", "--at", 0.2), "between -0.05 and 0.05 m"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(bracket, tmp_path, monkeypatch, name, options, says):
@@ -118,7 +118,7 @@ def test_wrong_usage_is_exit_status_2(bracket, options):
 def test_files_that_cannot_be_written_are_refused_before_anything_is_meshed(bracket, monkeypatch, tmp_path):
     monkeypatch.setattr(mesh, "tetrahedralise", lambda *_, **__: pytest.fail("meshed"))
     refused(call(bracket, "--json", tmp_path / "none" / "report.json"))
-    refused(call(bracket, "--output", tmp_path / "solid.stl"))
+    refused(call(bracket, "--out", tmp_path / "solid.stl"))
 
 
 @pytest.mark.parametrize("axis", range(3))

@@ -143,6 +143,17 @@ def test_what_leads_nowhere_is_told(scene: LoadedScene, path: str, value: object
         scene.with_({path: value})
 
 
+@pytest.mark.parametrize(
+    "path", ["models.spatula.frictoin", "models.spatul.friction", "models.arm.joints.joint_1.dampin"]
+)
+def test_an_error_is_of_the_override_whoever_asked_for_it(scene: LoadedScene, path: str) -> None:
+    """Python's callers know no option ``--set``."""
+    with pytest.raises(InputError) as caught:
+        scene.with_({path: 0.4})
+    assert caught.value.source == "override"
+    assert "--set" not in str(caught.value)
+
+
 def test_the_command_line_takes_them_too(capsys: pytest.CaptureFixture[str]) -> None:
     from typer.testing import CliRunner
 

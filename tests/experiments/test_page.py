@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from hydro_sim_core.assets import folder
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
 from hydro_sim_core.experiments.page import Record, page, read_records
@@ -18,7 +19,7 @@ ONE_SIDED = Comparison("lift", "", 1e-3, 1e-5, 0.0, "at_most")
 
 def record(name: str, *comparisons: Comparison) -> Record:
     report = ExperimentReport(f"Title of {name}", "a closed form", comparisons, {"t": [0.0, 1.0]})
-    return Record(name, "2026-01-02", {"numpy": "2.0"}, False, report)
+    return Record(name, "2026-01-02", {"numpy": "2.0"}, False, 17.09, "a processor, 2 cores", report)
 
 
 @pytest.fixture
@@ -52,9 +53,25 @@ def test_the_page_holds_every_number_and_what_disagrees(two_experiments):
     assert "| lift |  | 0.001 | 1e-05 | -99.000% | at most | yes |" in text
     assert "| depth | mm | 1 | 1.5 | +0.5 | 0.1 | **no** |" in text
     assert "![Title of first](pictures/first.png)" in text
-    assert "| [second](#second) | Summary of second. | 1 | **no** |" in text
+    assert "| [second](#second) | Summary of second. | about 17 s | 1 | **no** |" in text
     assert "hydro-sim validate second" in text
-    assert "2026-01-02; numpy 2.0." in text
+    assert "2026-01-02, about 17 s on a processor, 2 cores; numpy 2.0." in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.1, "under 1 s"), (1.4, "about 1 s"), (100.2, "about 100 s"), (290.0, "about 5 min")],
+)
+def test_a_record_tells_its_time_roughly(seconds, told):
+    assert replace(record("first"), seconds=seconds).about == told
+
+
+def test_every_experiment_has_a_record_of_its_full_form_with_its_time():
+    """What ``hydro-sim validate`` lists comes from the files that ship with the package."""
+    for one in read_records(folder("validation")):
+        assert not one.quick, one.experiment
+        assert one.seconds > 0.0, one.experiment
+        assert "cores" in one.machine, one.experiment
 
 
 def test_variants_share_one_description(two_experiments):

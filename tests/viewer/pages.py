@@ -34,7 +34,7 @@ class Page:
 
     def __init__(self, socket):
         self.socket = socket
-        self.scenes, self.frames, self.rejections, self.statuses = [], [], [], []
+        self.scenes, self.frames, self.missed, self.rejections, self.statuses = [], [], [], [], []
 
     def send(self, **message):
         self.socket.send(json.dumps(message))
@@ -50,6 +50,9 @@ class Page:
             self.frames.append(header_of(message))
             return
         content = json.loads(message)
+        if content["type"] == "missed":
+            self.missed += content["frames"]
+            return
         kinds = {"scene": self.scenes, "rejected": self.rejections, "status": self.statuses}
         kinds[content["type"]].append(content)
 

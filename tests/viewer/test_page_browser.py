@@ -19,6 +19,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.viewer.commands import SetGrip
 from hydro_sim_core.viewer.frame import frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
@@ -145,6 +146,11 @@ def is_visible(page, selector):
     return page.locator(selector).is_visible()
 
 
+def box(page, selector):
+    """Place of an element on the page, px."""
+    return page.locator(selector).bounding_box()
+
+
 def picture(page, clip=MIDDLE):
     """Pixels (H, W, 3) of a part of the page."""
     return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
@@ -213,6 +219,26 @@ def test_colours_tell_the_pressure(browser, simulation):
             assert peaks[-1] > 255 * true_peak / SCALE.maximum - 12
             simulation.runner.resume()
         assert peaks[1] > peaks[0] + 40
+
+
+def test_edges_of_a_body_before_a_patch_are_drawn_over_it(browser, scripted):
+    """The walls of a mug stand before the middle of the disc on which it stands; the faces keep their colours."""
+    world = hs.load_scene("mug_on_plate")
+    world.step(50)
+    scene = scene_of_world(world, SCALE)
+    scripted.show_scene(scene)
+    scripted.show(frame_of_snapshot(take_snapshot(world, epoch=0), scene))
+    with opened(browser, f"{scripted.url}?view=iso") as page:
+        show_patches_alone(page)
+
+        def edges_are_over_the_disc():
+            pixels = picture(page)
+            coloured = places_on_scale(pixels) >= 0
+            within = np.logical_or.accumulate(coloured, axis=1)
+            within &= np.logical_or.accumulate(coloured[:, ::-1], axis=1)[:, ::-1]
+            return coloured.sum() > 30_000 and (within & ~coloured).sum() > 3_000
+
+        wait_until(edges_are_over_the_disc)
 
 
 def test_hovering_tells_the_pressure_that_the_colour_stands_for(browser, simulation):
@@ -323,6 +349,12 @@ def test_phone(browser, simulation):
         assert not is_visible(page, "#panel")
         page.locator("#drawer-handle").tap()
         wait_until(lambda: is_visible(page, "#grip-section"))
+        wait_until(lambda: box(page, "#panel")["y"] + box(page, "#panel")["height"] <= PHONE["height"])
+        handle, panel = box(page, "#drawer-handle"), box(page, "#panel")
+        assert handle["y"] + handle["height"] <= panel["y"], "the button covers the panel"
+        title = box(page, "#title")
+        page.evaluate("document.querySelector('#title').style.visibility = 'hidden'")
+        assert picture(page, clip=title).min() > 190, "the title covers more than the empty background"
         page.locator("#pause").tap()
         wait_until(lambda: simulation.runner.paused)
         page.locator("#drawer-handle").tap()
@@ -384,6 +416,22 @@ def test_charts_tell_the_forces_of_pairs_also_of_a_recording_without_gripper(bro
         page.locator("#theme").select_option("light")
         scripted.show(with_patches(make_frame(step=1), forces))
         wait_until(lambda: key_of_forces(page) == {"box on floor": 5.0, "box on wall": 2.0})
+
+
+def test_charts_know_the_frames_that_a_busy_page_did_not_draw(browser, scripted):
+    """A loaded machine draws less than three frames a second; the curves had gaps wherever two were 0.4 s apart."""
+    scripted.show_scene(make_scene())
+    scripted.show(make_frame(step=0))
+    times = [round(0.033 * number, 3) for number in range(40)]
+    with opened(browser, scripted.url) as page:
+        page.evaluate("setTimeout(() => { for (const end = Date.now() + 1500; Date.now() < end; ); }, 0)")
+        for number in range(1, len(times)):
+            scripted.wait_until_sent(scripted.show(make_frame(step=33 * number)))
+            time.sleep(0.01)
+        wait_until(lambda: text(page, "#clock") == f"{times[-1]:.3f} s")
+        charted = look(page, "charted")
+        assert charted["times"] == pytest.approx(times)
+        assert None not in charted["values"]
 
 
 def test_refused_speed_does_not_stay_shown(browser, scripted):

@@ -66,6 +66,10 @@ def test_a_page_that_shows_nothing_gets_two_frames_and_later_the_newest(viewer):
         slow.shown()
         slow.wait_for(lambda: len(slow.frames) == 3)
         assert slow.frames[-1]["seq"] == seq
+        # Its charts need the numbers of the others all the same, once and in order.
+        numbers = [header["seq"] for header in (*slow.frames[:2], *slow.missed, slow.frames[-1])]
+        assert numbers == list(range(numbers[0], seq + 1))
+        assert quick.missed == []
 
 
 def test_a_page_that_stops_reading_holds_nobody_up(viewer):

@@ -11,13 +11,13 @@ const HEIGHT = 78; // px
 const MOST_CURVES = 6; // as many as there are colours
 
 /**
- * @typedef {import("./protocol.js").Frame} Frame
+ * @typedef {import("./protocol.js").FrameHeader} FrameHeader
  * @typedef {import("./protocol.js").Scene} Scene
  *
  * @typedef {object} Kind
  * @property {string} title
  * @property {(scene: Scene) => unknown} fits Whether the scene has any.
- * @property {(frame: Frame) => Object<string, number|null>} values Of each curve, by its name.
+ * @property {(frame: FrameHeader) => Object<string, number|null>} values Of each curve, by its name.
  * @property {boolean} [named] Whether a reader has to be told which curve is which.
  * @property {number|null} [absent] Value of a curve that the frame does not tell of.
  */
@@ -48,7 +48,13 @@ export class Charts {
     this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, this.theme, this._section));
   }
 
-  /** @param {Frame} frame */
+  /** Times and values of the curve that every scene has. */
+  get charted() {
+    const chart = this._charts.find(({ kind }) => kind.title.startsWith("Contact area"));
+    return { times: chart?._times ?? [], values: chart?._curves.get("area") ?? [] };
+  }
+
+  /** @param {FrameHeader} frame */
   show(frame) {
     if (frame.epoch !== this._epoch || frame.time < this._time) this._charts.forEach((chart) => chart.clear());
     if (frame.time - this._time > LONGEST_STEP * Math.max(1, frame.pace?.rtf ?? 1)) this._charts.forEach((chart) => chart.breakOff(frame.time));
@@ -76,7 +82,7 @@ class Chart {
     this.replot();
   }
 
-  /** @param {Frame} frame */
+  /** @param {FrameHeader} frame */
   add(frame) {
     const values = this.kind.values(frame);
     for (const name of Object.keys(values)) {

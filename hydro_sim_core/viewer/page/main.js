@@ -12,7 +12,7 @@ import { showBanner, toast } from "./notices.js";
 import { Panel } from "./panel.js";
 import { Patches } from "./patches.js";
 import { Pointer } from "./pointer.js";
-import { decodeFrame, frameNumber } from "./protocol.js";
+import { decodeFrame, frameHeader } from "./protocol.js";
 import { Robot } from "./robot.js";
 import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
@@ -50,6 +50,8 @@ let scene = null;
 let arrived = null;
 /** @type {import("./protocol.js").Frame|null} */
 let shown = null;
+/** What the charts have yet to tell of: headers of frames in their order, also of those that were never drawn. */
+let untold = [];
 let unacknowledged = null;
 let simulationGone = false;
 /** View to take with the next frame; "contact" waits for a contact. */
@@ -57,12 +59,14 @@ let wantedView = VIEW_NAMES.includes(asked.get("view")) ? asked.get("view") : "i
 
 connection.addEventListener("text", ({ detail }) => {
   if (detail.type === "scene") loadScene(detail);
+  else if (detail.type === "missed") untold.push(...detail.frames);
   else if (detail.type === "rejected") toast(detail.reason);
   else if (detail.type === "status") simulationGone = detail.simulation === "gone";
   showState();
 });
 connection.addEventListener("frame", ({ detail }) => {
   arrived = detail;
+  untold.push(frameHeader(detail));
   if (scene) stage.invalidate();
 });
 connection.addEventListener("state", showState);
@@ -106,8 +110,9 @@ async function loadScene(next) {
 
 /** A frame of another scene: told of like one that was drawn, so that the server sends the next. */
 function dropFrame() {
-  if (arrived) send({ type: "shown", seq: frameNumber(arrived) });
+  if (arrived) send({ type: "shown", seq: frameHeader(arrived).seq });
   arrived = null;
+  untold = [];
 }
 
 function showNewest() {
@@ -129,7 +134,8 @@ function showNewest() {
   byId("clock").textContent = `${frame.time.toFixed(3)} s`;
   timeline.show(frame);
   if (!still) panel.show(frame);
-  charts?.show(frame);
+  for (const header of untold) charts?.show(header);
+  untold = [];
   describe();
 }
 
@@ -232,6 +238,9 @@ window.hydroSim = {
   },
   get fps() {
     return stage.rate;
+  },
+  get charted() {
+    return charts?.charted ?? null;
   },
   get bytes() {
     return connection.bytes;

@@ -10,6 +10,7 @@ import {
   LineSegments,
   Mesh,
   NearestFilter,
+  ReplaceStencilOp,
   ShaderMaterial,
   Sphere,
   Vector3,
@@ -17,6 +18,7 @@ import {
 
 const SMALLEST = 1024; // vertices, to begin with
 const AFTER_BODIES = 2; // drawn after bodies that are seen through, so that nothing tints the colours
+export const PATCH_STENCIL = 0x80; // where faces are; shadows count below it
 const EDGE_STRENGTH = 0.55;
 const FAINTEST_EDGE = 3; // px: edges of smaller faces are left out, they would cover the colours
 const STRONGEST_EDGE = 14; // px
@@ -177,6 +179,9 @@ function faceMaterial() {
     side: DoubleSide,
     transparent: true, // drawn in the order of the see-through bodies, yet opaque
     depthWrite: true,
+    stencilWrite: true,
+    stencilRef: PATCH_STENCIL,
+    stencilZPass: ReplaceStencilOp,
     polygonOffset: true,
     polygonOffsetFactor: 1,
     polygonOffsetUnits: 1,

@@ -34,7 +34,7 @@
  * @property {number} max_pressure Pa.
  * @property {string|null} problem Why the force should not be trusted.
  *
- * @typedef {object} Frame
+ * @typedef {object} FrameHeader
  * @property {number} seq
  * @property {number} time
  * @property {number} step
@@ -46,6 +46,10 @@
  * @property {Patch[]} patches
  * @property {{rtf: number, jitter_p99: number, step_p99: number, late_steps: number}|null} pace
  * @property {number|null} timeline_time
+ *
+ * @typedef {FrameHeader & FrameArrays} Frame
+ *
+ * @typedef {object} FrameArrays
  * @property {Float32Array} poses x y z qx qy qz qw of every link.
  * @property {Float32Array} vertices Of all faces of all patches, world, m.
  * @property {Float32Array} pressures At the vertices, Pa.
@@ -78,11 +82,12 @@ export function decodeFrame(bytes, links) {
 }
 
 /**
- * Number of a frame, which is all that is known without its scene.
+ * Header of a frame, which is all that is known without its scene.
  * @param {ArrayBuffer} bytes
+ * @returns {FrameHeader}
  */
-export function frameNumber(bytes) {
-  return decodeHeader(bytes).header.seq;
+export function frameHeader(bytes) {
+  return decodeHeader(bytes).header;
 }
 
 function decodeHeader(bytes) {

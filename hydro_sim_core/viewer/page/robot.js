@@ -5,6 +5,7 @@ import {
   BufferAttribute,
   BufferGeometry,
   EdgesGeometry,
+  EqualStencilFunc,
   Group,
   LineBasicMaterial,
   LineSegments,
@@ -13,6 +14,7 @@ import {
   Vector3,
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
+import { PATCH_STENCIL } from "./patches.js";
 import { decodeMesh } from "./protocol.js";
 import { ShadowMaterial } from "./shadow.js";
 
@@ -20,6 +22,7 @@ const AXIS = 0.06; // m
 const AXIS_COLOURS = ["#e5484d", "#30a46c", "#3b82f6"]; // x, y, z
 const CREASE = 32; // degrees; sharper edges are drawn
 const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes: they are scanned for them, and their edges only dirty them
+const AFTER_PATCHES = 2.5;
 const FAR_AWAY = 8; // times the median distance from the middle
 const SMALL_SCENE = 2; // m within which nothing is far away
 const STAYS_CLEAR = 1.0; // s of simulated time after a contact, so that bodies do not flicker
@@ -40,6 +43,9 @@ export class Robot {
     this.mode = "contact";
     this.shadow = new ShadowMaterial(theme);
     this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
+    // Faces keep their colours even where a body that is seen through is before them; its edges say that it is.
+    this._edgesOverPatches = new LineBasicMaterial({ color: "#ffffff", opacity: 0.5, transparent: true, depthWrite: false });
+    Object.assign(this._edgesOverPatches, { stencilWrite: true, stencilRef: PATCH_STENCIL, stencilFunc: EqualStencilFunc });
     const follow = () => {
       this._edges.color.set(theme.colour("edge"));
       this._edges.opacity = theme.name === "dark" ? 0.5 : 0.32;
@@ -146,7 +152,10 @@ export class Robot {
     body.applyMatrix4(new Matrix4().set(...X_LV));
     body.userData.link = link.name;
     if (geometry.index.count < 3 * MOST_EDGE_TRIANGLES) {
-      body.add(new LineSegments(new EdgesGeometry(geometry, CREASE), this._edges));
+      const lines = new EdgesGeometry(geometry, CREASE);
+      const overPatches = new LineSegments(lines, this._edgesOverPatches);
+      overPatches.renderOrder = AFTER_PATCHES;
+      body.add(new LineSegments(lines, this._edges), overPatches);
     }
     const shadow = new Mesh(geometry, this.shadow);
     shadow.frustumCulled = false; // it is not where its vertices are

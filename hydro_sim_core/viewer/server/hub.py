@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import deque
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
@@ -18,6 +19,8 @@ from hydro_sim_core.viewer.wire import Kind
 
 #: Wall-clock time between two lines in the log about what pages did wrong, s.
 _LOG_PERIOD = 5.0
+#: Frames whose headers are kept for pages that draw fewer: 20 s, as long as their charts.
+_HISTORY = 600
 #: How long pages may take to say goodbye, s.
 _FAREWELL = 2.0
 
@@ -34,6 +37,7 @@ class Hub:
     Attributes:
         scene: Text of the scene; None before there is one.
         frame: Number and bytes of the newest frame; None before there is one of this scene.
+        headers: Numbers and headers, as text, of the last frames of this scene.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class Hub:
     ) -> None:
         self.scene: str | None = None
         self.frame: tuple[int, bytes] | None = None
+        self.headers: deque[tuple[int, str]] = deque(maxlen=_HISTORY)
         self._reader, self._writer = reader, writer
         self._files = files
         self._max_viewers = max_viewers
@@ -112,13 +117,15 @@ class Hub:
 
     def _take(self, kind: Kind, content: bytes) -> None:
         if kind is Kind.FRAME:
-            self.frame = wire.unpack_frame(content)
+            self.frame = seq, data = wire.unpack_frame(content)
+            self.headers.append((seq, wire.header_text(data)))
         elif kind is Kind.MESH:
             key, data = wire.unpack_mesh(content)
             self._new_meshes[key] = data
             return
         elif kind is Kind.SCENE:
             self.scene, self.frame = content.decode(), None
+            self.headers.clear()
             self._files.meshes, self._new_meshes = self._new_meshes, {}
         elif kind is Kind.REJECTED:
             self._reject(**json.loads(content))

@@ -32,7 +32,7 @@ class Page:
     """A connected page.
 
     What is to be sent waits here, the newest frame only, until the page takes it: a slow page gets fewer frames, and a
-    page that stalls gets none, at nobody's cost.
+    page that stalls gets none, at nobody's cost. Of those between it gets the headers, for its charts.
 
     Args:
         connection: Its WebSocket.
@@ -110,10 +110,14 @@ class Page:
         if frame is None or self._scene is not self._hub.scene or len(self._in_flight) >= MAX_IN_FLIGHT:
             return
         seq, data = frame
-        if seq != self._last_seq:
-            self._last_seq = seq
-            self._in_flight.append(seq)
-            await self._connection.send(data)
+        if seq == self._last_seq:
+            return
+        missed = [header for number, header in self._hub.headers if self._last_seq < number < seq]
+        if missed and self._last_seq >= 0:
+            await self._connection.send(f'{{"type": "missed", "frames": [{", ".join(missed)}]}}')
+        self._last_seq = seq
+        self._in_flight.append(seq)
+        await self._connection.send(data)
 
     async def _receive(self) -> None:
         async for text in self._connection:
