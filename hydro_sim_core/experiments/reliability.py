@@ -207,7 +207,7 @@ class Auditor:
         swing = 0.0
         for body in np.flatnonzero(forest.is_free_body):
             spin = slice(self._tree.v_index[body], self._tree.v_index[body] + 3)
-            turn = dt * max(np.linalg.norm(self._v0[spin]), np.linalg.norm(v1[spin]))
+            turn = dt * float(max(np.linalg.norm(self._v0[spin]), np.linalg.norm(v1[spin])))
             energies = [0.5 * float(v[spin] @ self._M[spin, spin] @ v[spin]) for v in (self._v0, v1)]
             swing += SWING * turn**3 * max(energies)
         return swing
