@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Columns of output that goes into a file or a pipe, where nothing must be cut; rich would take 80.
 _UNLIMITED = 10_000
+#: A list of numbers, over several lines.
+_NUMBERS = re.compile(r"\[\s+-?\d[-+.\deE,\s]*\]")
 
 
 def make_console() -> Console:
@@ -67,13 +70,15 @@ def check_writable(path: Path) -> None:
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write plain data.
+    """Write plain data, a list of numbers on one line.
 
     Raises:
         InputError: The file cannot be written.
     """
+    text = json.dumps(data, indent=2, allow_nan=False)
+    text = _NUMBERS.sub(lambda numbers: " ".join(numbers[0].split()), text)
     try:
-        path.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n")
+        path.write_text(text + "\n")
     except OSError as error:
         raise InputError(path, "", error.strerror or "cannot be written", "give another file") from None
 

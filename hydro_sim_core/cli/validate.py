@@ -129,7 +129,7 @@ def validate_all(quick: bool, folder: Path, console: Console) -> bool:
 
 
 def _record(name: str, quick: bool, folder: Path) -> Record:
-    """Run one experiment and write its numbers and its picture."""
+    """Run one experiment, write its numbers and draw its picture from what was written."""
     experiment = EXPERIMENTS[name]
     began = time.monotonic()
     report = experiment.run(quick)
@@ -143,8 +143,9 @@ def _record(name: str, quick: bool, folder: Path) -> Record:
         machine=output.machine(),
         report=report,
     )
-    output.write_json(folder / f"{name}.json", record.as_dict())
-    experiment.plot(report, folder / f"{name}.png")
+    written = record.as_dict()
+    output.write_json(folder / f"{name}.json", written)
+    experiment.plot(Record.from_dict(written).report, folder / f"{name}.png")
     return record
 
 

@@ -1,9 +1,14 @@
-"""A block on a slope: it creeps below the friction angle and accelerates above.
+"""A block on a slope: it creeps below the friction angle and accelerates above, as Coulomb says.
 
-The slope is level ground under tilted gravity. Friction is regularised with a stiction speed v_s: a sliding speed v
-is resisted with the share v / sqrt(v^2 + v_s^2) of mu times the normal force. A block at rest on a slope of angle a
-therefore creeps at v_s r / sqrt(1 - r^2) with r = tan(a) / mu, and one that slides accelerates by
-g (sin a - mu cos a).
+The slope is level ground under tilted gravity. Coulomb's law is the reference: a block rests on slopes up to the
+friction angle atan(mu); on a steeper one it slides with g (sin a - mu cos a). Pushed along level ground at speed v it
+stops after v^2 / (2 mu g). Pushed across a slope of just the friction angle, friction takes as much speed along the
+path as gravity gives downhill: the speed plus its downhill part stays v, so that the block ends up going downhill at
+v / 2, whatever mu and g.
+
+Friction is regularised with a stiction speed v_s: a sliding speed v is resisted with the share v / sqrt(v^2 + v_s^2) of
+mu times the normal force. So a block that Coulomb lets rest creeps, at v_s r / sqrt(1 - r^2) with r = tan(a) / mu.
+That is our own law, and says no more than that it is solved.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ import math
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from hydro_sim_core.description import LoadedScene, SceneSpec
 from hydro_sim_core.description.scene import (
@@ -33,7 +40,12 @@ from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
 
-SOURCE = "Coulomb's law, regularised as in Castro et al., 'A Theory of Irrotational Contact Fields' (2023)"
+Array = NDArray[np.float64]
+
+SOURCE = (
+    "Coulomb's law in closed form; creep: the same law regularised as in Castro et al., "
+    "'A Theory of Irrotational Contact Fields' (2023)"
+)
 FRICTION = 0.5
 STICTION_SPEED = 1e-4
 GRAVITY = 9.81
@@ -48,6 +60,17 @@ SETTLING_TIME = 0.3
 MEASURING_TIME = 0.2
 #: Both laws are exact once the block has settled; what is left is the settling and the fit.
 BOUND = 1e-4
+#: Largest creep where Coulomb has none, stiction speeds; at 25 degrees it is 2.6.
+CREEP_BOUND = 3.0
+#: The speed at which a block neither slows nor speeds up on a slope of the friction angle, m/s, and how near, degrees:
+#: friction falls short of Coulomb's by half the square of stiction speed over this.
+ONSET_SPEED, ONSET_BOUND = 0.05, 1.5e-4
+#: Brackets the friction angle, degrees.
+ONSET_RANGE = (25.0, 28.0)
+#: m/s along the level or across the slope, and how long the block is watched, s.
+PUSHED_SPEED, STOPPING_TIME, CROSSING_TIME = 1.0, 0.5, 2.0
+#: In proportion to the step: the block loses mu g dt before its first step counts.
+STOPPING_BOUND, CROSSING_BOUND = 0.015, 0.007
 
 
 def run(creeping: tuple[float, ...] = CREEPING, sliding: tuple[float, ...] = SLIDING) -> ExperimentReport:
@@ -57,25 +80,74 @@ def run(creeping: tuple[float, ...] = CREEPING, sliding: tuple[float, ...] = SLI
         creeping: Angles below the friction angle, degrees.
         sliding: Angles above it, degrees.
     """
-    comparisons = []
-    series: dict[str, list[float]] = {"angle": [], "speed": [], "acceleration": []}
-    for degrees in (*creeping, *sliding):
-        speed, acceleration = measure(math.radians(degrees))
-        series["angle"].append(degrees)
-        series["speed"].append(speed)
-        series["acceleration"].append(acceleration)
-        name = f"at {degrees:g}°"
-        if degrees in creeping:
-            expected = creep_speed(math.radians(degrees))
-            comparisons.append(
-                Comparison(f"creep {name}", "µm/s", 1e6 * expected, 1e6 * speed, BOUND, "relative")
+    angles = (*creeping, *sliding)
+    measured = [measure(math.radians(degrees)) for degrees in angles]
+    speeds, accelerations = map(list, zip(*measured, strict=True))
+    comparisons = [
+        Comparison(
+            f"acceleration at {degrees:g}°",
+            "m/s²",
+            sliding_acceleration(math.radians(degrees)),
+            acceleration,
+            BOUND,
+            "relative",
+        )
+        for degrees, acceleration in zip(angles, accelerations, strict=True)
+        if degrees in sliding
+    ]
+    fastest = max(speeds[: len(creeping)], default=0.0)
+    comparisons += [
+        Comparison(
+            "fastest creep (Coulomb: none)", "v_s", 0.0, fastest / STICTION_SPEED, CREEP_BOUND, "absolute"
+        ),
+        *(
+            Comparison(
+                f"creep at {degrees:g}° (own law)",
+                "µm/s",
+                1e6 * creep_speed(math.radians(degrees)),
+                1e6 * speed,
+                BOUND,
+                "relative",
             )
-        else:
-            expected = sliding_acceleration(math.radians(degrees))
-            comparisons.append(
-                Comparison(f"acceleration {name}", "m/s²", expected, acceleration, BOUND, "relative")
-            )
-    return ExperimentReport("Block on a slope", SOURCE, tuple(comparisons), series)
+            for degrees, speed in zip(creeping, speeds, strict=False)
+        ),
+    ]
+    pushed, crossing = _compare_pushed()
+    series = {"angle": list(angles), "speed": speeds, "acceleration": accelerations}
+    return ExperimentReport("Block on a slope", SOURCE, (*comparisons, *pushed), {**series, **crossing})
+
+
+def _compare_pushed() -> tuple[list[Comparison], dict[str, list[float]]]:
+    """What Coulomb says of a block that is pushed, and how one crosses a slope of the friction angle."""
+    friction_angle = math.atan(FRICTION)
+    onset = brentq(
+        lambda degrees: measure(math.radians(degrees), ONSET_SPEED)[1], *ONSET_RANGE, xtol=0.1 * ONSET_BOUND
+    )
+    level, slope = (
+        push(0.0, (PUSHED_SPEED, 0.0), STOPPING_TIME),
+        push(friction_angle, (0.0, PUSHED_SPEED), CROSSING_TIME),
+    )
+    distance = PUSHED_SPEED**2 / (2.0 * FRICTION * GRAVITY)
+    return [
+        Comparison("friction angle", "°", math.degrees(friction_angle), onset, ONSET_BOUND, "absolute"),
+        Comparison("stopping distance", "m", distance, float(level[-1, 0]), STOPPING_BOUND, "relative"),
+        Comparison(
+            "speed downhill after crossing",
+            "m/s",
+            0.5 * PUSHED_SPEED,
+            float(slope[-1, 1]),
+            CROSSING_BOUND,
+            "relative",
+        ),
+        Comparison(
+            "least speed plus its downhill part",
+            "m/s",
+            PUSHED_SPEED,
+            float((np.hypot(slope[:, 1], slope[:, 2]) + slope[:, 1]).min()),
+            CROSSING_BOUND,
+            "relative",
+        ),
+    ], {"speed downhill": slope[:, 1].tolist(), "speed across": slope[:, 2].tolist()}
 
 
 def creep_speed(angle: float) -> float:
@@ -89,18 +161,33 @@ def sliding_acceleration(angle: float) -> float:
     return GRAVITY * (math.sin(angle) - FRICTION * math.cos(angle))
 
 
-def measure(angle: float) -> tuple[float, float]:
-    """Mean speed (m/s) and acceleration (m/s^2) down a slope of ``angle`` (rad), after settling."""
+def measure(angle: float, speed: float | None = None) -> tuple[float, float]:
+    """Mean speed (m/s) and acceleration (m/s^2) down a slope of ``angle`` (rad), pushed at ``speed`` if any."""
+    rows = push(angle, None if speed is None else (speed, 0.0), MEASURING_TIME)
+    times = np.linspace(0.0, MEASURING_TIME, len(rows))
+    acceleration, _ = np.polyfit(times[1:], rows[1:, 1], 1)
+    return float(np.mean(rows[1:, 1])), float(acceleration)
+
+
+def push(angle: float, velocity: tuple[float, float] | None, duration: float) -> Array:
+    """Give a settled block on a slope of ``angle`` (rad) a velocity (m/s) downhill and across, if any, and watch it.
+
+    Returns:
+        Rows (S, 3): the way downhill since then (m), the speeds downhill and across (m/s), from the push on.
+    """
     world = make_world(angle)
     down = world.velocity_names.index("block_base/3")
     world.step(round(SETTLING_TIME / world.time_step))
-    times, speeds = [], []
-    for _ in range(round(MEASURING_TIME / world.time_step)):
+    v = world.v
+    if velocity is not None:
+        v[down : down + 2] = velocity
+        world.set_state(world.q, v)
+    start = world.q[-3]
+    rows = [(0.0, *v[down : down + 2])]
+    for _ in range(round(duration / world.time_step)):
         world.step()
-        times.append(world.time)
-        speeds.append(world.v[down])
-    acceleration, _ = np.polyfit(times, speeds, 1)
-    return float(np.mean(speeds)), float(acceleration)
+        rows.append((world.q[-3] - start, *world.v[down : down + 2]))
+    return np.array(rows)
 
 
 def make_world(angle: float) -> World:
@@ -136,7 +223,7 @@ def make_world(angle: float) -> World:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw creep and acceleration over the angle with the formulas.
+    """Draw creep and acceleration over the angle, and the speeds across a slope, with the formulas.
 
     Raises:
         InputError: The figure cannot be drawn or written.
@@ -144,8 +231,8 @@ def plot(report: ExperimentReport, path: Path) -> None:
     friction_angle = math.degrees(math.atan(FRICTION))
     angle = np.array(report.series["angle"])
     below = angle < friction_angle
-    with figure(path, 8.0, 3.8) as canvas:
-        creep, slide = canvas.subplots(1, 2)
+    with figure(path, 11.0, 3.8) as canvas:
+        creep, slide, cross = canvas.subplots(1, 3)
         curve = np.linspace(0.0, 0.995 * friction_angle, 200)
         creep.semilogy(curve[1:], [1e6 * creep_speed(math.radians(a)) for a in curve[1:]], color="#c44e24")
         creep.semilogy(angle[below], 1e6 * np.array(report.series["speed"])[below], "o", color="#1f5fa8")
@@ -166,7 +253,24 @@ def plot(report: ExperimentReport, path: Path) -> None:
         )
         slide.set_ylabel("acceleration [m/s²]")
         slide.legend(frameon=False)
-        for axes in (creep, slide):
-            axes.set_xlabel("slope [°]")
+        downhill = np.linspace(0.0, 0.5 * PUSHED_SPEED, 100)
+        across = np.sqrt(PUSHED_SPEED * (PUSHED_SPEED - 2.0 * downhill))
+        cross.plot(downhill, across, color="#c44e24", label="speed + downhill = const")
+        every = slice(None, None, 25)
+        cross.plot(
+            report.series["speed downhill"][every],
+            report.series["speed across"][every],
+            "o",
+            ms=4,
+            color="#1f5fa8",
+            label="hydro-sim",
+        )
+        cross.set_xlabel("downhill [m/s]")
+        cross.set_ylabel("across [m/s]")
+        cross.set_title("pushed across, at the friction angle", fontsize="medium")
+        cross.legend(frameon=False)
+        creep.set_xlabel("slope [°]")
+        slide.set_xlabel("slope [°]")
+        for axes in (creep, slide, cross):
             axes.grid(alpha=0.3)
         canvas.suptitle(f"{report.title}, friction {FRICTION:g} (friction angle {friction_angle:.2f}°)")

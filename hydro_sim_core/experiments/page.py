@@ -14,6 +14,8 @@ from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 
 #: What a file holds beside the report.
 _RECORD_KEYS = ("experiment", "date", "versions", "quick", "seconds", "machine")
+#: Of a column, at most so many values are kept, to so many digits.
+_MAX_VALUES, _DIGITS = 400, 6
 _MEND = "write it anew: hydro-sim validate --all --out"
 
 
@@ -48,9 +50,10 @@ class Record:
         return f"about {self.seconds:.0f} s" if minutes < 2.0 else f"about {minutes:.0f} min"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the series are left out, for the picture shows them."""
+        """Plain data for JSON, with as much of the series as the picture can show."""
         head = {key: getattr(self, key) for key in _RECORD_KEYS}
-        return {**head, **self.report.as_dict(), "series": {}}
+        series = {name: _thinned(column) for name, column in self.report.series.items()}
+        return {**head, **self.report.as_dict(), "series": series}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Record:
@@ -61,6 +64,14 @@ class Record:
         """
         head = {key: data[key] for key in _RECORD_KEYS}
         return cls(**head, report=ExperimentReport.from_dict(data))
+
+
+def _thinned(column: list[float]) -> list[float]:
+    """Every n-th value and the last one; columns of equal length keep the same rows."""
+    last = len(column) - 1
+    step = max(1, -(-last // (_MAX_VALUES - 1)))
+    rows = [*range(0, last, step), last] if column else []
+    return [float(f"{column[row]:.{_DIGITS}g}") for row in rows]
 
 
 def read_records(folder: Path) -> list[Record]:

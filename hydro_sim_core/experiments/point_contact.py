@@ -3,7 +3,8 @@
 Grip: the spatula in the secure grasp of ``spatula_slip``. Once the bubbles have closed, each patch is reduced to one
 point: its centre of pressure, its mean normal, the whole grip force. Two such points are a hinge, so the spatula swings
 like a pendulum; the patches hold it by torsional friction. This is done on a small simulation of the one held body
-(``point_grip``), since a World has patches only.
+(``point_grip``), since a World has patches only; its turn is compared with the pendulum's equation, which checks that
+simulation and no World. The patches' turn is a World's.
 
 Torsion: patches slip at a moment of mu times the integral of pressure times radius: 2/3 mu F R for the uniform pressure
 under a flat disc, and 8/15 mu F a for the paraboloid under a shallow ball, where Hertz's ellipsoid has 3 pi/16 mu F a.

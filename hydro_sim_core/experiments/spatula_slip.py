@@ -45,11 +45,12 @@ PITCH = {
     12.5: -0.10441,
     16.5: -0.10089,
 }
-PITCH_BOUND = 0.01
+#: Each bound is about three times the deviation.
+PITCH_BOUND = 0.006
 #: Creep depends on where along the handle the bubbles hold: after two releases that is a millimetre off Drake's.
 SECURE_BOUND = 0.1
-SLIP_BOUND = 0.03
-FORCE_BOUND = 0.02
+SLIP_BOUND = 0.015
+FORCE_BOUND = 1e-4
 #: A secure grasp turns at most this much as fast as the loose one after it: what regularised friction lets creep.
 CREEP_SHARE = 0.02
 SAMPLE_TIME = 0.01

@@ -81,7 +81,15 @@ def test_a_layer_two_percent_too_soft_is_noticed(monkeypatch):
     monkeypatch.setattr(fem_layer, "compliant_mesh", lambda p, t, pressure: make(p, t, 0.98 * pressure))
     report = fem_layer.run((0.0, 4.0), (4.0,))
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
-    assert {"force at 0 depths", "force of springs, largest amplitude"} <= wrong
+    assert {"force at 0 depths", "force of springs at 0 depths", "force of springs at 4 depths"} <= wrong
+
+
+def test_a_layer_without_any_force_disagrees_in_every_force(monkeypatch):
+    monkeypatch.setattr(fem_layer.Pressing, "our_force", 0.0)
+    report = fem_layer.run((0.0, 1.0, 4.0), (4.0,))
+    forces = [c for c in report.comparisons if c.quantity.startswith("force")]
+    assert len(forces) == 6
+    assert not any(c.agrees for c in forces)
 
 
 def test_without_scikit_fem_the_message_says_how_to_get_it(monkeypatch):

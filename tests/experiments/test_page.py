@@ -40,10 +40,22 @@ def write(folder, *records):
         (folder / f"{one.experiment}.json").write_text(json.dumps(one.as_dict()))
 
 
-def test_a_record_survives_its_file_but_for_the_series(two_experiments, tmp_path):
+def test_a_record_survives_its_file(two_experiments, tmp_path):
     records = [record("first", GOOD, ONE_SIDED), record("second", WRONG)]
     write(tmp_path, *records)
-    assert read_records(tmp_path) == [replace(r, report=replace(r.report, series={})) for r in records]
+    assert read_records(tmp_path) == records
+
+
+def test_a_record_keeps_the_ends_of_long_series_and_what_belongs_together():
+    """A curve of 1000 points is kept as at most 400, the same ones of each column."""
+    first = record("first", GOOD)
+    time = [0.001 * i for i in range(1000)]
+    series = {"time": time, "height": [1.0 - t * t for t in time], "size": [1.0, 2.0], "none": []}
+    kept = replace(first, report=replace(first.report, series=series)).as_dict()["series"]
+    assert 200 < len(kept["time"]) <= 400
+    assert (kept["time"][0], kept["time"][-1]) == (0.0, 0.999)
+    assert kept["height"] == pytest.approx([1.0 - t * t for t in kept["time"]], abs=1e-5)
+    assert (kept["size"], kept["none"]) == ([1.0, 2.0], [])
 
 
 def test_the_page_holds_every_number_and_what_disagrees(two_experiments):
