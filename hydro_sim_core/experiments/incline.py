@@ -256,7 +256,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
         downhill = np.linspace(0.0, 0.5 * PUSHED_SPEED, 100)
         across = np.sqrt(PUSHED_SPEED * (PUSHED_SPEED - 2.0 * downhill))
         cross.plot(downhill, across, color="#c44e24", label="speed + downhill = const")
-        every = slice(None, None, 25)
+        every = slice(None, None, 4)
         cross.plot(
             report.series["speed downhill"][every],
             report.series["speed across"][every],
