@@ -1,10 +1,12 @@
 """A box on a box rattles where steps are too long for its contact, unless contact has a margin.
 
 Contact without margin knows no more than the faces that press now. A box on one corner is pushed up there, comes down
-on the opposite corner a step later, and may go on so for ever. A rod on two points does with an amplitude of dt^2 g,
-whatever its mass, length and stiffness; so lengths are given in units of that. What decides is the step times the
-frequency of the box on its contact, pi_1 = dt sqrt(k / m) with k = E A / H (E the modulus, A the area, H half the
-shortest side). A margin lets faces count that could press within the step.
+on the opposite corner a step later, and may go on so for ever. A rod on two points tilts by dt^2 g in a step that does
+not see one of its ends, whatever its mass, length and stiffness (the page's figure 6); so lengths are given in units of
+that. Without margin our rod tilts by exactly this, but goes on for ever only where steps are long (10 ms): implicit
+steps leave an end in touch after they pushed it, and at 0.2 and 1 ms the rod comes to rest. For boxes, what decides is
+the step times the frequency of the box on its contact, pi_1 = dt sqrt(k / m) with k = E A / H (E the modulus, A the
+area, H half the shortest side). A margin lets faces count that could press within the step.
 
 Drake's page on the margin measures the spread of the faces' depths, over faces and steps. At rest that is not zero,
 since the pressure falls off towards the edges: it is 0.63 / pi_1^2, which the page takes for boxes that still settle.
@@ -46,6 +48,7 @@ from hydro_sim_core.description.spec import (
 )
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments import mug_on_plate
+from hydro_sim_core.experiments.margin_rod import Rod, first_tilt
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
 
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SOURCE = (
-    "Drake's page on hydroelastic margin, figures 7 and 8 (no margin: 0.1 to 0.6 beyond Nyquist); "
+    "Drake's page on hydroelastic margin, figures 6 (rod: 1 δt² g), 7 and 8 (no margin: 0.1 to 0.6 beyond Nyquist); "
     "Drake 1.51.1, lagged: 0.52 without and 1.6e-7 with a margin of 0.1 mm"
 )
 GRAVITY, FRICTION, DISSIPATION = 9.81, 0.5, 20.0
@@ -76,6 +79,11 @@ SAFE_MARGIN = 1e-4
 SAFE_SPREAD, SMALL_SPREAD = 1e-6, 1e-2
 #: Accelerations of a box that rattles and of one that rests or still settles, g.
 RATTLING, SETTLING = 0.5, 0.1
+#: Of the page's rod: steps, masses, lengths and stiffness all differ; at rest, ends are a hundredth of dt^2 g deep.
+RODS = (Rod(2e-4), Rod(1e-3, mass=5.0, length=1.0), Rod(1e-2, length=0.5, modulus=1e8))
+#: Bounds of its tilt in the first step without margin, dt^2 g, and with one of ``ROD_MARGIN`` dt^2 g, relative: an
+#: undamped end comes to rest within a step but for the share that it is softer than gravity is short.
+ROD_BOUND, HELD_ROD_BOUND, ROD_MARGIN = 2e-6, 0.04, 1.0
 #: Bounds of the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
 STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 1e-8, 0.1, 1e-8
 NYQUIST = math.pi
@@ -185,7 +193,7 @@ def run(
     return ExperimentReport(
         "Box on a box",
         SOURCE,
-        (*comparisons, *bare_comparisons, *margin_comparisons, *_compare_mug()),
+        (*comparisons, *bare_comparisons, *margin_comparisons, *_compare_rods(), *_compare_mug()),
         {**bare_series, **margin_series},
     )
 
@@ -230,6 +238,19 @@ def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str
         worst = max(spread for margin, spread in zip(margins, spreads, strict=True) if margin >= enough)
         comparisons.append(Comparison(name, "δt² g", SMALL_SPREAD, worst, 0.0, "at_most"))
     return comparisons, series
+
+
+def _compare_rods() -> list[Comparison]:
+    """Figure 6 and equation 3."""
+    comparisons = []
+    for rod in RODS:
+        name = f"rod of {rod.mass:g} kg, {rod.length:g} m, {rod.modulus:.0e} Pa, {1e3 * rod.time_step:g} ms"
+        held = replace(rod, margin=ROD_MARGIN * rod.unit)
+        comparisons += [
+            Comparison(f"{name}, tilt", "δt² g", 1.0, first_tilt(rod), ROD_BOUND, "absolute"),
+            Comparison(f"{name}, margin", "δt² g", rod.rest, first_tilt(held), HELD_ROD_BOUND, "relative"),
+        ]
+    return comparisons
 
 
 def _compare_mug() -> list[Comparison]:

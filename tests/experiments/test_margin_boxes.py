@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydrake.geometry import AddCompliantHydroelasticProperties, AddContactMaterial, Box, ProximityProperties
 from pydrake.math import RigidTransform, RotationMatrix
@@ -25,6 +25,7 @@ from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.experiments import EXPERIMENTS, margin_boxes, mug_on_plate
 from hydro_sim_core.experiments.margin_boxes import Stack
+from hydro_sim_core.experiments.margin_rod import FOOT, Rod, end_heights, first_tilt
 from hydro_sim_core.experiments.report import ExperimentReport
 
 
@@ -40,8 +41,9 @@ def measured_once():
 def test_the_quick_form_agrees_with_the_page(tmp_path):
     report = EXPERIMENTS["margin_boxes"].run(True)
     assert_quick_form_agrees("margin_boxes", tmp_path, report)
-    # The default model with and without margin, four of stacks without, one a time step of stacks with, the mug.
-    assert len(report.comparisons) == 12
+    # The default model with and without margin, four of stacks without, one a time step of stacks with, three rods with
+    # and without, the mug.
+    assert len(report.comparisons) == 18
     assert min(report.series["frequency"]) < margin_boxes.NYQUIST < max(report.series["frequency"])
     assert a_margin_stops_the_boxes(report)
 
@@ -87,6 +89,37 @@ def test_what_is_compared_is_not_decided_by_rounding():
             patch.setattr(margin_boxes, "STARTS", starts)
             spreads.append(margin_boxes.measure(stack).spread)
     np.testing.assert_allclose(spreads, spreads[0], rtol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    step=st.sampled_from([1e-4, 2e-4, 1e-3, 5e-3, 1e-2]),
+    mass=st.floats(0.05, 20.0),
+    length=st.floats(0.1, 2.0),
+)
+def test_a_rod_tilts_by_what_gravity_makes_in_a_step_whatever_it_is(step, mass, length):
+    """Equation 3 of the page, and what a margin leaves of it."""
+    # Stiff enough that its ends rest a thousandth of that deep.
+    unit = margin_boxes.GRAVITY * step**2
+    rod = Rod(step, mass=mass, length=length, modulus=1e3 * mass * margin_boxes.GRAVITY / (4.0 * FOOT * unit))
+    assert rod.depth == pytest.approx(1e-3 * unit)
+    # The end goes along a circle.
+    assert first_tilt(rod) == pytest.approx(1.0, abs=2e-6 + (unit / length) ** 2)
+    assert first_tilt(replace(rod, margin=0.01 * unit)) == pytest.approx(rod.rest, rel=0.01)
+
+
+@pytest.mark.parametrize("rod", margin_boxes.RODS[:2])
+def test_a_rod_comes_to_rest_after_it_tilted(rod):
+    heights = end_heights(rod, 400)
+    assert np.ptp(heights[10:], axis=0).max() < 1e-4
+    np.testing.assert_allclose(heights[-1], -rod.depth / rod.unit, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("margin", "least", "most"), [(0.0, 0.05, 0.6), (1.0, 0.0, 1e-6)])
+def test_a_rod_in_long_steps_goes_on_tilting_without_margin(margin, least, most):
+    rod = replace(margin_boxes.RODS[2], dissipation=margin_boxes.DISSIPATION)
+    heights = end_heights(replace(rod, margin=margin * rod.unit), 400)
+    assert least <= np.ptp(heights[-50:, 0] - heights[-50:, 1]) <= most
 
 
 def test_boxes_that_do_not_stand_still_are_noticed(monkeypatch):
