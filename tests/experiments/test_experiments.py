@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from quick_forms import assert_quick_form_agrees
 
+from hydro_sim_core.description import load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
     EXPERIMENTS,
@@ -21,6 +23,7 @@ from hydro_sim_core.experiments import (
     slip_control,
     spatula_slip,
 )
+from hydro_sim_core.simulation import World
 
 finite = st.floats(-1e6, 1e6)
 
@@ -109,6 +112,44 @@ def test_a_slope_half_a_degree_off_is_noticed(monkeypatch):
     assert not incline.run(creeping=(), sliding=(35.0,)).agrees
 
 
+def test_one_percent_more_friction_is_noticed_wherever_coulomb_is_the_reference(monkeypatch):
+    make_world = incline.make_world
+
+    def rougher(angle):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(incline, "FRICTION", 1.01 * incline.FRICTION)
+            return make_world(angle)
+
+    monkeypatch.setattr(incline, "make_world", rougher)
+    report = incline.run(creeping=(20.0,), sliding=(28.0, 40.0))
+    wrong = {c.quantity for c in report.comparisons if not c.agrees}
+    assert {
+        "acceleration at 28°",
+        "acceleration at 40°",
+        "friction angle",
+        "speed downhill after crossing",
+    } <= wrong
+
+
+def test_a_percent_more_grip_force_than_drakes_is_noticed(monkeypatch):
+    """It moves forces by 1 %, pressures by half a percent."""
+    with monkeypatch.context() as patch:
+        patch.setattr(slip_control, "load_scene", _stronger_grip)
+        report = slip_control.run("spatula_slip_welded", until=1.5)
+    wrong = {c.quantity for c in report.comparisons if not c.agrees}
+    assert {f"{side} normal force at 1.4 s" for side in ("left", "right")} <= wrong
+    assert {f"{side} peak pressure at 1.4 s" for side in ("left", "right")} <= wrong
+
+
+def _stronger_grip(path):
+    scene = load_scene(path)
+    (command,) = scene.spec.commands
+    square = command.signal.square.model_copy(update={"high": 1.01 * command.signal.square.high})
+    signal = command.signal.model_copy(update={"square": square})
+    commands = (command.model_copy(update={"signal": signal}),)
+    return World(replace(scene, spec=scene.spec.model_copy(update={"commands": commands})))
+
+
 def test_an_experiment_is_found_by_name_or_a_near_one_suggested():
     assert find_experiment("incline") is EXPERIMENTS["incline"]
     with pytest.raises(InputError, match="did you mean 'incline'"):
@@ -144,7 +185,9 @@ def test_a_report_becomes_json_and_a_figure(tmp_path):
     report = incline.run(creeping=(10.0,), sliding=(35.0,))
     data = json.loads(json.dumps(report.as_dict(), allow_nan=False))
     assert data["agrees"] is True
-    assert data["comparisons"][0]["reference"] == pytest.approx(1e6 * incline.creep_speed(math.radians(10.0)))
+    first = data["comparisons"][0]
+    assert first["quantity"] == "acceleration at 35°"
+    assert first["reference"] == pytest.approx(incline.sliding_acceleration(math.radians(35.0)))
     picture = tmp_path / "incline.png"
     incline.plot(report, picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
