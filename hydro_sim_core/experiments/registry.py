@@ -18,6 +18,7 @@ from hydro_sim_core.experiments import (
     point_contact,
     sliding_disk,
     slip_control,
+    spatula_release,
     spatula_slip,
     sphere_convergence,
 )
@@ -54,6 +55,11 @@ EXPERIMENTS = {
         "The same with the gripper on a Kinova arm that holds still.",
         lambda quick: spatula_slip.run("spatula_slip", 6.0 if quick else spatula_slip.UNTIL),
         spatula_slip.plot,
+    ),
+    "spatula_release": Experiment(
+        "The same with the spatula's physical inertia: at the first release it swings down, against Drake.",
+        lambda quick: spatula_release.run(4.8) if quick else spatula_release.run(),
+        spatula_release.plot,
     ),
     "slip_control": Experiment(
         "Area, pressure, position, force and pitch in Drake's slip control example, welded gripper.",

@@ -2,7 +2,8 @@
 
 Masterjohn et al. 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a
 period of 6 s, high for 75 % of it. The paper gives no numbers but these; the reference is Drake with the same scene
-(``benchmarks/drake_scene.py``).
+(``benchmarks/drake_scene.py``). Both use the inertia that Drake publishes for the spatula, a thousand times that of its
+shapes; this slip exists with no other (``spatula_release``).
 
 Each release also lets the fingers swing open for some hundredths of a second, in which the handle sinks by 3 cm, in
 Drake too. At the third release the bubbles hold it by its rim, and whether they keep it depends on a millimetre: Drake

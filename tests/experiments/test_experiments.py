@@ -21,6 +21,7 @@ from hydro_sim_core.experiments import (
     find_experiment,
     incline,
     slip_control,
+    spatula_release,
     spatula_slip,
 )
 from hydro_sim_core.simulation import World
@@ -72,6 +73,25 @@ def test_a_spatula_of_physical_inertia_does_not_slip_as_in_drake():
     report = slip_control.run("spatula_slip_physical")
     pitches = [c for c in report.comparisons if c.quantity.startswith("pitch")]
     assert not all(c.agrees for c in pitches)
+
+
+def test_a_spatula_of_physical_inertia_swings_down_as_in_drake_when_it_is_released():
+    report = EXPERIMENTS["spatula_release"].run(False)
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+    # Eight angles and what either spatula turns in the first 0.3 s.
+    assert len(report.comparisons) == 8 + 2
+    physical, published = (c.measured for c in report.comparisons[-2:])
+    assert physical > 300.0 * published
+
+
+def test_a_release_with_another_inertia_or_of_a_tighter_grasp_is_noticed(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(spatula_release, "make_world", lambda _: spatula_slip.make_world("spatula_slip_welded"))
+        assert not spatula_release.run(4.8).agrees
+    tighter = spatula_slip.GRASP.model_copy(update={"low": 1.02})
+    monkeypatch.setattr(spatula_slip, "GRASP", tighter)
+    wrong = [c.quantity for c in spatula_release.run(4.8).comparisons if not c.agrees]
+    assert "turn in 0.3 s, published inertia" in wrong
 
 
 @pytest.mark.parametrize("name", ["spatula_slip", "spatula_slip_arm"])
