@@ -82,7 +82,7 @@ EXPERIMENTS = {
         sphere_convergence.plot,
     ),
     "energy": Experiment(
-        "A ball bounces a hundred times without loss; what convex steps do to energy and momentum.",
+        "A ball bounces a hundred times without loss; balls that turn, slide and collide, as rigid mechanics says.",
         lambda quick: energy.run(10 if quick else energy.BOUNCES),
         energy.plot,
     ),

@@ -17,12 +17,14 @@ from hydro_sim_core.experiments import (
     EXPERIMENTS,
     Comparison,
     ExperimentReport,
+    balls,
     energy,
     find_experiment,
     incline,
     slip_control,
     spatula_release,
     spatula_slip,
+    turning_balls,
 )
 from hydro_sim_core.simulation import World
 
@@ -236,3 +238,26 @@ def test_a_loss_beyond_that_of_first_order_is_noticed(monkeypatch):
     assert [c.quantity for c in report.comparisons if not c.agrees] == [
         "share of the energy lost in a bounce, lagged, 0.1 ms"
     ]
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "noticed"),
+    [
+        ("INERTIA", 1.02 * balls.INERTIA, {"speed of rolling after sliding", "energy lost by sliding"}),
+        ("INERTIA", 1.05 * balls.INERTIA, {"spin from a bounce off centre", "spin from a grazing bounce"}),
+        ("RADIUS", 0.97 * balls.RADIUS, {"direction of the struck one", "direction, with friction"}),
+    ],
+)
+def test_other_balls_than_the_closed_forms_are_noticed(monkeypatch, part, value, noticed):
+    monkeypatch.setattr(balls, part, value)
+    comparisons, _ = turning_balls.compare()
+    assert noticed <= {c.quantity for c in comparisons if not c.agrees}
+
+
+def test_damping_is_noticed_in_a_collision_and_in_a_bounce_off_centre(monkeypatch):
+    for name in ("COLLIDING", "ECCENTRIC"):
+        damped = replace(getattr(turning_balls, name), dissipation=1e-3)
+        monkeypatch.setattr(turning_balls, name, damped)
+    comparisons, _ = turning_balls.compare()
+    wrong = {c.quantity for c in comparisons if not c.agrees}
+    assert {"angle between balls that collided", "energy at any instant of it"} <= wrong

@@ -1,0 +1,117 @@
+"""Compliant balls without damping, in the air or above rigid ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.scene import (
+    ContactDefaults,
+    ContactSettings,
+    ModelSpec,
+    PoseSpec,
+    SolverSettings,
+)
+from hydro_sim_core.description.spec import (
+    CollisionSpec,
+    InertialSpec,
+    LinkSpec,
+    ProximitySpec,
+    RobotSpec,
+    ShapeSpec,
+)
+from hydro_sim_core.simulation import World
+
+Model = Literal["continuous", "lagged", "similar", "sap", "tamsi"]
+Point = tuple[float, float, float]
+
+GRAVITY = 9.81
+#: Of a ball, m and kg.
+RADIUS, MASS = 0.1, 0.7
+#: Of a ball about its centre of mass, kg m^2.
+INERTIA = 0.4 * MASS * RADIUS**2
+
+
+@dataclass(frozen=True)
+class Balls:
+    """What balls are made of and how they are simulated.
+
+    Attributes:
+        model: Solver model.
+        time_step: s; the continuous model only reports in such steps.
+        modulus: Pa.
+        friction: Of every pair.
+        dissipation: Hunt-Crossley damping, s/m.
+        gravity: m/s^2, downwards.
+        has_ground: Whether there is rigid ground at height 0.
+        offset: From the centre of mass to the middle of the sphere, along -x of the ball, m.
+        resolution: Wanted edges of the spheres, m.
+        accuracy: Of the continuous model.
+    """
+
+    model: Model
+    time_step: float
+    modulus: float
+    friction: float = 0.0
+    dissipation: float = 0.0
+    gravity: float = 0.0
+    has_ground: bool = True
+    offset: float = 0.0
+    resolution: float = 0.01
+    accuracy: float = 1e-6
+
+    def world(self, *starts: Point) -> World:
+        """A ball with its centre of mass at each of ``starts`` (m), at rest."""
+        names = [f"ball{i}" for i in range(len(starts))]
+        ground = CollisionSpec(
+            "ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid")
+        )
+        defaults = ContactDefaults(
+            modulus=self.modulus,
+            resolution_hint=self.resolution,
+            mu_dynamic=self.friction,
+            dissipation=self.dissipation,
+        )
+        spec = SceneSpec(
+            name="balls",
+            time_step=self.time_step,
+            gravity=(0.0, 0.0, -self.gravity),
+            models=tuple(
+                ModelSpec(name=name, urdf="none", base="floating", pose=PoseSpec(xyz=xyz))
+                for name, xyz in zip(names, starts, strict=True)
+            ),
+            contact=ContactSettings(defaults=defaults),
+            solver=SolverSettings(
+                model=self.model, accuracy=self.accuracy if self.model == "continuous" else None
+            ),
+        )
+        environment = (ground,) if self.has_ground else ()
+        robots = tuple(self._ball(name) for name in names)
+        return World(LoadedScene(spec, robots, ({},) * len(robots), environment, source=Path("balls")))
+
+    def _ball(self, name: str) -> RobotSpec:
+        X_BS = np.eye(4)
+        X_BS[0, 3] = -self.offset
+        inertial = InertialSpec(MASS, np.zeros(3), INERTIA * np.eye(3))
+        sphere = CollisionSpec(name, ShapeSpec("sphere", (RADIUS,)), X_BS)
+        return RobotSpec(name, (LinkSpec(name, inertial, (sphere,)),), (), "balls")
+
+
+def energies(world: World, gravity: float) -> tuple[float, float, float]:
+    """Kinetic energy of one ball above ground, energy of its height and energy stored in the contact, J."""
+    kinetic = 0.5 * float(world.v @ world.mass_matrix() @ world.v)
+    ball, ground = world.built.colliders
+    X_WS = world.frame_pose("ball0") @ ball.X_BG
+    stored = compute_patch(ball.geometry, X_WS, ground.geometry, np.eye(4)).energy
+    return kinetic, MASS * gravity * float(world.q[6] - RADIUS), stored
+
+
+def first_velocity(world: World, *velocities: Sequence[float]) -> None:
+    """Give each ball an angular (rad/s) and a linear velocity (m/s), six numbers."""
+    world.set_state(world.q, np.concatenate(velocities))
