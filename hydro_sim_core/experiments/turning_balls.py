@@ -143,7 +143,7 @@ def _collided(friction: float) -> Array:
     """Velocities (12,) after a ball went along x and hit one at rest, whose middle lies a radius to its right."""
     start = (-math.sqrt(3.0) * RADIUS - APART, RADIUS, 0.0)
     world = replace(COLLIDING, friction=friction).world(start, (0.0, 0.0, 0.0))
-    first_velocity(world, (0.0, 0.0, 0.0, SPEED, 0.0, 0.0), np.zeros(6))
+    first_velocity(world, (0.0, 0.0, 0.0, SPEED, 0.0, 0.0), (0.0,) * 6)
     world.step(round(COLLIDING_TIME / world.time_step))
     return world.v
 
