@@ -11,16 +11,22 @@ from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
     from hydro_sim_core import contact, geometry
+    from hydro_sim_core.description import SceneBuilder
     from hydro_sim_core.simulation import World, load_scene, load_urdf
 
-__all__ = ["InputError", "World", "contact", "geometry", "load_scene", "load_urdf"]
+__all__ = ["InputError", "SceneBuilder", "World", "contact", "geometry", "load_scene", "load_urdf"]
 
-_OF_SIMULATION = ("World", "load_scene", "load_urdf")
+_ROOM_OF = {
+    "SceneBuilder": "description",
+    "World": "simulation",
+    "load_scene": "simulation",
+    "load_urdf": "simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_SIMULATION:
-        value = getattr(import_module("hydro_sim_core.simulation"), name)
+    if name in _ROOM_OF:
+        value = getattr(import_module(f"hydro_sim_core.{_ROOM_OF[name]}"), name)
         globals()[name] = value
         return value
     if not name.startswith("_") and find_spec(f"hydro_sim_core.{name}") is not None:

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shapes import read_origin
-from hydro_sim_core.description.spec import Array, JointSpec, JointType, LimitSpec, MimicSpec
+from hydro_sim_core.description.spec import ONE_COORDINATE, Array, JointSpec, JointType, LimitSpec, MimicSpec
+from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
 
 JOINT_TAGS = ("joint", "drake:joint")
 
 
-@dataclass(frozen=True)
-class NamedJoint:
-    """A joint and the element it came from, kept for later errors."""
-
-    joint: JointSpec
-    element: XmlElement
-
-
-def read_joints(robot: XmlElement) -> dict[str, NamedJoint]:
-    """Every joint of the file by name, in file order, with the reflected inertia of its drive.
+def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
+    """Every joint of the file, in file order, with the reflected inertia of its drive.
 
     Raises:
-        InputError: A joint is malformed, or two have one name.
+        InputError: A joint is malformed.
     """
     rotor_inertias = _read_rotor_inertias(robot)
-    joints: dict[str, NamedJoint] = {}
     for raw in robot.children(*JOINT_TAGS):
         name = raw.required_text("name")
         element = raw.named(f"joint '{name}'")
-        if name in joints:
-            raise element.error("a second joint of this name", "give every joint its own name")
-        joints[name] = NamedJoint(_read_joint(element, name, rotor_inertias.get(name, 0.0)), element)
-    return joints
+        yield PlacedJoint(_read_joint(element, name, rotor_inertias.get(name, 0.0)), element)
 
 
 def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSpec:
@@ -75,9 +64,18 @@ def _read_axis(element: XmlElement, joint_type: JointType) -> Array:
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
     if axis_element is None or joint_type in ("fixed", "floating"):
         return np.array([1.0, 0.0, 0.0])
+    return unit_axis(axis, axis_element)
+
+
+def unit_axis(axis: Array, place: Place) -> Array:
+    """The direction (3,) of an axis.
+
+    Raises:
+        InputError: It has none.
+    """
     length = norm(axis)
     if length == 0.0:
-        raise axis_element.error("the axis has no direction", "write an axis other than 0 0 0")
+        raise place.error("the axis has no direction", "write an axis other than 0 0 0")
     return np.asarray(axis / length)
 
 
@@ -95,8 +93,7 @@ def _read_limits(element: XmlElement, joint_type: JointType) -> LimitSpec:
     if needed:
         # URDF: an end that is not written is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
-        if lower > upper:
-            raise limit.error(f"lower limit {lower:g} is above upper limit {upper:g}", "swap or correct them")
+        check_range(lower, upper, limit)
     elif any(ends):
         # Written by many exporters for continuous joints, and without meaning there.
         limit.number("lower", default=0.0), limit.number("upper", default=0.0)
@@ -109,16 +106,35 @@ def _read_limits(element: XmlElement, joint_type: JointType) -> LimitSpec:
     )
 
 
+def check_range(lower: float, upper: float, place: Place) -> None:
+    """Refuse limits that leave no position.
+
+    Raises:
+        InputError: The lower limit is above the upper one.
+    """
+    if lower > upper:
+        raise place.error(f"lower limit {lower:g} is above upper limit {upper:g}", "swap or correct them")
+
+
 def _read_mimic(element: XmlElement, joint_type: JointType) -> MimicSpec | None:
     mimic = element.child("mimic")
     if mimic is None:
         return None
-    if joint_type not in ("revolute", "continuous", "prismatic"):
-        raise mimic.error(f"a {joint_type} joint cannot mimic another", "remove <mimic>")
     multiplier, offset = mimic.number("multiplier", default=1.0), mimic.number("offset", default=0.0)
-    if multiplier == 0.0:
-        raise mimic.error("multiplier 0 couples nothing", "make the joint fixed or write another multiplier")
+    check_mimic(joint_type, multiplier, mimic)
     return MimicSpec(mimic.required_text("joint"), multiplier, offset)
+
+
+def check_mimic(joint_type: JointType, multiplier: float, place: Place) -> None:
+    """Refuse a mimic joint that cannot follow.
+
+    Raises:
+        InputError: It has not one coordinate, or the multiplier is 0.
+    """
+    if joint_type not in ONE_COORDINATE:
+        raise place.error(f"a {joint_type} joint cannot mimic another", "remove its mimic")
+    if multiplier == 0.0:
+        raise place.error("multiplier 0 couples nothing", "make the joint fixed or write another multiplier")
 
 
 def _read_rotor_inertias(robot: XmlElement) -> dict[str, float]:

@@ -15,8 +15,9 @@ from numbers import Real
 from typing import Any
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ProximityChoice, SceneSpec
+from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.spec import JointSpec, LimitSpec, LinkSpec, RobotSpec
+from hydro_sim_core.description.values import CONTACT_KEYS
 from hydro_sim_core.description.yaml_source import checked
 from hydro_sim_core.errors import InputError
 
@@ -27,10 +28,6 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "grippers": lambda item: [item["name"]],
     "actuators": lambda item: item["joints"],
     "commands": lambda item: [item.get("gripper") or item.get("joint") or ""],
-}
-#: Contact properties by their short names.
-_PROXIMITY = {name: (name,) for name in ProximityChoice.model_fields} | {
-    "friction": ("mu_static", "mu_dynamic")
 }
 _JOINT_VALUES = ("damping", "friction", "rotor_inertia")
 _LIMITS = tuple(field.name for field in fields(LimitSpec))
@@ -83,9 +80,9 @@ def _set(data: dict[str, Any], path: str, value: Any) -> None:
                 node[index] = value
                 return
             node = node[index]
-            if within in ("models", "environment") and len(parts) == 1 and parts[0] in _PROXIMITY:
+            if within in ("models", "environment") and len(parts) == 1 and parts[0] in CONTACT_KEYS:
                 node = node.setdefault("proximity", {})
-                for name in _PROXIMITY[parts[0]]:
+                for name in CONTACT_KEYS[parts[0]]:
                     node[name] = value
                 return
             continue

@@ -8,13 +8,28 @@ carry their model's prefix.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.scene_fields import (
+    COMMANDED,
+    Acceleration,
+    CommandMode,
+    Fraction,
+    LinkPair,
+    Name,
+    NonNegative,
+    Number,
+    Positive,
+    Vector3,
+    conflict,
+    only_choice,
+    unit,
+)
+from hydro_sim_core.description.scene_shapes import ShapeChoice
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
     Array,
@@ -23,24 +38,6 @@ from hydro_sim_core.description.spec import (
     ProximitySpec,
 )
 from hydro_sim_core.description.yaml_source import Section
-
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Positive = Annotated[Number, Field(gt=0.0)]
-NonNegative = Annotated[Number, Field(ge=0.0)]
-Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
-Vector3 = tuple[Number, Number, Number]
-Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
-Lengths3 = tuple[Positive, Positive, Positive]
-Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-LinkPair = tuple[Name, Name]
-CommandMode = Literal["position", "velocity", "effort"]
-#: Unit of a signal.
-COMMANDED = "as commanded"
-
-
-def unit(symbol: str) -> dict[str, JsonValue]:
-    """What a field says of its unit, for the page of keys and the JSON schema."""
-    return {"unit": symbol}
 
 
 class PoseSpec(Section):
@@ -123,73 +120,10 @@ class ModelSpec(Section):
         if self.base == "fixed":
             return self
         if self.attach_to is not None:
-            raise _conflict("an attached model cannot float", "remove attach_to or write base: fixed")
+            raise conflict("an attached model cannot float", "remove attach_to or write base: fixed")
         if self.gravity_compensation:
             mend = "write base: fixed or leave gravity_compensation out"
-            raise _conflict("nothing bears the weight of a floating model", mend)
-        return self
-
-
-class HalfSpaceShape(Section):
-    """Everything below z = 0 of its frame."""
-
-
-class SphereShape(Section):
-    """A sphere."""
-
-    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
-
-
-class BoxShape(Section):
-    """A box centred in its frame."""
-
-    size: Lengths3 = Field(description="Full lengths.", json_schema_extra=unit("m"))
-
-
-class CylinderShape(Section):
-    """A cylinder along z, centred in its frame."""
-
-    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
-    length: Positive = Field(description="Along z.", json_schema_extra=unit("m"))
-
-
-class CapsuleShape(Section):
-    """A capsule along z, centred in its frame."""
-
-    radius: Positive = Field(description="Radius.", json_schema_extra=unit("m"))
-    length: Positive = Field(description="Without the caps.", json_schema_extra=unit("m"))
-
-
-class EllipsoidShape(Section):
-    """An ellipsoid centred in its frame."""
-
-    semi_axes: Lengths3 = Field(description="Half lengths along x, y and z.", json_schema_extra=unit("m"))
-
-
-class MeshShape(Section):
-    """A mesh file."""
-
-    path: Name = Field(description="Relative to the scene file, or package://.")
-    scale: Vector3 = Field((1.0, 1.0, 1.0), description="Factor an axis.")
-    declare_convex: bool = Field(False, description="Take the convex hull.")
-
-
-class ShapeChoice(Section):
-    """Exactly one shape."""
-
-    half_space: HalfSpaceShape | None = Field(
-        None, description="Everything below z = 0 of its frame; written ``{}``."
-    )
-    sphere: SphereShape | None = Field(None, description="A sphere.")
-    box: BoxShape | None = Field(None, description="A box centred in its frame.")
-    cylinder: CylinderShape | None = Field(None, description="A cylinder along z, centred in its frame.")
-    capsule: CapsuleShape | None = Field(None, description="A capsule along z, centred in its frame.")
-    ellipsoid: EllipsoidShape | None = Field(None, description="An ellipsoid centred in its frame.")
-    mesh: MeshShape | None = Field(None, description="A mesh file.")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> ShapeChoice:
-        _only_choice(self)
+            raise conflict("nothing bears the weight of a floating model", mend)
         return self
 
 
@@ -280,7 +214,7 @@ class SolverSettings(Section):
             "continuous": {"tolerance", "max_iterations", "relag"},
         }.get(self.model, {"relag"})
         for name in sorted(idle & self.model_fields_set):
-            raise _conflict(f"{name} does nothing with model {self.model}", f"leave {name} out")
+            raise conflict(f"{name} does nothing with model {self.model}", f"leave {name} out")
         return self
 
 
@@ -298,9 +232,9 @@ class ActuatorSpec(Section):
     @model_validator(mode="after")
     def _gains_fit_mode(self) -> ActuatorSpec:
         if self.mode == "position" and self.kp == 0.0:
-            raise _conflict("a position actuator without kp", "add kp above 0")
+            raise conflict("a position actuator without kp", "add kp above 0")
         if self.mode == "velocity" and self.kd == 0.0:
-            raise _conflict("a velocity actuator without kd", "add kd above 0")
+            raise conflict("a velocity actuator without kd", "add kd above 0")
         return self
 
 
@@ -386,17 +320,17 @@ class SignalSpec(Section):
 
     @model_validator(mode="after")
     def _exactly_one(self) -> SignalSpec:
-        _only_choice(self)
+        only_choice(self)
         return self
 
     def at(self, time: float) -> float:
         """Value at ``time`` (s)."""
-        signal = _only_choice(self)
+        signal = only_choice(self)
         return signal.at(time) if isinstance(signal, SquareSignal | SineSignal) else float(signal)
 
     def constant_until(self, time: float) -> float:
         """Time (s) up to which the value stays what it is at ``time``; infinite for a constant."""
-        signal = _only_choice(self)
+        signal = only_choice(self)
         return signal.constant_until(time) if isinstance(signal, SquareSignal | SineSignal) else math.inf
 
 
@@ -415,11 +349,11 @@ class CommandSpec(Section):
     @model_validator(mode="after")
     def _one_target(self) -> CommandSpec:
         if (self.gripper is None) == (self.joint is None):
-            raise _conflict("a command needs one target", "write either gripper or joint")
+            raise conflict("a command needs one target", "write either gripper or joint")
         modes = ("force", "position") if self.joint is None else ("position", "velocity", "effort")
         if self.mode is not None and self.mode not in modes:
             target = "gripper" if self.joint is None else "joint"
-            raise _conflict(f"a {target} has no mode '{self.mode}'", f"use one of {', '.join(modes)}")
+            raise conflict(f"a {target} has no mode '{self.mode}'", f"use one of {', '.join(modes)}")
         return self
 
 
@@ -454,24 +388,10 @@ class SceneSpec(Section):
     def _damping_fits_solver(self) -> SceneSpec:
         if self.solver.model == "sap" and self.contact.damping == "hunt_crossley":
             mend = "leave contact.damping out, write linear, or choose another solver.model"
-            raise _conflict("sap has no convex cost for hunt_crossley damping", mend)
+            raise conflict("sap has no convex cost for hunt_crossley damping", mend)
         return self
 
     @property
     def damping(self) -> Literal["hunt_crossley", "linear"]:
         """Law of dissipation."""
         return self.contact.damping or ("linear" if self.solver.model == "sap" else "hunt_crossley")
-
-
-def _only_choice(section: Section) -> Any:
-    """The one alternative that is given."""
-    given = [name for name in type(section).model_fields if getattr(section, name) is not None]
-    if len(given) != 1:
-        alternatives = ", ".join(type(section).model_fields)
-        problem = f"{len(given)} alternatives are given ({', '.join(given)})" if given else "nothing is given"
-        raise _conflict(problem, f"write exactly one of {alternatives}")
-    return getattr(section, given[0])
-
-
-def _conflict(problem: str, mend: str) -> PydanticCustomError:
-    return PydanticCustomError("conflict", "{problem}; {mend}", {"problem": problem, "mend": mend})

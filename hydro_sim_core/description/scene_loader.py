@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydro_sim_core.description.foreign import refuse_what_is_no_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
-from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.scene import (
     CommandSpec,
     EnvironmentSpec,
     GripperSpec,
     ModelSpec,
     SceneSpec,
-    ShapeChoice,
 )
-from hydro_sim_core.description.spec import CollisionSpec, JointSpec, RobotSpec, ShapeSpec
+from hydro_sim_core.description.scene_shapes import shape_spec
+from hydro_sim_core.description.spec import ONE_COORDINATE, CollisionSpec, JointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot
-from hydro_sim_core.description.yaml_source import load_yaml
 from hydro_sim_core.errors import InputError
-
-_ONE_DOF = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,38 +59,23 @@ class LoadedScene:
         robots = tuple(
             kept[model.name]
             if files.get(model.name) == _files(model)
-            else _load_model(model, f"models.{i}", self.source)
+            else load_model(model, f"models.{i}", self.source)
             for i, model in enumerate(spec.models)
         )
-        return _complete(spec, overridden_robots(spec, robots, values), self.source)
+        return complete_scene(spec, overridden_robots(spec, robots, values), self.source)
 
 
-def load_scene_spec(path: str | os.PathLike[str]) -> SceneSpec:
-    """Read a scene file alone, without the robots that it names.
+def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:
+    """Check every name in a scene, and find what it does not say.
 
-    Raises:
-        InputError: The file is missing, is not YAML or does not fit :class:`SceneSpec`.
-    """
-    source = absolute(Path(path))
-    refuse_what_is_no_scene(source)
-    return load_yaml(source, SceneSpec)
-
-
-def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
-    """Read a scene file and its robots, and check every name in it.
+    Args:
+        spec: The scene file, or what a program says in its place.
+        robots: One for each of its models, prefixes applied.
+        source: The scene file's absolute path, or what to call the program.
 
     Raises:
-        InputError: As :func:`load_scene_spec` and ``load_robot``; or two things have one name, a name is
-            unknown, or a start position is outside the limits of its joint.
+        InputError: Two things have one name, a name is unknown, or a start position is outside the limits of its joint.
     """
-    source = absolute(Path(path))
-    spec = load_scene_spec(source)
-    robots = tuple(_load_model(model, f"models.{i}", source) for i, model in enumerate(spec.models))
-    return _complete(spec, robots, source)
-
-
-def _complete(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:
-    """Check every name in a scene, and find what it does not say."""
     joints = {joint.name: joint for robot in robots for joint in robot.joints}
     check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
@@ -117,33 +97,21 @@ def _files(model: ModelSpec) -> tuple[Any, ...]:
     return model.urdf, model.package_dirs, model.xacro_args, model.prefix
 
 
-def _load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:
+def load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:
+    """Read what a model's ``urdf`` names.
+
+    Raises:
+        InputError: As ``load_robot``.
+    """
     package_dirs = [source.parent / folder for folder in model.package_dirs]
     urdf = PackageResolver(source, package_dirs, confined=False).resolve(model.urdf, f"{where}.urdf")
     return load_robot(urdf, package_dirs, model.xacro_args, model.prefix)
 
 
 def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:
-    shape = _shape_spec(item.shape, f"{where}.shape.mesh.path", source)
+    shape = shape_spec(item.shape, f"{where}.shape.mesh.path", PackageResolver(source, confined=False))
     element = f"{where} '{item.name}'"
     return CollisionSpec(item.name, shape, item.pose.X, item.proximity.spec, str(source), element)
-
-
-def _shape_spec(choice: ShapeChoice, where: str, source: Path) -> ShapeSpec:
-    if choice.sphere is not None:
-        return ShapeSpec("sphere", (choice.sphere.radius,))
-    if choice.box is not None:
-        return ShapeSpec("box", choice.box.size)
-    if choice.cylinder is not None:
-        return ShapeSpec("cylinder", (choice.cylinder.radius, choice.cylinder.length))
-    if choice.capsule is not None:
-        return ShapeSpec("capsule", (choice.capsule.radius, choice.capsule.length))
-    if choice.ellipsoid is not None:
-        return ShapeSpec("ellipsoid", choice.ellipsoid.semi_axes)
-    if choice.mesh is not None:
-        path = PackageResolver(source, confined=False).resolve_mesh(choice.mesh.path, where)
-        return ShapeSpec("mesh", (), path, choice.mesh.scale, choice.mesh.declare_convex)
-    return ShapeSpec("half_space")
 
 
 def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
@@ -184,7 +152,7 @@ def _check_attachments(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
 
 def start_positions_of(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
     """Given positions, and for the other joints the place within their limits that is nearest to 0."""
-    movable = {j.name: j for j in robot.joints if j.type in _ONE_DOF and j.mimic is None}
+    movable = {j.name: j for j in robot.joints if j.type in ONE_COORDINATE and j.mimic is None}
     for name, value in model.positions.items():
         if name not in movable:
             raise InputError(source, f"{where}.{name}", *_unknown_position(name, robot, movable))
@@ -217,7 +185,7 @@ def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -
         if name not in joints:
             raise InputError(source, where, f"no joint '{name}' in the scene", did_you_mean(name, joints))
         joint, is_finger = joints[name], where.startswith("grippers")
-        if joint.type not in _ONE_DOF or (joint.mimic is not None and not is_finger):
+        if joint.type not in ONE_COORDINATE or (joint.mimic is not None and not is_finger):
             kind = "mimic" if joint.mimic is not None else joint.type
             raise InputError(source, where, f"the {kind} joint '{name}' cannot be driven", "remove it")
         owner = _owner(joint)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from xml.etree import ElementTree
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import cache_root, make_private_folder
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
+from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import (
     InertialSpec,
     JointSpec,
@@ -138,30 +139,26 @@ def _add_shapes(
 
 
 def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]:
-    """The shape as shapes that URDF has, each with its pose in the shape's frame."""
-    at_origin = np.eye(4)
+    """The shape as shapes that every reader of URDF knows, each with its pose in the shape's frame."""
     if shape.kind == "half_space":
         return [(ShapeSpec("box", _GROUND), _shifted(-0.5 * _GROUND[2]))]
-    if shape.kind == "capsule":
-        radius, length = shape.size
-        cap = ShapeSpec("sphere", (radius,))
-        return [
-            (ShapeSpec("cylinder", shape.size), at_origin),
-            (cap, _shifted(0.5 * length)),
-            (cap, _shifted(-0.5 * length)),
-        ]
-    if shape.kind == "ellipsoid":
-        a, b, c = shape.size
-        return [(ShapeSpec("mesh", path=_unit_sphere(), scale=(a, b, c)), at_origin)]
-    return [(shape, at_origin)]
+    known = shape_types().get(shape.kind)
+    if known is None or known.is_standard_urdf:
+        return [(shape, np.eye(4))]
+    if known.urdf_parts is not None:
+        return [(ShapeSpec(kind, size), _shifted(z)) for kind, size, z in known.urdf_parts(*shape.size)]
+    return [(ShapeSpec("mesh", path=_surface_file(shape)), np.eye(4))]
 
 
-@cache
-def _unit_sphere() -> Path:
-    """Mesh file of a sphere of radius 1 m: URDF has no ellipsoid, but it has scaled meshes."""
-    path = cache_root() / "meshes" / "unit_sphere.stl"
+def _surface_file(shape: ShapeSpec) -> Path:
+    """Mesh file of a shape that URDF does not have, named after its content."""
     import trimesh  # takes a third of a second
 
+    vertices, triangles = shape_types()[shape.kind].surface(shape.size)
+    data = bytes(trimesh.exchange.stl.export_stl(trimesh.Trimesh(vertices, triangles, process=False)))
+    path = cache_root() / "meshes" / f"{shape.kind}-{hashlib.sha256(data).hexdigest()[:16]}.stl"
+    if path.is_file():
+        return path
     folder: Path | None = path.parent
     try:
         make_private_folder(path.parent)
@@ -169,7 +166,7 @@ def _unit_sphere() -> Path:
         folder = None  # that of temporary files
     # Written aside and renamed: another node may be reading it.
     with NamedTemporaryFile(dir=folder, suffix=".stl", delete=False) as file:
-        trimesh.creation.icosphere(subdivisions=3).export(file, file_type="stl")
+        file.write(data)
     return Path(file.name) if folder is None else Path(file.name).replace(path)
 
 
@@ -183,11 +180,11 @@ def _add_geometry(parent: Element, shape: ShapeSpec) -> None:
     if shape.kind == "mesh":
         assert shape.path is not None
         SubElement(parent, "mesh", filename=shape.path.as_uri(), scale=_numbers(shape.scale))
-    elif shape.kind == "box":
-        SubElement(parent, "box", size=_numbers(shape.size))
     else:
-        names = ("radius", "length")[: len(shape.size)]
-        sizes = {key: _number(value) for key, value in zip(names, shape.size, strict=True)}
+        sizes, rest = {}, list(shape.size)
+        for length in shape_types()[shape.kind].lengths:
+            sizes[length.name] = _numbers(rest[: length.count])
+            rest = rest[length.count :]
         SubElement(parent, shape.kind, sizes)
 
 

@@ -8,28 +8,19 @@ import numpy as np
 
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.shape_types import ShapeType, shape_types
 from hydro_sim_core.description.spec import (
     Array,
     CollisionSpec,
     Compliance,
     PressureField,
     ProximitySpec,
-    ShapeKind,
     ShapeSpec,
     VisualSpec,
 )
 from hydro_sim_core.description.xml_source import XmlElement
 
 Rgba = tuple[float, float, float, float]
-
-#: Tags of the shapes that lengths alone define, and the attributes that hold those lengths.
-_LENGTHS: dict[str, tuple[ShapeKind, tuple[str, ...]]] = {
-    "sphere": ("sphere", ("radius",)),
-    "cylinder": ("cylinder", ("radius", "length")),
-    "capsule": ("capsule", ("radius", "length")),
-    "drake:capsule": ("capsule", ("radius", "length")),
-    "drake:ellipsoid": ("ellipsoid", ("a", "b", "c")),
-}
 
 #: Tag, field of ProximitySpec, and whether 0 is allowed.
 _PROXIMITY_TAGS = (
@@ -95,16 +86,27 @@ def read_materials(robot: XmlElement) -> dict[str, Rgba | None]:
 
 
 def _read_shape(geometry: XmlElement, resolver: PackageResolver) -> ShapeSpec:
-    shape = geometry.required_child("box", "mesh", *_LENGTHS)
+    types = {tag: known for known in shape_types().values() for tag in known.urdf_tags}
+    shape = geometry.required_child(*types, "mesh")
     if shape.tag == "mesh":
         return _read_mesh(shape, resolver)
-    if shape.tag == "box":
-        size = tuple(shape.vector("size", 3).tolist())
-        if min(size) <= 0.0:
-            raise shape.error(f"box size {size} is not above 0", "write three positive lengths")
-        return ShapeSpec("box", size)
-    kind, attributes = _LENGTHS[shape.tag]
-    return ShapeSpec(kind, tuple(shape.positive(attribute) for attribute in attributes))
+    return _read_lengths(shape, types[shape.tag])
+
+
+def _read_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec:
+    if known.urdf_attributes:
+        return ShapeSpec(known.kind, tuple(shape.positive(name) for name in known.urdf_attributes))
+    size: list[float] = []
+    for length in known.lengths:
+        if length.count == 1:
+            size.append(shape.positive(length.name))
+            continue
+        numbers = shape.vector(length.name, length.count).tolist()
+        if min(numbers) <= 0.0:
+            problem = f"{known.kind} {length.name} {tuple(numbers)} is not above 0"
+            raise shape.error(problem, "write positive lengths")
+        size += numbers
+    return ShapeSpec(known.kind, tuple(size))
 
 
 def _read_mesh(mesh: XmlElement, resolver: PackageResolver) -> ShapeSpec:

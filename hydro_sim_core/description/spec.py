@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
-ShapeKind = Literal["sphere", "box", "cylinder", "capsule", "ellipsoid", "half_space", "mesh"]
+#: Joints with one coordinate.
+ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
 
@@ -28,15 +29,14 @@ class ShapeSpec:
     """A shape as written in the file, not yet meshed.
 
     Attributes:
-        kind: Which shape.
-        size: sphere (radius,); box full lengths (x, y, z); cylinder and capsule (radius, length), the
-            capsule's length without its caps; ellipsoid semi-axes (a, b, c); half_space and mesh ().
+        kind: ``mesh``, or one of ``shape_types``.
+        size: All numbers of the lengths of its type, m; () for a mesh.
         path: Absolute path of the mesh file, for ``mesh``.
         scale: Mesh scale an axis; a negative one mirrors.
         declare_convex: Take the mesh's convex hull.
     """
 
-    kind: ShapeKind
+    kind: str
     size: tuple[float, ...] = ()
     path: Path | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from hydro_sim_core.description.joints import NamedJoint
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.spec import JointSpec, LinkSpec, MimicSpec
-from hydro_sim_core.description.xml_source import XmlElement
+from hydro_sim_core.description.places import Place
+from hydro_sim_core.description.spec import ONE_COORDINATE, JointSpec, LinkSpec, MimicSpec
 
-_ONE_DOF = ("revolute", "continuous", "prismatic")
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """A joint and where it was described, kept for later errors."""
+
+    joint: JointSpec
+    place: Place
 
 
 def order_tree(
-    robot: XmlElement, links: Mapping[str, LinkSpec], joints: Mapping[str, NamedJoint]
+    robot: Place, links: Mapping[str, LinkSpec], joints: Mapping[str, PlacedJoint]
 ) -> tuple[tuple[LinkSpec, ...], tuple[JointSpec, ...]]:
     """Links and joints in breadth-first order from the root, siblings in file order.
 
@@ -29,11 +34,11 @@ def order_tree(
         joint = named.joint
         for role, link in (("parent", joint.parent), ("child", joint.child)):
             if link not in links:
-                raise named.element.error(f"unknown {role} link '{link}'", did_you_mean(link, links))
+                raise named.place.error(f"unknown {role} link '{link}'", did_you_mean(link, links))
         if joint.parent == joint.child:
-            raise named.element.error(f"joins link '{joint.parent}' to itself", "correct its parent or child")
+            raise named.place.error(f"joins link '{joint.parent}' to itself", "correct its parent or child")
         if joint.child in parent_joint:
-            raise named.element.error(
+            raise named.place.error(
                 f"link '{joint.child}' already hangs on joint '{parent_joint[joint.child]}'",
                 "give every link one parent joint",
             )
@@ -43,7 +48,7 @@ def order_tree(
     return _breadth_first(robot, root, links, children)
 
 
-def resolve_mimics(joints: tuple[JointSpec, ...], named: Mapping[str, NamedJoint]) -> tuple[JointSpec, ...]:
+def resolve_mimics(joints: tuple[JointSpec, ...], named: Mapping[str, PlacedJoint]) -> tuple[JointSpec, ...]:
     """The joints, each mimic referring to the joint at the end of its chain.
 
     Raises:
@@ -55,10 +60,10 @@ def resolve_mimics(joints: tuple[JointSpec, ...], named: Mapping[str, NamedJoint
     )
 
 
-def _only_root(robot: XmlElement, links: Mapping[str, LinkSpec], parent_joint: Mapping[str, str]) -> str:
+def _only_root(robot: Place, links: Mapping[str, LinkSpec], parent_joint: Mapping[str, str]) -> str:
     roots = [name for name in links if name not in parent_joint]
     if not links:
-        raise robot.error("the robot has no link", "add a <link>")
+        raise robot.error("the robot has no link", "add a link")
     if not roots:
         raise robot.error(
             "the links form a cycle: every link is the child of a joint", "remove one of the joints"
@@ -73,7 +78,7 @@ def _only_root(robot: XmlElement, links: Mapping[str, LinkSpec], parent_joint: M
 
 
 def _breadth_first(
-    robot: XmlElement, root: str, links: Mapping[str, LinkSpec], children: Mapping[str, list[JointSpec]]
+    robot: Place, root: str, links: Mapping[str, LinkSpec], children: Mapping[str, list[JointSpec]]
 ) -> tuple[tuple[LinkSpec, ...], tuple[JointSpec, ...]]:
     ordered_links, ordered_joints = [links[root]], []
     waiting = deque([root])
@@ -89,9 +94,9 @@ def _breadth_first(
     return tuple(ordered_links), tuple(ordered_joints)
 
 
-def _master_of(joint: JointSpec, named: Mapping[str, NamedJoint]) -> MimicSpec:
+def _master_of(joint: JointSpec, named: Mapping[str, PlacedJoint]) -> MimicSpec:
     """The chain ``q = m1 (m2 q_master + o2) + o1`` collapsed into one multiplier and offset."""
-    element = named[joint.name].element
+    place = named[joint.name].place
     multiplier, offset = 1.0, 0.0
     passed = [joint.name]
     link: MimicSpec | None = joint.mimic
@@ -99,18 +104,18 @@ def _master_of(joint: JointSpec, named: Mapping[str, NamedJoint]) -> MimicSpec:
         offset += multiplier * link.offset
         multiplier *= link.multiplier
         if link.joint in passed:
-            raise element.error(
-                f"mimics itself through {' -> '.join([*passed, link.joint])}", "remove one <mimic>"
+            raise place.error(
+                f"mimics itself through {' -> '.join([*passed, link.joint])}", "remove one of the mimics"
             )
         if link.joint not in named:
-            raise element.error(f"mimics the unknown joint '{link.joint}'", did_you_mean(link.joint, named))
+            raise place.error(f"mimics the unknown joint '{link.joint}'", did_you_mean(link.joint, named))
         passed.append(link.joint)
         master = named[link.joint].joint
         link = master.mimic
-    if master.type not in _ONE_DOF:
-        raise element.error(
+    if master.type not in ONE_COORDINATE:
+        raise place.error(
             f"mimics the {master.type} joint '{master.name}'", "name a joint with one coordinate"
         )
     if not (math.isfinite(multiplier) and math.isfinite(offset)):
-        raise element.error("the chain of mimic joints overflows", "correct the multipliers and offsets")
+        raise place.error("the chain of mimic joints overflows", "correct the multipliers and offsets")
     return MimicSpec(master.name, multiplier, offset)

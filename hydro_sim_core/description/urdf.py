@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
 from hydro_sim_core.description import foreign
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.paths import PackageResolver, absolute
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
-from hydro_sim_core.description.topology import order_tree, resolve_mimics
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
 from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
@@ -93,18 +93,15 @@ def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -
         block.ignore()
     name = robot.required_text("name")
     robot.text("version")
-    materials = read_materials(robot)
-    named_joints = read_joints(robot)
-    welded = {named.joint.child for named in named_joints.values() if named.joint.type == "fixed"}
-    links = _read_links(robot, resolver, materials, welded)
-    if any(named.joint.parent == "world" for named in named_joints.values()):
-        # Files that weld themselves down this way seldom declare the link.
-        links.setdefault("world", LinkSpec("world", inertial=None))
-    ordered_links, ordered_joints = order_tree(robot, links, named_joints)
-    ordered_joints = resolve_mimics(ordered_joints, named_joints)
+    model = ModelBuilder(name, place=robot, resolver=resolver)
+    joints = list(read_joints(robot))
+    welded = {placed.joint.child for placed in joints if placed.joint.type == "fixed"}
+    _read_links(robot, model, welded)
+    for placed in joints:
+        model.insert_joint(placed)
+    spec = model.build(str(source))
     document.warn_about_unread()
-    _warn_of_frames(robot, links, source)
-    spec = RobotSpec(name, ordered_links, ordered_joints, str(source))
+    _warn_of_frames(robot, spec.links, source)
     return with_prefix(spec, prefix) if prefix else spec
 
 
@@ -121,17 +118,12 @@ def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[
     return XmlDocument(read_bytes(source), source)
 
 
-def _read_links(
-    robot: XmlElement, resolver: PackageResolver, materials: dict[str, Rgba | None], welded: Set[str]
-) -> dict[str, LinkSpec]:
-    links: dict[str, LinkSpec] = {}
+def _read_links(robot: XmlElement, model: ModelBuilder, welded: Set[str]) -> None:
+    materials = read_materials(robot)
     for raw in robot.children("link"):
         name = raw.required_text("name")
         element = raw.named(f"link '{name}'")
-        if name in links:
-            raise element.error("a second link of this name", "give every link its own name")
-        links[name] = _read_link(element, name, resolver, materials, name in welded)
-    return links
+        model.insert_link(_read_link(element, name, model.resolver, materials, name in welded), element)
 
 
 def _read_link(
@@ -164,9 +156,9 @@ def _read_link(
     )
 
 
-def _warn_of_frames(robot: XmlElement, links: Mapping[str, LinkSpec], source: Path) -> None:
+def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) -> None:
     written = {raw.text("name") for raw in robot.children("link") if raw.child("inertial") is not None}
-    frames = [name for name, link in links.items() if link.inertial is None and name in written]
+    frames = [link.name for link in links if link.inertial is None and link.name in written]
     if frames:
         _LOG.warning(
             "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.boxes import box
-from hydro_sim_core.geometry.capsules import capsule
 from hydro_sim_core.geometry.convex import convex_mesh, hull
-from hydro_sim_core.geometry.cylinders import cylinder
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
-from hydro_sim_core.geometry.half_spaces import half_space
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.solids import compliant_solid
-from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
-
-#: Constructor of every primitive and the number of lengths it takes.
-_PRIMITIVES: dict[str, tuple[Callable[..., Geometry], int]] = {
-    "sphere": (sphere, 1),
-    "box": (box, 3),
-    "cylinder": (cylinder, 2),
-    "capsule": (capsule, 2),
-    "ellipsoid": (ellipsoid, 3),
-    "half_space": (half_space, 0),
-}
 
 #: A surface that fills its hull but for this fraction counts as convex: files often hold single precision.
 CONVEXITY_TOLERANCE = 1e-6
@@ -80,17 +66,16 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
             return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
         return _surface_geometry(shape, shape.path, modulus, proximity, fill)
     _refuse_field(source, proximity, f"a {shape.kind}")
-    make, num_lengths = _PRIMITIVES[shape.kind]
-    if len(shape.size) != num_lengths:
+    known = shape_types()[shape.kind]
+    if len(shape.size) != known.num_lengths:
         problem = f"has {len(shape.size)} lengths"
-        raise InputError(source, "size", problem, f"give {num_lengths} for a {shape.kind}")
+        raise InputError(source, "size", problem, f"give {known.num_lengths} for a {shape.kind}")
     options: dict[str, Any] = {"modulus": modulus, "margin": margin}
-    if shape.kind == "half_space":
-        if modulus is not None:
-            options["slab_thickness"] = _given(source, proximity, "slab_thickness")
-    elif shape.kind != "box":
+    if "slab_thickness" in known.options and modulus is not None:
+        options["slab_thickness"] = _given(source, proximity, "slab_thickness")
+    if "resolution" in known.options:
         options["resolution"] = _given(source, proximity, "resolution_hint")
-    return make(*shape.size, **options)
+    return cast(Geometry, known.maker(*shape.size, **options))
 
 
 def _surface_geometry(

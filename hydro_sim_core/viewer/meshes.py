@@ -11,6 +11,7 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import ShapeSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import load_surface
@@ -23,8 +24,6 @@ Rgba = tuple[float, float, float, float]
 #: Surfaces that turn by less between two triangles are shaded as round.
 SMOOTH_BELOW = np.radians(40.0)
 GREY: Rgba = (0.6, 0.6, 0.6, 1.0)
-_SUBDIVISIONS = 3  # of an icosahedron, 1280 triangles a sphere
-_SECTIONS = 48  # around a cylinder
 #: Files whose surfaces may have colours of their own.
 _COLOURED = (".dae", ".obj", ".glb")
 
@@ -105,24 +104,7 @@ def _surface(shape: ShapeSpec) -> tuple[Array, NDArray[np.int64]]:
             volume = load_volume(shape.path, shape.scale)
             return volume.vertices, _boundary(volume.vertices, volume.tetrahedra)
         return load_surface(shape.path, shape.scale)
-    primitive = _primitive(shape)
-    return np.asarray(primitive.vertices), np.asarray(primitive.faces)
-
-
-def _primitive(shape: ShapeSpec) -> trimesh.Trimesh:
-    if shape.kind == "box":
-        return trimesh.creation.box(shape.size)
-    if shape.kind == "cylinder":
-        radius, length = shape.size
-        return trimesh.creation.cylinder(radius, length, sections=_SECTIONS)
-    if shape.kind == "capsule":
-        radius, length = shape.size
-        capsule = trimesh.creation.capsule(length, radius, count=[_SECTIONS // 2, _SECTIONS])
-        return capsule.apply_translation(-capsule.bounds.mean(axis=0))
-    sphere = trimesh.creation.icosphere(subdivisions=_SUBDIVISIONS)
-    axes = shape.size if shape.kind == "ellipsoid" else 3 * shape.size
-    sphere.vertices *= np.asarray(axes)
-    return sphere
+    return shape_types()[shape.kind].surface(shape.size)
 
 
 def _boundary(vertices: Array, tetrahedra: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -85,7 +85,7 @@ BAD = {
         [f'<link name="a">{inertial(izz="nan")}</link>'],
         "link 'a', <inertia>, line 2", "izz: 'nan' is not a finite number", "finite number",
     ),
-    "no link": (["<!-- empty -->"], "<robot>, line 1", "no link", "add a <link>"),
+    "no link": (["<!-- empty -->"], "<robot>, line 1", "no link", "add a link"),
     "disconnected": ([A, B], "<robot>, line 1", "disconnected: 2 links", "join"),
     "two roots": ([A, B, C, weld("j", "a", "c")], "<robot>, line 1", "('a', 'b')", "join"),
     "cycle of all links": (
@@ -183,13 +183,13 @@ BAD = {
     ),
     "mimic of itself": (
         [A, B, hinge(f'<mimic joint="hinge"/>{LIMIT}')],
-        "joint 'hinge', line 4", "mimics itself", "remove one <mimic>",
+        "joint 'hinge', line 4", "mimics itself", "remove one of the mimics",
     ),
     "mimic cycle": (
         [A, B, C, hinge(f'<mimic joint="other"/>{LIMIT}'),
          '<joint name="other" type="continuous"><parent link="b"/><child link="c"/>'
          '<mimic joint="hinge"/></joint>'],
-        "joint 'hinge', line 5", "hinge -> other -> hinge", "remove one <mimic>",
+        "joint 'hinge', line 5", "hinge -> other -> hinge", "remove one of the mimics",
     ),
     "mimic of a weld": (
         [A, B, C, hinge(f'<mimic joint="w"/>{LIMIT}'), weld("w", "b", "c")],
@@ -197,7 +197,7 @@ BAD = {
     ),
     "a weld that mimics": (
         [A, B, hinge('<mimic joint="hinge"/>', "fixed")],
-        "joint 'hinge', <mimic>, line 4", "fixed joint cannot mimic", "remove <mimic>",
+        "joint 'hinge', <mimic>, line 4", "fixed joint cannot mimic", "remove its mimic",
     ),
     "mimic multiplier of zero": (
         [A, B, hinge(f'<mimic joint="hinge" multiplier="0"/>{LIMIT}')],
@@ -216,7 +216,7 @@ BAD = {
         "link 'a', <collision>, line 2", "no <geometry>", "add <geometry>",
     ),
     "unknown shape": (
-        [collision("<torus/>")], "link 'a', <geometry>, line 2", "has no <box> or <mesh>", "add <box>",
+        [collision("<torus/>")], "link 'a', <geometry>, line 2", "has no <sphere> or <box>", "add <sphere>",
     ),
     "negative radius": (
         [collision('<sphere radius="-1"/>')],
@@ -232,7 +232,7 @@ BAD = {
     ),
     "negative box": (
         [collision('<box size="1 -1 1"/>')],
-        "link 'a', <box>, line 2", "is not above 0", "three positive lengths",
+        "link 'a', <box>, line 2", "is not above 0", "write positive lengths",
     ),
     "rigid and compliant": (
         [collision(BOX, "<drake:rigid_hydroelastic/><drake:compliant_hydroelastic/>")],

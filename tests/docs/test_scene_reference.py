@@ -10,11 +10,13 @@ import pytest
 from blocks import ROOT
 
 from hydro_sim_core.description import scene
+from hydro_sim_core.description.scene_shapes import SHAPE_SECTIONS
 from hydro_sim_core.description.yaml_source import Section
 
 PROGRAM = ROOT / "docs" / "scene_reference.py"
 SECTIONS = [
-    each for _, each in getmembers(scene, isclass) if issubclass(each, Section) and each is not Section
+    *(each for _, each in getmembers(scene, isclass) if issubclass(each, Section) and each is not Section),
+    *SHAPE_SECTIONS.values(),
 ]
 
 

@@ -1,0 +1,381 @@
+"""A robot or object put together link by link: what the reader of URDF fills, and programs too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.description.inertia import check_inertia, check_mass
+from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
+from hydro_sim_core.description.mass_properties import mass_properties
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.places import CallSite, Place, call_site
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.shapes import Rgba
+from hydro_sim_core.description.spec import (
+    Array,
+    CollisionSpec,
+    InertialSpec,
+    JointSpec,
+    JointType,
+    LimitSpec,
+    LinkSpec,
+    MimicSpec,
+    RobotSpec,
+    VisualSpec,
+)
+from hydro_sim_core.description.topology import PlacedJoint, order_tree, resolve_mimics
+from hydro_sim_core.description.values import finite_number, proximity_of, shape_of, vector
+
+_ORIGIN = (0.0, 0.0, 0.0)
+
+
+class LinkBuilder:
+    """A rigid body that is being put together. ``ModelBuilder.add_link`` and ``SceneBuilder.add_body`` make one.
+
+    Attributes:
+        name: Of the link.
+        model: What it belongs to.
+    """
+
+    def __init__(self, name: str, model: ModelBuilder, place: Place) -> None:
+        self.name = name
+        self.model = model
+        self._place = place
+        self._collisions: list[CollisionSpec] = []
+        self._visuals: list[VisualSpec] = []
+        self._mass: float | None = None
+        self._density: float | None = None
+        self._p_LCo: Array | None = None
+        self._I_LCo: Array | None = None
+
+    def set_inertia(
+        self,
+        mass: float | None = None,
+        density: float | None = None,
+        center_of_mass: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+    ) -> LinkBuilder:
+        """Say how the link resists motion; what is not said follows from its shapes, as solids of one density.
+
+        Args:
+            mass: kg.
+            density: kg/m^3, in place of the mass.
+            center_of_mass: p_LCo (3,), m.
+            inertia: About the centre of mass in link axes, kg m^2: (3, 3), or three principal moments (3,).
+
+        Raises:
+            InputError: A value does not fit, or mass and density are both given.
+        """
+        place = call_site(f"link '{self.name}'")
+        if mass is not None and density is not None:
+            raise place.error("mass and density are both given", "give one of them")
+        if mass is not None:
+            self._mass = finite_number(mass, "mass", place)
+            check_mass(self._mass, place)
+        if density is not None:
+            self._density = finite_number(density, "density", place, above=0.0)
+        if center_of_mass is not None:
+            self._p_LCo = vector(center_of_mass, 3, "center_of_mass", place)
+        if inertia is not None:
+            if self._mass is None:
+                raise place.error("an inertia without a mass", "give the mass too")
+            given = np.asarray(inertia, dtype=object)
+            if given.shape == (3,):
+                I_LCo = np.diag(vector(inertia, 3, "inertia", place))
+            else:
+                I_LCo = vector(np.ravel(given), 9, "inertia", place).reshape(3, 3)
+            if not np.array_equal(I_LCo, I_LCo.T):
+                raise place.error("the inertia is not symmetric", "correct it")
+            check_inertia(I_LCo, place)
+            self._I_LCo = I_LCo
+        return self
+
+    def add_shape(
+        self,
+        kind: str,
+        *,
+        name: str | None = None,
+        xyz: ArrayLike = _ORIGIN,
+        rpy: ArrayLike = _ORIGIN,
+        rgba: Rgba | None = None,
+        visual: bool = True,
+        collision: bool = True,
+        **values: Any,
+    ) -> LinkBuilder:
+        """Add a shape that touches, and is seen.
+
+        Args:
+            kind: ``sphere``, ``box``, ``cylinder``, ``capsule``, ``ellipsoid`` or ``mesh``, or a plug-in's.
+            name: Of the shape in the link.
+            xyz: Its origin in the link frame, (3,), m.
+            rpy: Its fixed-axis roll, pitch, yaw, (3,), rad.
+            rgba: Its colour, four numbers in 0 … 1.
+            visual: Whether it is drawn.
+            collision: Whether it touches.
+            **values: Its lengths, as a scene file calls them (``radius=0.1``; ``path="cup.stl"``), and its contact
+                properties (``modulus``, ``friction``, ``compliance``, …; ``friction`` is both coefficients).
+
+        Raises:
+            InputError: There is no such kind or value, or one does not fit.
+        """
+        place = call_site(f"link '{self.name}', {kind}")
+        X_LG = pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place))
+        shape, contact = shape_of(kind, values, place, self.model.resolver)
+        if shape.kind == "half_space":
+            raise place.error(
+                "a half space cannot move", "add it to the scene, with add_static or add_ground"
+            )
+        name = name or f"{self.name}_{len(self._collisions) + len(self._visuals)}"
+        if collision:
+            self.insert_collision(
+                CollisionSpec(name, shape, X_LG, proximity_of(contact, place), place.source, place.element),
+                place,
+            )
+        if visual:
+            colour = None if rgba is None else _colour(rgba, place)
+            self._visuals.append(VisualSpec(name, shape, X_LG, colour))
+        return self
+
+    def insert_collision(self, collision: CollisionSpec, place: Place) -> None:
+        """Add a collision geometry that is described already.
+
+        Raises:
+            InputError: The link has one of this name.
+        """
+        if any(other.name == collision.name for other in self._collisions):
+            problem = f"two collisions are named '{collision.name}'"
+            raise place.error(problem, "give every collision of a link its own name")
+        self._collisions.append(collision)
+
+    def build(self) -> LinkSpec:
+        """The link as it is now.
+
+        Raises:
+            InputError: Its inertia does not follow from what was said.
+        """
+        return LinkSpec(self.name, self._inertial(), tuple(self._collisions), tuple(self._visuals))
+
+    def _inertial(self) -> InertialSpec | None:
+        if self._mass is None and self._density is None:
+            return None
+        if self._mass is not None and self._I_LCo is not None:
+            p_LCo = np.zeros(3) if self._p_LCo is None else self._p_LCo
+            return InertialSpec(self._mass, p_LCo, self._I_LCo)
+        shapes = [(item.shape, item.X_LG) for item in self._collisions or self._visuals]
+        if not shapes:
+            raise self._place.error("has a mass, but no inertia and no shape", "give inertia, or add a shape")
+        volume, p_LCo, unit_inertia = mass_properties(shapes, self._place)
+        mass = self._mass if self._mass is not None else (self._density or 0.0) * volume
+        check_mass(mass, self._place)
+        return InertialSpec(mass, p_LCo if self._p_LCo is None else self._p_LCo, mass * unit_inertia)
+
+
+class ModelBuilder:
+    """A robot or object that is being put together.
+
+    Example:
+        ``arm.add_link("upper", mass=1.0).add_shape("capsule", radius=0.03, length=0.3)`` and
+        ``arm.add_joint("shoulder", "revolute", parent="base", child="upper", axis=(0, 1, 0), lower=-2, upper=2)``
+
+    Args:
+        name: Of the model.
+        place: Where it is described; the calling line by default.
+        resolver: Where its mesh files are; paths are relative to the working folder by default.
+    """
+
+    def __init__(
+        self, name: str, place: Place | None = None, resolver: PackageResolver | None = None
+    ) -> None:
+        self.name = name
+        self._place: Place = place or call_site(f"model '{name}'")
+        self.resolver = resolver or PackageResolver(Path.cwd() / "scene", confined=False)
+        self._links: dict[str, LinkSpec | LinkBuilder] = {}
+        self._joints: dict[str, PlacedJoint] = {}
+
+    def add_link(
+        self,
+        name: str,
+        mass: float | None = None,
+        density: float | None = None,
+        center_of_mass: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+    ) -> LinkBuilder:
+        """Add a link; without mass and density it is a frame. See ``LinkBuilder.set_inertia``.
+
+        Raises:
+            InputError: There is a link of this name, or a value does not fit.
+        """
+        place = call_site(f"link '{name}'")
+        link = LinkBuilder(name, self, place).set_inertia(mass, density, center_of_mass, inertia)
+        self._insert(link, place)
+        return link
+
+    def insert_link(self, link: LinkSpec, place: Place) -> None:
+        """Add a link that is described already.
+
+        Raises:
+            InputError: There is a link of this name.
+        """
+        self._insert(link, place)
+
+    def _insert(self, link: LinkSpec | LinkBuilder, place: Place) -> None:
+        if link.name in self._links:
+            raise place.error("a second link of this name", "give every link its own name")
+        self._links[link.name] = link
+
+    def add_joint(
+        self,
+        name: str,
+        type: JointType,
+        parent: str,
+        child: str,
+        *,
+        xyz: ArrayLike = _ORIGIN,
+        rpy: ArrayLike = _ORIGIN,
+        axis: ArrayLike = (1.0, 0.0, 0.0),
+        lower: float | None = None,
+        upper: float | None = None,
+        velocity: float = np.inf,
+        effort: float = np.inf,
+        stiffness: float | None = None,
+        damping: float = 0.0,
+        friction: float = 0.0,
+        rotor_inertia: float = 0.0,
+        mimic: str | None = None,
+        multiplier: float = 1.0,
+        offset: float = 0.0,
+    ) -> ModelBuilder:
+        """Join two links.
+
+        Args:
+            name: Of the joint.
+            type: ``revolute``, ``continuous``, ``prismatic``, ``fixed``, ``floating`` or ``planar``, as in a URDF.
+            parent: Link that carries it.
+            child: Link that it moves.
+            xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
+            axis: (3,) direction in the joint's frame: of rotation, of translation, or the normal of the plane.
+            lower: Lowest position, rad or m; revolute and prismatic joints need both ends.
+            upper: Highest position.
+            velocity: Largest speed, rad/s or m/s.
+            effort: Largest torque or force, N m or N.
+            stiffness: Of the stops, N m/rad or N/m; as stiff as the time step allows by default.
+            damping: Viscous, N m s/rad or N s/m.
+            friction: Coulomb, N m or N.
+            rotor_inertia: Of the drive, as felt at the joint, kg m^2 or kg.
+            mimic: Joint whose position it follows.
+            multiplier: Of that position.
+            offset: Added to it, rad or m.
+
+        Raises:
+            InputError: There is a joint of this name, or a value does not fit. Links are looked for by ``build``.
+        """
+        place = call_site(f"joint '{name}'")
+        if type not in get_args(JointType):
+            raise place.error(f"unknown joint type '{type}'", did_you_mean(str(type), get_args(JointType)))
+        numbers = {
+            key: finite_number(value, key, place, least=0.0)
+            for key, value in (("damping", damping), ("friction", friction), ("rotor_inertia", rotor_inertia))
+        }
+        follows = None
+        if mimic is not None:
+            follows = MimicSpec(
+                mimic, finite_number(multiplier, "multiplier", place), finite_number(offset, "offset", place)
+            )
+            check_mimic(type, follows.multiplier, place)
+        moves = type not in ("fixed", "floating")
+        joint = JointSpec(
+            name=name,
+            type=type,
+            parent=parent,
+            child=child,
+            X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
+            axis=unit_axis(vector(axis, 3, "axis", place), place) if moves else np.array([1.0, 0.0, 0.0]),
+            limits=_limits(type, lower, upper, velocity, effort, stiffness, place),
+            mimic=follows,
+            **numbers,
+        )
+        self.insert_joint(PlacedJoint(joint, place))
+        return self
+
+    def insert_joint(self, placed: PlacedJoint) -> None:
+        """Add a joint that is described already.
+
+        Raises:
+            InputError: There is a joint of this name.
+        """
+        if placed.joint.name in self._joints:
+            raise placed.place.error("a second joint of this name", "give every joint its own name")
+        self._joints[placed.joint.name] = placed
+
+    @property
+    def links(self) -> dict[str, LinkSpec]:
+        """Every link as it is now, by name, in the order in which they were added."""
+        return {
+            name: link.build() if isinstance(link, LinkBuilder) else link
+            for name, link in self._links.items()
+        }
+
+    def build(self, source: str = "") -> RobotSpec:
+        """Everything as a tree, parents first.
+
+        Args:
+            source: What to call the model's description in later errors; where it was described by default.
+
+        Raises:
+            InputError: The links are not joined to one tree, a joint names or mimics something that is not there, or an
+                inertia does not follow from what was said.
+        """
+        links = self.links
+        if any(placed.joint.parent == "world" for placed in self._joints.values()):
+            # Descriptions that weld themselves down this way seldom declare the link.
+            links.setdefault("world", LinkSpec("world", inertial=None))
+        ordered, joints = order_tree(self._place, links, self._joints)
+        return RobotSpec(
+            self.name,
+            ordered,
+            resolve_mimics(joints, self._joints),
+            source or self._place.error("", "").source,
+        )
+
+
+def _limits(
+    type: JointType,
+    lower: float | None,
+    upper: float | None,
+    velocity: float,
+    effort: float,
+    stiffness: float | None,
+    place: CallSite,
+) -> LimitSpec:
+    needed = type in ("revolute", "prismatic")
+    if needed and (lower is None or upper is None):
+        mend = "give lower and upper" + (", or make it continuous" if type == "revolute" else "")
+        raise place.error(f"a {type} joint without limits", mend)
+    if not needed and not (lower is None and upper is None):
+        raise place.error(f"a {type} joint has no limits", "leave lower and upper out")
+    ends = (
+        [-np.inf, np.inf]
+        if lower is None or upper is None
+        else [finite_number(lower, "lower", place), finite_number(upper, "upper", place)]
+    )
+    check_range(ends[0], ends[1], place)
+    speed, force = (
+        np.inf if value == np.inf else finite_number(value, key, place, least=0.0)
+        for key, value in (("velocity", velocity), ("effort", effort))
+    )
+    stops = None if stiffness is None else finite_number(stiffness, "stiffness", place, above=0.0)
+    return LimitSpec(ends[0], ends[1], speed, force, stops)
+
+
+def _colour(rgba: Sequence[float], place: CallSite) -> Rgba:
+    red, green, blue, alpha = vector(rgba, 4, "rgba", place).tolist()
+    if not all(0.0 <= channel <= 1.0 for channel in (red, green, blue, alpha)):
+        raise place.error("rgba is outside 0 … 1", "give four numbers from 0 to 1")
+    return red, green, blue, alpha

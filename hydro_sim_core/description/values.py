@@ -1,0 +1,141 @@
+"""Values that a program hands to a builder, checked where they are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.places import CallSite
+from hydro_sim_core.description.scene import ProximityChoice
+from hydro_sim_core.description.scene_shapes import SHAPE_SECTIONS, ShapeChoice, shape_spec
+from hydro_sim_core.description.spec import Array, ProximitySpec, ShapeSpec
+from hydro_sim_core.description.yaml_source import Section, checked
+from hydro_sim_core.errors import InputError, excerpt
+
+SectionT = TypeVar("SectionT", bound=Section)
+#: Contact properties by their short names: the fields that each stands for.
+CONTACT_KEYS = {name: (name,) for name in ProximityChoice.model_fields} | {
+    "friction": ("mu_static", "mu_dynamic")
+}
+
+
+def finite_number(
+    value: object, name: str, place: CallSite, *, least: float = -math.inf, above: float = -math.inf
+) -> float:
+    """A finite number.
+
+    Raises:
+        InputError: It is none, below ``least`` or not above ``above``.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    if not is_number or float(value) < least or float(value) <= above:  # type: ignore[arg-type]
+        bound = (
+            f" of at least {least:g}"
+            if least > -math.inf
+            else f" above {above:g}"
+            if above > -math.inf
+            else ""
+        )
+        raise place.error(f"{name}: {excerpt(value)} does not fit", f"give a finite number{bound}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def vector(values: ArrayLike, count: int, name: str, place: CallSite) -> Array:
+    """Finite numbers (count,).
+
+    Raises:
+        InputError: They are not so many, or not finite.
+    """
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise place.error(f"{name}: {excerpt(values)} does not fit", f"give {count} finite numbers")
+    return array
+
+
+def section(data: Mapping[str, Any], kind: type[SectionT], place: CallSite) -> SectionT:
+    """Keywords as what a scene file has in their place.
+
+    Raises:
+        InputError: They do not fit.
+    """
+    try:
+        return checked(plain(data), kind, place.source)
+    except InputError as error:
+        where = f"{place.element}, {error.element}" if error.element else place.element
+        raise InputError(place.source, where, error.problem, error.mend) from None
+
+
+def plain(value: Any) -> Any:
+    """A value in types that a YAML file could hold: arrays and tuples as lists."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def contact_keys(values: Mapping[str, Any], place: CallSite) -> dict[str, Any]:
+    """Contact properties under the names that a scene file has for them.
+
+    Raises:
+        InputError: One has no such name.
+    """
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in CONTACT_KEYS:
+            raise place.error(f"'{name}' is no contact property", did_you_mean(name, CONTACT_KEYS))
+        given |= dict.fromkeys(CONTACT_KEYS[name], value)
+    return given
+
+
+def proximity_of(values: Mapping[str, Any], place: CallSite) -> ProximitySpec:
+    """Contact properties.
+
+    Raises:
+        InputError: A name or value is none of them.
+    """
+    return section(contact_keys(values, place), ProximityChoice, place).spec
+
+
+def shape_of(
+    kind: str, values: Mapping[str, Any], place: CallSite, resolver: PackageResolver
+) -> tuple[ShapeSpec, dict[str, Any]]:
+    """A shape from its keywords, and those that are not its own.
+
+    Raises:
+        InputError: There is no such kind, a length is missing or does not fit, or a mesh file is missing.
+    """
+    choice, rest = shape_choice(kind, values, place)
+    try:
+        return shape_spec(choice, f"{place.element}, path", resolver), rest
+    except InputError as error:
+        raise type(error)(place.source, error.element, error.problem, error.mend) from None
+
+
+def shape_choice(kind: str, values: Mapping[str, Any], place: CallSite) -> tuple[ShapeChoice, dict[str, Any]]:
+    """The same as a scene file would have it.
+
+    Raises:
+        InputError: There is no such kind, or a length is missing or does not fit.
+    """
+    if kind not in SHAPE_SECTIONS:
+        raise place.error(f"'{kind}' is no shape", did_you_mean(str(kind), SHAPE_SECTIONS))
+    own = SHAPE_SECTIONS[kind].model_fields
+    for name in values:
+        if name not in own and name not in CONTACT_KEYS:
+            mend = did_you_mean(name, [*own, *CONTACT_KEYS])
+            raise place.error(f"'{name}' is neither a length nor a contact property", mend)
+    mine = {key: value for key, value in values.items() if key in own}
+    return section({kind: mine}, ShapeChoice, place), {k: v for k, v in values.items() if k not in own}
