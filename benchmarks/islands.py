@@ -6,24 +6,12 @@ Boxes of 0.1 m that have settled, 1 ms steps, CPU time of the one thread that st
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
-import numpy as np
 from measure import output_argument, write
 from rich.console import Console
 from rich.table import Table
 
-from hydro_sim_core import World
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import ContactDefaults, ContactSettings, ModelSpec, PoseSpec
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core import SceneBuilder, World
 
 SIZE = 0.1
 BODIES = (5, 10, 20, 40, 80)
@@ -33,19 +21,12 @@ STEPS = 200
 
 def make_world(bodies: int, apart: bool) -> World:
     """Boxes in a tower, or beside each other."""
-    inertial = InertialSpec(mass=1.0, p_LCo=np.zeros(3), I_LCo=SIZE**2 / 6.0 * np.eye(3))
-    robots, models = [], []
+    scene = SceneBuilder("islands", contact={"modulus": 1e7, "margin": 1e-4})
+    scene.add_ground()
     for i in range(bodies):
-        name = f"box_{i}"
-        box = CollisionSpec(name, ShapeSpec("box", (SIZE, SIZE, SIZE)), np.eye(4))
-        link = LinkSpec(name=name, inertial=inertial, collisions=(box,))
-        robots.append(RobotSpec(name=name, links=(link,), joints=(), source="islands"))
         xyz = (2.0 * SIZE * i, 0.0, 0.5 * SIZE) if apart else (0.0, 0.0, (i + 0.5) * SIZE)
-        models.append(ModelSpec(name=name, urdf="none", base="floating", pose=PoseSpec(xyz=xyz)))
-    ground = CollisionSpec("ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid"))
-    contact = ContactSettings(defaults=ContactDefaults(modulus=1e7, margin=1e-4))
-    spec = SceneSpec(name="islands", models=tuple(models), contact=contact)
-    return World(LoadedScene(spec, tuple(robots), ({},) * bodies, (ground,), source=Path("islands")))
+        scene.add_body(f"box_{i}", mass=1.0, xyz=xyz).add_shape("box", size=3 * (SIZE,))
+    return World(scene.build())
 
 
 def measure(bodies: int, apart: bool) -> dict[str, float | str]:

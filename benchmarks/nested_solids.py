@@ -104,21 +104,12 @@ def settled(scene: LoadedScene) -> LoadedScene:
     """The same scene with every floating model where it has come to rest."""
     world = World(scene)
     world.step(round(SETTLING / world.time_step))
-    models = []
+    poses = {}
     for model, robot in zip(scene.spec.models, scene.robots, strict=True):
         X_WB = world.frame_pose(robot.root)
-        pose = {
-            "xyz": X_WB[:3, 3].tolist(),
-            "rpy": Rotation.from_matrix(X_WB[:3, :3]).as_euler("xyz").tolist(),
-        }
-        models.append(model.model_copy(update={"pose": type(model.pose).model_validate(pose)}))
-    return LoadedScene(
-        scene.spec.model_copy(update={"models": tuple(models)}),
-        scene.robots,
-        scene.start_positions,
-        scene.environment,
-        scene.source,
-    )
+        rpy = Rotation.from_matrix(X_WB[:3, :3]).as_euler("xyz").tolist()
+        poses[f"models.{model.name}.pose"] = {"xyz": X_WB[:3, 3].tolist(), "rpy": rpy}
+    return scene.with_(poses)
 
 
 if __name__ == "__main__":

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from measure import make_parser, write
 from rich.console import Console
 from rich.table import Table
 
-from hydro_sim_core.description import LoadedScene, load_scene
-from hydro_sim_core.description.scene import CommandSpec, SignalSpec, SineSignal
+from hydro_sim_core.description import LoadedScene, SceneBuilder, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import shipped_scenes
@@ -67,38 +64,29 @@ def main() -> None:
 
 def heap_scene() -> LoadedScene:
     """Four boxes and four cylinders that fall on one another."""
-    models = []
+    scene = SceneBuilder("heap")
+    scene.add_ground()
     for i in range(8):
         kind = "box" if i % 2 else "cylinder"
-        size = {"x": 0.08, "y": 0.06, "z": 0.05} if i % 2 else {"radius": 0.03, "length": 0.08}
         angle = 0.9 * i
-        position = [0.03 * float(np.cos(angle)), 0.03 * float(np.sin(angle)), 0.1 + 0.12 * i]
-        models.append(
-            {
-                "name": f"{kind}_{i}",
-                "prefix": f"{i}_",
-                "urdf": str(_URDF / f"{kind}.urdf.xacro"),
-                "xacro_args": size,
-                "base": "floating",
-                "pose": {"xyz": position, "rpy": [0.3 + angle, 0.5, angle]},
-            }
+        scene.add_urdf(
+            _URDF / f"{kind}.urdf.xacro",
+            f"{kind}_{i}",
+            prefix=f"{i}_",
+            xacro_args={"x": 0.08, "y": 0.06, "z": 0.05} if i % 2 else {"radius": 0.03, "length": 0.08},
+            base="floating",
+            xyz=(0.03 * float(np.cos(angle)), 0.03 * float(np.sin(angle)), 0.1 + 0.12 * i),
+            rpy=(0.3 + angle, 0.5, angle),
         )
-    ground = {"name": "ground", "shape": {"half_space": {}}, "proximity": {"compliance": "rigid"}}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "heap.yaml"
-        path.write_text(yaml.safe_dump({"name": "heap", "models": models, "environment": [ground]}))
-        return load_scene(path)
+    return scene.build()
 
 
 def turning_grasp() -> LoadedScene:
     """The grasp of a cylinder with about 440 faces whose wrist turns to and fro."""
-    scene = grasp_scene(440)
-    turning = CommandSpec(
-        joint="joint_7", mode="position", signal=SignalSpec(sine=SineSignal(amplitude=0.5, period=1.0))
-    )
-    commands = (*scene.spec.commands, turning)
-    spec = scene.spec.model_copy(update={"commands": commands})
-    return LoadedScene(spec, scene.robots, scene.start_positions, scene.environment, scene.source)
+    grasp = grasp_scene(440)
+    scene = SceneBuilder.of(grasp.spec, grasp.robots, grasp.source)
+    scene.add_command({"sine": {"amplitude": 0.5, "period": 1.0}}, joint="joint_7", mode="position")
+    return scene.build()
 
 
 def measure(scene: LoadedScene) -> dict[str, Any]:

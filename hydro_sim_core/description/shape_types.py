@@ -34,11 +34,13 @@ class Length:
         name: Its key in a scene and its keyword in a program.
         description: What it measures.
         count: How many numbers it has.
+        is_radius: Whether the surface bends around it.
     """
 
     name: str
     description: str
     count: int = 1
+    is_radius: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,16 @@ class ShapeType:
 
         Args:
             size: Its lengths, m.
-            segments: Edges around its largest circumference.
+            segments: Edges around the circle of its largest radius.
 
         Returns:
             Vertices (V, 3), m, and triangles (T, 3), outwards.
         """
-        fine = 2.0 * math.pi * max(size) / segments
+        is_radius = np.repeat(
+            [length.is_radius for length in self.lengths], [length.count for length in self.lengths]
+        )
+        radii = np.asarray(size)[is_radius] if is_radius.any() else np.asarray(size)
+        fine = 2.0 * math.pi * float(radii.max()) / segments
         options = {"resolution": fine} if "resolution" in self.options else {}
         rigid = self.maker(*size, modulus=None, margin=0.0, **options)
         return rigid.vertices, rigid.elements
@@ -156,7 +162,7 @@ def _capsule_parts(radius: float, length: float) -> list[tuple[str, tuple[float,
     return [("cylinder", (radius, length), 0.0), *ends]
 
 
-_ROUND = (Length("radius", "Radius."), Length("length", "Along z."))
+_RADIUS = Length("radius", "Radius.", is_radius=True)
 _GEOMETRY = "hydro_sim_core.geometry."
 _SHAPES = (
     ShapeType(
@@ -169,7 +175,7 @@ _SHAPES = (
     ShapeType(
         "sphere",
         "A sphere.",
-        (Length("radius", "Radius."),),
+        (_RADIUS,),
         _GEOMETRY + "spheres:sphere",
         solid=_sphere,
         urdf_tags=("sphere",),
@@ -188,7 +194,7 @@ _SHAPES = (
     ShapeType(
         "cylinder",
         "A cylinder along z, centred in its frame.",
-        _ROUND,
+        (_RADIUS, Length("length", "Along z.")),
         _GEOMETRY + "cylinders:cylinder",
         solid=_cylinder,
         urdf_tags=("cylinder",),
@@ -197,7 +203,7 @@ _SHAPES = (
     ShapeType(
         "capsule",
         "A capsule along z, centred in its frame.",
-        (Length("radius", "Radius."), Length("length", "Without the caps.")),
+        (_RADIUS, Length("length", "Without the caps.")),
         _GEOMETRY + "capsules:capsule",
         solid=_capsule,
         urdf_tags=("capsule", "drake:capsule"),
@@ -206,7 +212,7 @@ _SHAPES = (
     ShapeType(
         "ellipsoid",
         "An ellipsoid centred in its frame.",
-        (Length("semi_axes", "Half lengths along x, y and z.", 3),),
+        (Length("semi_axes", "Half lengths along x, y and z.", 3, is_radius=True),),
         _GEOMETRY + "spheres:ellipsoid",
         solid=_ellipsoid,
         urdf_tags=("drake:ellipsoid",),

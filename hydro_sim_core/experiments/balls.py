@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from hydro_sim_core.contact import compute_patch
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ContactDefaults,
-    ContactSettings,
-    ModelSpec,
-    PoseSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.simulation import World
 
 Model = Literal["continuous", "lagged", "similar", "sap", "tamsi"]
@@ -68,39 +52,29 @@ class Balls:
 
     def world(self, *starts: Point) -> World:
         """A ball with its centre of mass at each of ``starts`` (m), at rest."""
-        names = [f"ball{i}" for i in range(len(starts))]
-        ground = CollisionSpec(
-            "ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid")
-        )
-        defaults = ContactDefaults(
-            modulus=self.modulus,
-            resolution_hint=self.resolution,
-            mu_dynamic=self.friction,
-            dissipation=self.dissipation,
-        )
-        spec = SceneSpec(
-            name="balls",
+        scene = SceneBuilder(
+            "balls",
             time_step=self.time_step,
             gravity=(0.0, 0.0, -self.gravity),
-            models=tuple(
-                ModelSpec(name=name, urdf="none", base="floating", pose=PoseSpec(xyz=xyz))
-                for name, xyz in zip(names, starts, strict=True)
-            ),
-            contact=ContactSettings(defaults=defaults),
-            solver=SolverSettings(
-                model=self.model, accuracy=self.accuracy if self.model == "continuous" else None
-            ),
+            solver={
+                "model": self.model,
+                **({"accuracy": self.accuracy} if self.model == "continuous" else {}),
+            },
+            contact={
+                "modulus": self.modulus,
+                "resolution_hint": self.resolution,
+                "friction": self.friction,
+                "dissipation": self.dissipation,
+            },
         )
-        environment = (ground,) if self.has_ground else ()
-        robots = tuple(self._ball(name) for name in names)
-        return World(LoadedScene(spec, robots, ({},) * len(robots), environment, source=Path("balls")))
-
-    def _ball(self, name: str) -> RobotSpec:
-        X_BS = np.eye(4)
-        X_BS[0, 3] = -self.offset
-        inertial = InertialSpec(MASS, np.zeros(3), INERTIA * np.eye(3))
-        sphere = CollisionSpec(name, ShapeSpec("sphere", (RADIUS,)), X_BS)
-        return RobotSpec(name, (LinkSpec(name, inertial, (sphere,)),), (), "balls")
+        for i, start in enumerate(starts):
+            ball = scene.add_body(
+                f"ball{i}", MASS, center_of_mass=(0, 0, 0), inertia=3 * (INERTIA,), xyz=start
+            )
+            ball.add_shape("sphere", radius=RADIUS, xyz=(-self.offset, 0.0, 0.0))
+        if self.has_ground:
+            scene.add_ground()
+        return World(scene.build())
 
 
 def energies(world: World, gravity: float) -> tuple[float, float, float]:

@@ -11,22 +11,7 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ContactDefaults,
-    ContactSettings,
-    ModelSpec,
-    PoseSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.geometry import Geometry, compliant_mesh, write_vtk
 from hydro_sim_core.geometry.prisms import ring
 from hydro_sim_core.simulation import World
@@ -87,32 +72,23 @@ def _triangles(*corners: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def make_world(coin: Geometry, time_step: float) -> World:
     """A coin that lies on rigid ground, free to move."""
-    transverse = RADIUS**2 / 4.0 + THICKNESS**2 / 12.0
-    inertial = InertialSpec(MASS, np.zeros(3), MASS * np.diag([transverse, transverse, RADIUS**2 / 2.0]))
-    ground = CollisionSpec("ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid"))
-    spec = SceneSpec(
-        name="sliding_disk",
+    scene = SceneBuilder(
+        "sliding_disk",
         time_step=time_step,
         gravity=(0.0, 0.0, -GRAVITY),
-        models=(
-            ModelSpec(
-                name="coin", urdf="none", base="floating", pose=PoseSpec(xyz=(0.0, 0.0, THICKNESS / 2.0))
-            ),
-        ),
-        contact=ContactSettings(
-            defaults=ContactDefaults(modulus=MODULUS, margin=MARGIN, mu_dynamic=FRICTION)
-        ),
-        solver=SolverSettings(stiction_speed=STICTION_SPEED),
+        solver={"model": "lagged", "stiction_speed": STICTION_SPEED},
+        contact={"modulus": MODULUS, "margin": MARGIN, "friction": FRICTION},
     )
+    scene.add_ground()
+    transverse = RADIUS**2 / 4.0 + THICKNESS**2 / 12.0
+    moments = MASS * np.array([transverse, transverse, RADIUS**2 / 2.0])
+    body = scene.add_body("coin", MASS, inertia=moments, xyz=(0.0, 0.0, THICKNESS / 2.0))
     # A scene takes a mesh of its own from a file only; the world has read it when the folder goes.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "coin.vtk"
         write_vtk(coin, path)
-        touch = CollisionSpec(
-            "coin", ShapeSpec("mesh", path=path), np.eye(4), ProximitySpec(compliance="compliant")
-        )
-        robot = RobotSpec("coin", (LinkSpec("coin", inertial, (touch,)),), (), "sliding_disk")
-        return World(LoadedScene(spec, (robot,), ({},), (ground,), source=Path("sliding_disk")))
+        body.add_shape("mesh", path=str(path), compliance="compliant")
+        return World(scene.build())
 
 
 def stationary_ratio_of_disc() -> float:

@@ -20,22 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ContactDefaults,
-    ContactSettings,
-    ModelSpec,
-    PoseSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
@@ -192,34 +177,15 @@ def push(angle: float, velocity: tuple[float, float] | None, duration: float) ->
 
 def make_world(angle: float) -> World:
     """A compliant block at rest on rigid ground, with gravity tilted by ``angle`` (rad) towards +x."""
-    x, y, z = SIZE
-    block = RobotSpec(
-        name="block",
-        links=(
-            LinkSpec(
-                name="block",
-                inertial=InertialSpec(
-                    mass=MASS,
-                    p_LCo=np.zeros(3),
-                    I_LCo=MASS / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y]),
-                ),
-                collisions=(CollisionSpec("block", ShapeSpec("box", SIZE), np.eye(4)),),
-            ),
-        ),
-        joints=(),
-        source="incline",
-    )
-    ground = CollisionSpec("ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid"))
-    spec = SceneSpec(
-        name="incline",
+    scene = SceneBuilder(
+        "incline",
         gravity=(GRAVITY * math.sin(angle), 0.0, -GRAVITY * math.cos(angle)),
-        models=(
-            ModelSpec(name="block", urdf="none", base="floating", pose=PoseSpec(xyz=(0.0, 0.0, z / 2.0))),
-        ),
-        contact=ContactSettings(defaults=ContactDefaults(modulus=1e6, margin=1e-4, mu_dynamic=FRICTION)),
-        solver=SolverSettings(stiction_speed=STICTION_SPEED),
+        solver={"stiction_speed": STICTION_SPEED},
+        contact={"modulus": 1e6, "margin": 1e-4, "friction": FRICTION},
     )
-    return World(LoadedScene(spec, (block,), ({},), (ground,), source=Path("incline")))
+    scene.add_ground()
+    scene.add_body("block", MASS, xyz=(0.0, 0.0, SIZE[2] / 2.0)).add_shape("box", size=SIZE)
+    return World(scene.build())
 
 
 def plot(report: ExperimentReport, path: Path) -> None:

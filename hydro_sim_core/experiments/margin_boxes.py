@@ -30,22 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ContactDefaults,
-    ContactSettings,
-    ModelSpec,
-    PoseSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments import mug_on_plate
 from hydro_sim_core.experiments.margin_rod import Rod, first_tilt
@@ -289,42 +274,26 @@ def _measure(stack: Stack, lift: float, direction: float) -> Rattle:
 
 def make_world(stack: Stack) -> World:
     """The stack, its lower box centred at the origin and the upper one resting on it."""
-    x, y, z = stack.size
-    inertial = InertialSpec(
-        mass=stack.mass,
-        p_LCo=np.zeros(3),
-        I_LCo=stack.mass / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y]),
-    )
-    shape = CollisionSpec("lower", ShapeSpec("box", stack.size), np.eye(4))
-    boxes = {"lower": 0.0, "upper": z} if stack.free else {"upper": z}
-    X_WG = np.eye(4)
-    X_WG[2, 3] = -z / 2.0
-    ground = CollisionSpec("ground", ShapeSpec("half_space"), X_WG, ProximitySpec(compliance="rigid"))
-    spec = SceneSpec(
-        name="margin_boxes",
+    scene = SceneBuilder(
+        "margin_boxes",
         time_step=stack.time_step,
         gravity=(0.0, 0.0, -GRAVITY),
-        models=tuple(
-            ModelSpec(name=name, urdf="none", base="floating", pose=PoseSpec(xyz=(0.0, 0.0, height)))
-            for name, height in boxes.items()
-        ),
-        contact=ContactSettings(
-            defaults=ContactDefaults(
-                compliance="compliant",
-                modulus=stack.modulus,
-                margin=stack.margin,
-                dissipation=DISSIPATION,
-                mu_dynamic=FRICTION,
-            )
-        ),
-        solver=SolverSettings(model=stack.model),
+        solver=stack.model,
+        contact={
+            "modulus": stack.modulus,
+            "margin": stack.margin,
+            "dissipation": DISSIPATION,
+            "friction": FRICTION,
+        },
     )
-    robots = tuple(
-        RobotSpec(name, (LinkSpec(name, inertial, (replace(shape, name=name),)),), (), "margin_boxes")
-        for name in boxes
-    )
-    environment = (ground,) if stack.free else (shape,)
-    return World(LoadedScene(spec, robots, ({},) * len(boxes), environment, source=Path("margin_boxes")))
+    height = stack.size[2]
+    if stack.free:
+        scene.add_body("lower", stack.mass).add_shape("box", size=stack.size)
+        scene.add_ground(height=-height / 2.0)
+    else:
+        scene.add_static("lower", "box", size=stack.size)
+    scene.add_body("upper", stack.mass, xyz=(0.0, 0.0, height)).add_shape("box", size=stack.size)
+    return World(scene.build())
 
 
 def _tilt(world: World, stack: Stack, lift: float, direction: float) -> None:

@@ -12,28 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ContactDefaults,
-    ContactSettings,
-    ModelSpec,
-    PoseSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    JointSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
@@ -108,48 +91,32 @@ def make_world(rod: Rod) -> World:
     """The rod over rigid ground, at rest: its left end as deep as it comes to stand, its right end above the ground."""
     left, right = -rod.depth, GAP * rod.depth
     tilt = math.asin((right - left) / rod.length)
-    hinges = {f"{end}_hinge": tilt for end in ENDS}
-    body = RobotSpec(
-        "rod", (_link("rod", rod), *(_link(end, rod) for end in ENDS)), _hinges(rod), "margin_rod"
-    )
-    ground = CollisionSpec("ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid"))
-    start = PoseSpec(xyz=(0.0, 0.0, 0.5 * (left + right + FOOT)), rpy=(0.0, -tilt, 0.0))
-    contact = ContactDefaults(
-        modulus=rod.modulus, margin=rod.margin, mu_dynamic=0.0, dissipation=rod.dissipation
-    )
-    spec = SceneSpec(
-        name="margin_rod",
+    scene = SceneBuilder(
+        "margin_rod",
         time_step=rod.time_step,
         gravity=(0.0, 0.0, -GRAVITY),
-        models=(
-            ModelSpec(
-                name="rod",
-                urdf="none",
-                base="floating",
-                pose=start,
-            ),
-        ),
-        contact=ContactSettings(defaults=contact),
-        solver=SolverSettings(model="similar"),
+        solver="similar",
+        contact={
+            "modulus": rod.modulus,
+            "margin": rod.margin,
+            "friction": 0.0,
+            "dissipation": rod.dissipation,
+        },
     )
-    return World(LoadedScene(spec, (body,), (hinges,), (ground,), source=Path("margin_rod")))
-
-
-def _link(name: str, rod: Rod) -> LinkSpec:
-    """The rod itself, or a foot, whose inertia is that of its cube."""
-    if name == "rod":
-        mass, edge = ROD_SHARE * rod.mass, rod.length
-        shapes: tuple[CollisionSpec, ...] = ()
-    else:
-        mass, edge = 0.5 * (1.0 - ROD_SHARE) * rod.mass, FOOT
-        shapes = (CollisionSpec(name, ShapeSpec("box", (FOOT,) * 3), np.eye(4)),)
-    return LinkSpec(name, InertialSpec(mass, np.zeros(3), mass * edge**2 / 6.0 * np.eye(3)), shapes)
-
-
-def _hinges(rod: Rod) -> tuple[JointSpec, ...]:
-    hinges = []
+    scene.add_ground()
+    model = scene.add_model(
+        "rod",
+        base="floating",
+        xyz=(0.0, 0.0, 0.5 * (left + right + FOOT)),
+        rpy=(0.0, -tilt, 0.0),
+        positions={f"{end}_hinge": tilt for end in ENDS},
+    )
+    mass = ROD_SHARE * rod.mass
+    model.add_link("rod", mass, inertia=3 * (mass * rod.length**2 / 6.0,))
     for end, side in zip(ENDS, (-0.5, 0.5), strict=True):
-        X_PJ = np.eye(4)
-        X_PJ[0, 3] = side * rod.length
-        hinges.append(JointSpec(f"{end}_hinge", "continuous", "rod", end, X_PJ, np.array([0.0, 1.0, 0.0])))
-    return tuple(hinges)
+        foot = model.add_link(end, 0.5 * (1.0 - ROD_SHARE) * rod.mass)
+        foot.add_shape("box", size=3 * (FOOT,))
+        model.add_joint(
+            f"{end}_hinge", "continuous", "rod", end, xyz=(side * rod.length, 0, 0), axis=(0, 1, 0)
+        )
+    return World(scene.build())

@@ -27,7 +27,6 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.description.spec import ShapeSpec
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.point_grip import HeldBody, pendulum, reduce_patch, step
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
@@ -56,7 +55,8 @@ MODULUS = 2e5
 RESOLUTION = 0.004
 TIME_STEP = 1e-4
 DISC = RestingBody(
-    shape=ShapeSpec("cylinder", (RADIUS, 0.02)),
+    shape="cylinder",
+    lengths={"radius": RADIUS, "length": 0.02},
     height=0.01,
     mass=MASS,
     moment_of_inertia=0.5 * MASS * RADIUS**2,
@@ -67,7 +67,8 @@ DISC = RestingBody(
     time_step=TIME_STEP,
 )
 BALL = RestingBody(
-    shape=ShapeSpec("sphere", (RADIUS,)),
+    shape="sphere",
+    lengths={"radius": RADIUS},
     height=RADIUS,
     mass=MASS,
     moment_of_inertia=0.4 * MASS * RADIUS**2,
@@ -239,7 +240,7 @@ class IdealBall:
 
 def ideal_ball(ball: RestingBody) -> IdealBall:
     """Integrate the pressure E (1 - r / R) over the disc in which the ground cuts the ball."""
-    (radius,) = ball.shape.size
+    radius = ball.lengths["radius"]
 
     def moment(height: float, power: int) -> float:
         """Pressure times the power of the distance from the middle, integrated over the patch."""

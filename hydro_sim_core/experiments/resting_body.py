@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import ContactDefaults, ContactSettings, ModelSpec, PoseSpec
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
@@ -31,7 +22,8 @@ class RestingBody:
     """A compliant body of any shape, symmetric about the vertical.
 
     Attributes:
-        shape: Shape centred in the body's frame.
+        shape: Kind of its shape, which is centred in the body's frame.
+        lengths: Of that shape, m.
         height: Of its centre above what it stands on, undeformed, m.
         mass: kg.
         moment_of_inertia: About any axis through the centre, kg m^2.
@@ -42,7 +34,8 @@ class RestingBody:
         time_step: s.
     """
 
-    shape: ShapeSpec
+    shape: str
+    lengths: dict[str, Any]
     height: float
     mass: float
     moment_of_inertia: float
@@ -59,30 +52,22 @@ class RestingBody:
 
     def settled_world(self) -> World:
         """The body on rigid ground, settled."""
-        link = LinkSpec(
-            name="body",
-            inertial=InertialSpec(self.mass, np.zeros(3), self.moment_of_inertia * np.eye(3)),
-            collisions=(CollisionSpec("body", self.shape, np.eye(4)),),
-        )
-        ground = CollisionSpec(
-            "ground", ShapeSpec("half_space"), np.eye(4), ProximitySpec(compliance="rigid", dissipation=0.0)
-        )
-        start = PoseSpec(xyz=(0.0, 0.0, self.height))
-        spec = SceneSpec(
-            name="resting body",
+        scene = SceneBuilder(
+            "resting body",
             time_step=self.time_step,
             gravity=(0.0, 0.0, -GRAVITY),
-            models=(ModelSpec(name="body", urdf="none", base="floating", pose=start),),
-            contact=ContactSettings(
-                defaults=ContactDefaults(
-                    modulus=self.modulus,
-                    mu_dynamic=self.friction,
-                    dissipation=self.dissipation,
-                    resolution_hint=self.resolution,
-                )
-            ),
+            contact={
+                "modulus": self.modulus,
+                "friction": self.friction,
+                "dissipation": self.dissipation,
+                "resolution_hint": self.resolution,
+            },
         )
-        robot = RobotSpec(name="body", links=(link,), joints=(), source="resting body")
-        world = World(LoadedScene(spec, (robot,), ({},), (ground,), source=Path("resting body")))
+        scene.add_ground(dissipation=0.0)
+        body = scene.add_body(
+            "body", self.mass, inertia=3 * (self.moment_of_inertia,), xyz=(0, 0, self.height)
+        )
+        body.add_shape(self.shape, **self.lengths)
+        world = World(scene.build())
         world.step(round(SETTLING_TIME / self.time_step))
         return world

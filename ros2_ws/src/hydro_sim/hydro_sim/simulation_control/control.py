@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hydro_sim.simulation_control.catalogue import world_file
 from hydro_sim.simulation_control.refusals import Reason, Refused, refusing, refusing_resource
 from hydro_sim.simulation_control.spawning import SpawnRequest, build_spawned, overlapped
-from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.scene_edits import moved, without
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
@@ -289,9 +289,9 @@ class SimulationControl:
         if self._special is SimulationState.NO_WORLD:
             raise Refused(Reason.NO_WORLD_LOADED, "no world is loaded")
         self.require_world()
-        spec = SceneSpec(name="empty", time_step=self.world.time_step)
+        empty = SceneBuilder("empty", time_step=self.world.time_step)
         self._runner.pause()
-        self._replace(World(LoadedScene(spec, (), (), (), source=Path("empty"))))
+        self._replace(World(empty.build()))
         self._special = SimulationState.NO_WORLD
 
     def _replace(self, world: World) -> None:
