@@ -17,11 +17,10 @@ import typer
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
+from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
 #: Pixels.
-_LEAST_SIDE, _LARGEST_SIDE = 64, 4096
 #: Of a run: eleven days at 1 kHz.
 _MOST_STEPS = 1e9
 
@@ -185,8 +184,8 @@ FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
 
 def _picture_size(text: str) -> PictureSize:
     match = re.fullmatch(r"(\d{2,4})[xX×](\d{2,4})", text)
-    if match is None or not all(_LEAST_SIDE <= int(side) <= _LARGEST_SIDE for side in match.groups()):
-        sides = f"{_LEAST_SIDE} to {_LARGEST_SIDE}"
+    if match is None or not all(LEAST_SIDE <= int(side) <= LARGEST_SIDE for side in match.groups()):
+        sides = f"{LEAST_SIDE} to {LARGEST_SIDE}"
         raise typer.BadParameter(f"'{text}' is not WxH, such as 1280x720, each of {sides} pixels")
     return PictureSize(*map(int, match.groups()))
 

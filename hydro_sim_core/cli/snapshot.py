@@ -24,7 +24,6 @@ from hydro_sim_core.cli.options import (
     step_count,
 )
 from hydro_sim_core.cli.status import bar
-from hydro_sim_core.cli.world_film import frame_of_world
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
@@ -35,6 +34,7 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+from hydro_sim_core.viewer.world_view import frame_of_world
 
 #: Endings that a picture's name leaves out.
 _SUFFIXES = (".yaml", ".yml", ".urdf", ".xacro", ".mcap")

@@ -6,9 +6,8 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.pictures.film import AddFrame
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.snapshot import take_snapshot
-from hydro_sim_core.viewer.frame import ViewFrame, frame_of_snapshot
-from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
+from hydro_sim_core.viewer.scene import scene_of_world
+from hydro_sim_core.viewer.world_view import frame_of_world
 
 
 class WorldFilm:
@@ -31,16 +30,3 @@ class WorldFilm:
         """Add the world as it is, if a frame is due."""
         if self._schedule.due(world.time, self._rate):
             self._add(self._scene, frame_of_world(world, self._scene))
-
-
-def frame_of_world(world: World, scene: ViewScene) -> ViewFrame:
-    """The frame of a world as it is, with what its contacts suffer from.
-
-    Args:
-        world: The world.
-        scene: Its scene.
-    """
-    snapshot = take_snapshot(world, epoch=0)
-    warnings = reversed(snapshot.contact_summary.warnings)  # the gravest come first and stay
-    problems = {warning.bodies: warning.problem for warning in warnings}
-    return frame_of_snapshot(snapshot, scene, problems=problems)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from hydro_sim_core.errors import InputError
 
@@ -53,3 +54,17 @@ def write_picture(path: Path, png: bytes) -> None:
     """
     with written_aside(path) as aside:
         aside.write_bytes(png)
+
+
+def pillow(asker: str) -> Any:
+    """The module ``PIL.Image``.
+
+    Raises:
+        InputError: It is missing.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        problem, mend = f"{asker} needs Pillow, which is missing", "pip install 'hydro-sim-core[pictures]'"
+        raise InputError("pictures", "", problem, mend) from None
+    return Image

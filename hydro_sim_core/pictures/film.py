@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.files import check_picture_file, written_aside
+from hydro_sim_core.pictures.files import check_picture_file, pillow, written_aside
 from hydro_sim_core.pictures.page_camera import CameraName, PageCamera, PictureSize
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene
@@ -66,7 +66,7 @@ def check_film(path: Path, rate: float) -> None:
     """
     check_picture_file(path, FILM_SUFFIXES)
     if _is_gif(path):
-        _pillow()
+        pillow("a GIF")
         _check_rate(path, "GIF", rate, _GIF_MAX_RATE, "give another --fps, or an .mp4 file")
         return
     _check_rate(path, "film", rate, _MAX_RATE, "give another --fps")
@@ -173,10 +173,10 @@ def _gif(aside: Path, rate: float, scale: PressureScale) -> Iterator[AddPicture]
     """Keeps the pictures until the end, for all of them decide on the colours."""
     pictures: list[bytes] = []
     yield pictures.append
-    pillow = _pillow()
+    image = pillow("a GIF")
     palette = _palette(pictures, scale)
     # Dithering would turn even surfaces into noise that differs from frame to frame.
-    frames = (_decoded(picture).quantize(palette=palette, dither=pillow.Dither.NONE) for picture in pictures)
+    frames = (_decoded(picture).quantize(palette=palette, dither=image.Dither.NONE) for picture in pictures)
     ends = np.rint(_GIF_TICKS / rate * np.arange(len(pictures) + 1))  # so that rounding does not add up
     durations = (np.diff(ends) * (1000 / _GIF_TICKS)).astype(int).tolist()
     next(frames).save(
@@ -186,40 +186,26 @@ def _gif(aside: Path, rate: float, scale: PressureScale) -> Iterator[AddPicture]
 
 def _palette(pictures: Sequence[bytes], scale: PressureScale) -> Image:
     """Colours of pressure, and those that the pictures need most beside them."""
-    pillow = _pillow()
+    image = pillow("a GIF")
     sample = [
         _decoded(pictures[i]) for i in np.unique(np.linspace(0, len(pictures) - 1, _SAMPLE).astype(int))
     ]
     width, height = sample[0].size
-    column = pillow.new("RGB", (width, height * len(sample)))
+    column = image.new("RGB", (width, height * len(sample)))
     for row, picture in enumerate(sample):
         column.paste(picture, (0, row * height))
     # This method keeps rare colours, such as those of thin arrows.
-    others = column.quantize(256 - _PRESSURE_COLOURS, pillow.Quantize.FASTOCTREE).getpalette() or []
+    others = column.quantize(256 - _PRESSURE_COLOURS, image.Quantize.FASTOCTREE).getpalette() or []
     table = scale.table()
     pressures = table[np.linspace(0, len(table) - 1, _PRESSURE_COLOURS).round().astype(int)]
-    palette = pillow.new("P", (1, 1))
+    palette = image.new("P", (1, 1))
     palette.putpalette([*pressures.ravel().tolist(), *others[: 3 * (256 - _PRESSURE_COLOURS)]])
     return palette
 
 
 def _decoded(png: bytes) -> Image:
-    return _pillow().open(BytesIO(png)).convert("RGB")
+    return pillow("a GIF").open(BytesIO(png)).convert("RGB")
 
 
 def _is_gif(path: Path) -> bool:
     return path.suffix.lower() == _GIF
-
-
-def _pillow() -> Any:
-    """The module ``PIL.Image``.
-
-    Raises:
-        InputError: It is missing.
-    """
-    try:
-        from PIL import Image
-    except ImportError:
-        problem, mend = "a GIF needs Pillow, which is missing", "pip install 'hydro-sim-core[pictures]'"
-        raise InputError("pictures", "", problem, mend) from None
-    return Image

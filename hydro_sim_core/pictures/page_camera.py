@@ -23,6 +23,10 @@ _PATIENCE = 120.0
 _SHOWN = "number => window.hydroSim && window.hydroSim.seq !== null && window.hydroSim.seq >= number"
 
 
+#: Sides that a picture may have, pixels.
+LEAST_SIDE, LARGEST_SIDE = 64, 4096
+
+
 class PictureSize(NamedTuple):
     """Of a picture, in pixels."""
 

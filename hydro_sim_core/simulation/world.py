@@ -7,9 +7,10 @@ import os
 import pickle
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,9 @@ from hydro_sim_core.simulation.steppers import (
 )
 from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
+
+if TYPE_CHECKING:
+    from hydro_sim_core.viewer.world_view import WorldView
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -564,6 +568,45 @@ class World:
     def entities(self) -> Entities:
         """The models and static shapes of the scene."""
         return Entities(self.scene, self._built)
+
+    # --- pictures: their rooms lie above this one, and a world that nobody looks at needs none of them
+
+    def view(self, open_browser: bool = False, full_scale: float | None = None) -> WorldView:
+        """Serve a page that shows the world; ``sync`` of what this returns shows it as it is then.
+
+        Args:
+            open_browser: Open the page in the user's browser.
+            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+
+        Raises:
+            InputError: The page cannot be served.
+        """
+        view: WorldView = import_module("hydro_sim_core.viewer.world_view").WorldView(self, full_scale)
+        return view.open_browser() if open_browser else view
+
+    def render(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        camera: str = "iso",
+        size: tuple[int, int] = (1280, 720),
+        full_scale: float | None = None,
+    ) -> NDArray[np.uint8]:
+        """A picture of the world as it is now, (height, width, 3) red, green, blue.
+
+        Takes a second or two, most of it for starting a browser; ``pictures.world_camera`` takes many.
+
+        Args:
+            path: PNG file to write it to as well.
+            camera: Where the camera stands: ``iso``, ``front``, ``side``, ``top`` or ``contact``.
+            size: Width and height, pixels.
+            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+
+        Raises:
+            InputError: There is no browser, no such camera, or the file cannot be written.
+        """
+        room = import_module("hydro_sim_core.pictures.world_camera")
+        picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
+        return picture
 
     # --- commands
 
