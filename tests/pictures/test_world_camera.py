@@ -18,7 +18,7 @@ def world():
     scene.add_static(
         "post", "box", size=(0.05, 0.05, 1.0), xyz=(0, 0.2, 0.5)
     )  # the camera looks at all there is
-    scene.add_body("ball", mass=0.2, xyz=(0, 0, 0.3)).add_shape("sphere", radius=0.05, rgba=(1, 0, 0, 1))
+    scene.add_body("ball", mass=0.2, xyz=(0, 0, 0.55)).add_shape("sphere", radius=0.05, rgba=(1, 0, 0, 1))
     return hs.World(scene.build())
 
 
@@ -34,7 +34,7 @@ def test_a_picture_shows_the_world_as_it_is_then(world, tmp_path):
     assert before.shape == (240, 320, 3)
     np.testing.assert_array_equal(before, np.asarray(Image.open(tmp_path / "before.png").convert("RGB")))
     assert len(red(before)) > 50
-    world.place("ball", np.block([[np.eye(3), np.array([[0.0], [0.0], [0.6]])], [np.zeros(3), 1.0]]))
+    world.place("ball", np.block([[np.eye(3), np.array([[0.0], [0.0], [0.9]])], [np.zeros(3), 1.0]]))
     after = world.render(camera="front", size=(320, 240))
     assert abs(red(after).mean(axis=0) - red(before).mean(axis=0)).max() > 10.0
 
