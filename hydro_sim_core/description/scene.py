@@ -106,12 +106,13 @@ class ModelSpec(Section):
     )
     positions: dict[str, Number] = Field(
         {},
-        description="Start positions by joint; others start as near to 0 as their limits allow.",
+        description="Start positions by joint, of a planar one by joint/x, joint/y and joint/yaw; others start as near "
+        "to 0 as their limits allow.",
         json_schema_extra=unit("rad or m"),
     )
     gravity_compensation: bool = Field(
         False,
-        description="Add the effort that balances the weight each joint with one coordinate carries, attached "
+        description="Add the effort that balances the weight each joint carries that has a drive, attached "
         "models too, within the joint's effort limit.",
     )
 
@@ -221,7 +222,9 @@ class SolverSettings(Section):
 class ActuatorSpec(Section):
     """Drives of some joints; all have the same gains."""
 
-    joints: tuple[Name, ...] = Field(min_length=1, description="Joints driven.")
+    joints: tuple[Name, ...] = Field(
+        min_length=1, description="Joints driven; of a planar one joint/x, joint/y and joint/yaw."
+    )
     mode: CommandMode = Field("position", description="What a command means until another mode is commanded.")
     kp: NonNegative = Field(0.0, description="Position gain.", json_schema_extra=unit("N m/rad or N/m"))
     kd: NonNegative = Field(0.0, description="Velocity gain.", json_schema_extra=unit("N m s/rad or N s/m"))
@@ -338,7 +341,7 @@ class CommandSpec(Section):
     """A scripted command to a gripper or a joint."""
 
     gripper: Name | None = Field(None, description="Commanded gripper.")
-    joint: Name | None = Field(None, description="Commanded joint.")
+    joint: Name | None = Field(None, description="Commanded joint, as an actuator names it.")
     mode: Literal["position", "velocity", "effort", "force"] | None = Field(
         None,
         description="Joint: its actuator's mode by default. Gripper: force (N a finger, the default) or "

@@ -18,7 +18,7 @@ from hydro_sim_core.description.scene import (
     SceneSpec,
 )
 from hydro_sim_core.description.scene_shapes import shape_spec
-from hydro_sim_core.description.spec import ONE_COORDINATE, CollisionSpec, JointSpec, RobotSpec
+from hydro_sim_core.description.spec import CollisionSpec, JointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot
 from hydro_sim_core.errors import InputError
 
@@ -30,7 +30,7 @@ class LoadedScene:
     Attributes:
         spec: The scene file.
         robots: One a model, in the same order, prefixes applied.
-        start_positions: One a model: the position (rad or m) of every joint with one coordinate of its own.
+        start_positions: One a model: the position (rad or m) of every coordinate that no other joint has.
         environment: Static geometry; ``X_LG`` places it in the world.
         source: The scene file's absolute path.
     """
@@ -76,7 +76,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
     Raises:
         InputError: Two things have one name, a name is unknown, or a start position is outside the limits of its joint.
     """
-    joints = {joint.name: joint for robot in robots for joint in robot.joints}
+    joints = {name: joint for robot in robots for joint in robot.joints for name in joint.all_names}
     check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
     start_positions = tuple(
@@ -119,7 +119,7 @@ def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
     _refuse_repeats("models", [model.name for model in spec.models], source, "give it another name")
     _refuse_repeats("grippers", [gripper.name for gripper in spec.grippers], source, "give it another name")
     links = [link.name for robot in robots for link in robot.links]
-    joints = [joint.name for robot in robots for joint in robot.joints]
+    joints = [name for robot in robots for joint in robot.joints for name in joint.all_names]
     mend = "give one of the models a prefix"
     _refuse_repeats("models, link", links, source, mend)
     _refuse_repeats("models, joint", joints, source, mend)
@@ -152,7 +152,7 @@ def _check_attachments(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
 
 def start_positions_of(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
     """Given positions, and for the other joints the place within their limits that is nearest to 0."""
-    movable = {j.name: j for j in robot.joints if j.type in ONE_COORDINATE and j.mimic is None}
+    movable = {name: j for j in robot.joints if j.mimic is None for name in j.coordinate_names}
     for name, value in model.positions.items():
         if name not in movable:
             raise InputError(source, f"{where}.{name}", *_unknown_position(name, robot, movable))
@@ -174,8 +174,14 @@ def _unknown_position(name: str, robot: RobotSpec, movable: dict[str, JointSpec]
     for joint in robot.joints:
         if joint.name == name:
             kind = "mimic" if joint.mimic is not None else joint.type
-            return f"a {kind} joint has no start position of its own", "remove it"
+            return f"a {kind} joint has no start position of its own", _instead(joint)
     return f"no joint of this name in '{robot.name}'", did_you_mean(name, movable)
+
+
+def _instead(joint: JointSpec) -> str:
+    """What to do about the name of a joint that has not one coordinate."""
+    planar = joint.type == "planar"
+    return f"name its coordinates {', '.join(joint.coordinate_names)}" if planar else "remove it"
 
 
 def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
@@ -185,10 +191,11 @@ def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -
         if name not in joints:
             raise InputError(source, where, f"no joint '{name}' in the scene", did_you_mean(name, joints))
         joint, is_finger = joints[name], where.startswith("grippers")
-        if joint.type not in ONE_COORDINATE or (joint.mimic is not None and not is_finger):
+        if name not in joint.coordinate_names or (joint.mimic is not None and not is_finger):
             kind = "mimic" if joint.mimic is not None else joint.type
-            raise InputError(source, where, f"the {kind} joint '{name}' cannot be driven", "remove it")
-        owner = _owner(joint)
+            problem = f"the {kind} joint '{name}' cannot be driven"
+            raise InputError(source, where, problem, _instead(joint))
+        owner = name if joint.mimic is None else joint.mimic.joint
         if owner in drivers and not (is_finger and drivers[owner] == where):
             raise InputError(source, where, f"joint '{owner}' is driven by {drivers[owner]} too", "keep one")
         drivers[owner] = where

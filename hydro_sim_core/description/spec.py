@@ -20,6 +20,8 @@ ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
 
+#: Coordinates of a planar joint: place of the child's origin in the plane, m, and turn about the normal, rad.
+PLANAR_AXES = ("x", "y", "yaw")
 #: Depth at which a compliant half space reaches its modulus where nobody gives one, m.
 DEFAULT_SLAB_THICKNESS = 0.1
 
@@ -161,6 +163,7 @@ class JointSpec:
     Attributes:
         axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a planar joint's
             plane.
+        limits: A planar joint has those of speed and effort along each coordinate, and no ends.
         damping: Viscous, N m s/rad or N s/m.
         friction: Coulomb, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
@@ -177,6 +180,18 @@ class JointSpec:
     friction: float = 0.0
     rotor_inertia: float = 0.0
     mimic: MimicSpec | None = None
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the lengths and angles that the joint has: its own name where there is one; none if floating."""
+        if self.type == "planar":
+            return tuple(f"{self.name}/{axis}" for axis in PLANAR_AXES)
+        return () if self.type in ("fixed", "floating") else (self.name,)
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Its name, and the names of its coordinates where they are others."""
+        return tuple(dict.fromkeys((self.name, *self.coordinate_names)))
 
 
 @dataclass(frozen=True, eq=False)

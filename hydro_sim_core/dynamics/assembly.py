@@ -10,15 +10,27 @@ from numpy.typing import ArrayLike
 
 from hydro_sim_core.dynamics.bodies import WORLD, BodyBuilder, PlacedRobot
 from hydro_sim_core.dynamics.inertia import velocity_without_inertia
-from hydro_sim_core.dynamics.tree import PRISMATIC, Floats, Ints, KinematicTree, frozen
+from hydro_sim_core.dynamics.tree import Floats, Ints, KinematicTree, frozen
 from hydro_sim_core.errors import InputError
 
 
 @dataclass(frozen=True)
 class ScalarJoint:
-    """A 1-DoF joint: its coordinate is ``scale * q[q_index] + offset``, its rate ``scale * v[v_index]``."""
+    """A length or an angle: the coordinate of a 1-DoF joint, or one of the three of a planar joint.
+
+    It stands at ``scale * q[q_index] + offset`` and has the rate ``scale * v[v_index]``.
+
+    Attributes:
+        name: Of the joint; ``joint/x``, ``joint/y`` and ``joint/yaw`` if that is planar.
+        body: Body that the joint moves.
+        q_index: See above.
+        v_index: See above.
+        scale: See above; 1 but for mimic joints.
+        offset: See above; rad or m.
+    """
 
     name: str
+    body: int
     q_index: int
     v_index: int
     scale: float = 1.0
@@ -35,8 +47,10 @@ class Assembly:
         link_body: (nl,) body that carries the link, -1 for links welded to the world.
         X_BL: (nl, 4, 4) pose of the link in its body, or in the world.
         joint_names: (nb) the joint that moves each body.
-        velocity_names: (nv) the joint behind each velocity, ``joint`` or ``joint/i``.
-        scalar_joints: Every 1-DoF joint, mimic joints included, in the order of the bodies.
+        velocity_names: (nv) the joint behind each velocity: ``joint``; ``joint/x``, ``joint/y`` and ``joint/yaw`` of a
+            planar one; ``joint/i`` of a floating one.
+        scalar_joints: Every coordinate that is a length or an angle, those of mimic joints included, in the order of
+            the bodies.
         link_tree: (parent link, child link) of every link; the parent of a root may be ``world``.
         q0: (nq,) coordinates at the start: floating bases where they were placed, other joints at zero or at
             the limit nearest to it.
@@ -60,7 +74,8 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     of its master what leaves power unchanged: with s its rate per rate of the master, s^2 times its damping,
     rotor inertia and limit stiffness, |s| times its friction, |s| times its effort limit where it has one
     (each joint's own drive bears its share), and the tighter of the position and velocity limits, taken to
-    the master's coordinate. Planar and floating joints have no limits.
+    the master's coordinate. The limits of a planar joint's speed and effort hold along each of its coordinates;
+    floating joints have no limits.
 
     Args:
         placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
@@ -86,7 +101,7 @@ def _check_names(placed: Sequence[PlacedRobot]) -> None:
     for item in placed:
         base = [item.base_joint_name] if item.floating else []
         link_names = [link.name for link in item.robot.links if link.name != WORLD]
-        joint_names = base + [joint.name for joint in item.robot.joints]
+        joint_names = base + [name for joint in item.robot.joints for name in joint.all_names]
         for kind, seen, names in (("link", links, link_names), ("joint", joints, joint_names)):
             for name in names:
                 if name in seen:
@@ -108,9 +123,9 @@ def _assemble(builder: BodyBuilder, gravity: ArrayLike) -> Assembly:
         joint_names=tuple(body.joint.name for body in builder.bodies),
         velocity_names=tuple(entry.name for entry in builder.velocities),
         scalar_joints=tuple(
-            ScalarJoint(body.joint.name, body.q_index, body.v_index, body.q_scale, body.q_offset)
-            for body in builder.bodies
-            if body.joint_type <= PRISMATIC
+            ScalarJoint(name, i, body.q_index + k, body.v_index + k, body.q_scale, body.q_offset)
+            for i, body in enumerate(builder.bodies)
+            for k, name in enumerate(body.joint.coordinate_names)
         ),
         link_tree=tuple(builder.link_tree),
         q0=frozen(q0),

@@ -205,10 +205,7 @@ def coordinate_rates(tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, rate
             rates[coordinate] = v[k]
     for i in range(tree.parent.shape[0]):
         first_q, first_v = tree.q_index[i], tree.v_index[i]
-        if tree.joint_type[i] == PLANAR:
-            for k in range(3):
-                rates[first_q + k] = v[first_v + k]
-        elif tree.joint_type[i] == FLOATING:
+        if tree.joint_type[i] == FLOATING:
             e, f, g, h = q[first_q], q[first_q + 1], q[first_q + 2], q[first_q + 3]
             b, c, d = 0.5 * v[first_v], 0.5 * v[first_v + 1], 0.5 * v[first_v + 2]
             rates[first_q] = -b * f - c * g - d * h
@@ -238,10 +235,7 @@ def integrate_positions(
             q_out[coordinate] = q[coordinate] + dt * v[k]
     for i in range(tree.parent.shape[0]):
         first_q, first_v = tree.q_index[i], tree.v_index[i]
-        if tree.joint_type[i] == PLANAR:
-            for k in range(3):
-                q_out[first_q + k] = q[first_q + k] + dt * v[first_v + k]
-        elif tree.joint_type[i] == FLOATING:
+        if tree.joint_type[i] == FLOATING:
             _rotate_quaternion(
                 q[first_q : first_q + 4], v[first_v : first_v + 3], dt, q_out[first_q : first_q + 4]
             )

@@ -46,13 +46,13 @@ class KinematicTree(NamedTuple):
         rotor_inertia: (nv,) reflected inertia of the drive, kg m^2 or kg.
         damping: (nv,) viscous, N m s/rad or N s/m.
         friction: (nv,) Coulomb, N m or N.
-        q_lower: (nv,) lower limit of the coordinate behind a 1-DoF velocity; -inf without one.
+        q_lower: (nv,) lower limit of the coordinate behind a velocity; -inf without one.
         q_upper: (nv,) upper limit; inf without one.
         limit_stiffness: (nv,) of the limits, N m/rad or N/m; inf, where the file gives none, stands for as
             stiff as the step allows.
         velocity_limit: (nv,) rad/s or m/s; inf without one.
         effort_limit: (nv,) N m or N; inf without one.
-        q_of_v: (nv,) coordinate in q behind a 1-DoF velocity, -1 for planar and floating joints.
+        q_of_v: (nv,) coordinate in q whose rate a velocity is, -1 for floating joints.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
 

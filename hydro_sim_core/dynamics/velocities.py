@@ -27,15 +27,15 @@ class VelocityEntry:
 
 
 def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[VelocityEntry]:
-    """Entries of a joint that has coordinates of its own; only 1-DoF joints have limits."""
-    names = [joint.name] if num_v == 1 else [f"{joint.name}/{k}" for k in range(num_v)]
+    """Entries of a joint that has coordinates of its own; floating joints have no limits."""
+    names = joint.coordinate_names or [f"{joint.name}/{k}" for k in range(num_v)]
     entries = [
         VelocityEntry(name, damping=joint.damping, friction=joint.friction, rotor_inertia=joint.rotor_inertia)
         for name in names
     ]
-    if num_v == 1:
-        entry, limits = entries[0], joint.limits
-        entry.q_of_v = q_index
+    limits = joint.limits
+    for k, entry in enumerate(entries if joint.coordinate_names else ()):
+        entry.q_of_v = q_index + k
         entry.q_lower, entry.q_upper = limits.lower, limits.upper
         entry.velocity_limit, entry.effort_limit = limits.velocity, limits.effort
         if limits.stiffness is not None:

@@ -92,7 +92,7 @@ def build_model(
         contact: Contact set-up of the scene.
         damping: Law of dissipation.
         options: Solver options.
-        compensated_joints: Joints whose drives also bear the weight that they carry.
+        compensated_joints: Coordinates whose drives also bear the weight that they carry.
         made: Colliders of another scene; geometry that both share is not made again.
 
     Raises:
@@ -257,5 +257,5 @@ def _find_pairs(
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
-    """1 for the velocities of ``joints`` that a drive can move: those of planar and floating joints have none."""
+    """1 for the velocities of ``joints`` that a drive can move: those of floating joints have none."""
     return frozen([int(name in joints) for name in assembly.velocity_names], np.int64)

@@ -73,8 +73,9 @@ class World:
         scene: What the world was made from.
         name: Name of the scene.
         time_step: Seconds.
-        joint_names: Every joint with one coordinate, mimic joints included.
-        velocity_names: Joint behind each entry of ``v``: ``joint``, or ``joint/i`` for several.
+        joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of planar joints:
+            ``joint/x``, ``joint/y`` and ``joint/yaw``.
+        velocity_names: What each entry of ``v`` moves: one of ``joint_names``, or ``joint/i`` of a floating joint.
         actuated_joint_names: Joints that take commands.
         frame_names: Every link.
         link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
@@ -90,10 +91,11 @@ class World:
         spec = scene.spec
         placed = place_robots(scene)
         compensated = [
-            joint.name
+            name
             for model, robot in zip(spec.models, scene.robots, strict=True)
             if model.gravity_compensation
             for joint in robot.joints
+            for name in joint.coordinate_names
         ]
         options = SolverOptions(
             law=_LAWS[spec.solver.model],

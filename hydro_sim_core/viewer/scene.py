@@ -6,8 +6,8 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 #: Of what the page and the server tell each other.
 PROTOCOL_VERSION = 1
 _WORLD = "world"
-_SCALAR = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,12 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
     environment = [VisualSpec(item.name, item.shape, item.X_LG) for item in world.scene.environment]
     drawn.add(_WORLD, (item for item in environment if item.shape.kind != "half_space"))
 
-    described = {joint.name: joint for robot in world.scene.robots for joint in robot.joints}
+    shown = {
+        joint.name: joint
+        for robot in world.scene.robots
+        for described in robot.joints
+        for joint in _view_joints(described)
+    }
     fingers = world.gripper_joint_names
     commandable = {
         name
@@ -168,7 +172,7 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         meshes=drawn.meshes,
         scale=scale,
         ground=tuple(_row_by_row(item.X_LG) for item in environment if item.shape.kind == "half_space"),
-        joints=tuple(_view_joint(described[name], name in commandable) for name in world.joint_names),
+        joints=tuple(replace(shown[name], commandable=name in commandable) for name in world.joint_names),
         grippers=tuple(
             ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
             for gripper in world.scene.spec.grippers
@@ -217,7 +221,7 @@ def scene_of_urdf(
         visuals=tuple(drawn.visuals),
         meshes=drawn.meshes,
         scale=scale,
-        joints=tuple(_view_joint(joint, False) for joint in robot.joints if joint.type in _SCALAR),
+        joints=tuple(shown for joint in robot.joints for shown in _view_joints(joint)),
         mode=mode,
         timeline=timeline,
         time_step=time_step,
@@ -264,13 +268,17 @@ def _row_by_row(X: Array) -> tuple[float, ...]:
     return tuple(float(value) for value in X.ravel())
 
 
-def _view_joint(joint: JointSpec, commandable: bool) -> ViewJoint:
+def _view_joints(joint: JointSpec) -> Iterator[ViewJoint]:
+    """The coordinates of a joint that a page can show, none of which takes commands."""
+
     def bound(value: float) -> float | None:
         return float(value) if joint.type != "continuous" and math.isfinite(value) else None
 
-    unit: Literal["rad", "m"] = "m" if joint.type == "prismatic" else "rad"
-    lower, upper = bound(joint.limits.lower), bound(joint.limits.upper)
-    return ViewJoint(joint.name, joint.type, unit, lower, upper, commandable)
+    types = ("prismatic", "prismatic", "continuous") if joint.type == "planar" else (joint.type,)
+    for name, kind in zip(joint.coordinate_names, types, strict=False):
+        unit: Literal["rad", "m"] = "m" if kind == "prismatic" else "rad"
+        lower, upper = bound(joint.limits.lower), bound(joint.limits.upper)
+        yield ViewJoint(name, kind, unit, lower, upper, commandable=False)
 
 
 def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path]) -> str:

@@ -125,13 +125,16 @@ class TestBodies:
             GRAVITY,
         )
         free = tuple(f"box_free/{k}" for k in range(6))
-        assert assembly.velocity_names == (*free, "hinge", "rail", "table/0", "table/1", "table/2")
+        assert assembly.velocity_names == (*free, "hinge", "rail", "table/x", "table/y", "table/yaw")
         assert assembly.joint_names == ("box_free", "hinge", "rail", "table")
         assert [(j.name, j.q_index, j.v_index) for j in assembly.scalar_joints] == [
             ("hinge", 7, 6),
             ("rail", 8, 7),
+            ("table/x", 9, 8),
+            ("table/y", 10, 9),
+            ("table/yaw", 11, 10),
         ]
-        assert assembly.tree.q_of_v.tolist() == [-1] * 6 + [7, 8] + [-1] * 3
+        assert assembly.tree.q_of_v.tolist() == [-1] * 6 + list(range(7, 12))
         assert assembly.link_tree == (
             ("world", "box"),
             ("box", "lid"),

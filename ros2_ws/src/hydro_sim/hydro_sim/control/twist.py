@@ -57,7 +57,7 @@ def find_tool(world: World, asked: str, joints: Sequence[str]) -> str | None:
 def _carried(world: World, joint: str) -> str:
     """The first link behind a joint."""
     assembly = world.built.assembly
-    body = assembly.joint_names.index(joint)
+    body = next(scalar.body for scalar in assembly.scalar_joints if scalar.name == joint)
     return assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
 
 
@@ -65,11 +65,14 @@ def chain_of(world: World, link: str, joints: Sequence[str]) -> tuple[str, ...]:
     """Those of ``joints`` that move a link, from the base on."""
     assembly = world.built.assembly
     body = int(assembly.link_body[assembly.link_names.index(link)])
-    chain = []
+    carriers = set()
     while body >= 0:
-        chain.append(assembly.joint_names[body])
+        carriers.add(body)
         body = int(assembly.tree.parent[body])
-    return tuple(joint for joint in reversed(chain) if joint in joints)
+    # Bodies, and with them their joints, are listed from the base on.
+    return tuple(
+        scalar.name for scalar in assembly.scalar_joints if scalar.body in carriers and scalar.name in joints
+    )
 
 
 class TwistController(Controller):
