@@ -1,4 +1,4 @@
-"""What a person sees while kernels are compiled: one bar on a terminal, few lines in a log."""
+"""What a person sees while a scene is loaded: bars on a terminal, few lines in a log."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from hydro_sim_core.compilation.builds import BuildProgress, observed_by
 from hydro_sim_core.compilation.store import kernels_are_kept
+from hydro_sim_core.progress import Work, watched_by
 
 #: Lines in a log are at least this far apart, s.
 _LINE_PERIOD = 5.0
+#: Work that takes less is not worth telling of, s.
+_SHORT = 1.0
 
 
 @contextmanager
 def compile_progress(console: Console) -> Iterator[None]:
-    """Show how far compiling is, if anything is compiled within the context, and how long it took.
+    """Show how far compiling and making geometry are, if either takes long within the context.
 
     Args:
-        console: A terminal gets a bar that goes away; a log gets a line now and then.
+        console: A terminal gets bars that go away; a log gets a line now and then.
     """
-    shown = _Bar(console) if console.is_terminal else _Lines(console)
+    shown = _Bars(console) if console.is_terminal else _Lines(console)
     try:
-        with observed_by(shown.show):
+        with observed_by(shown.show), watched_by(shown.show_work):
             yield
     finally:
         shown.close()
@@ -35,29 +39,50 @@ def _description() -> str:
     return "compiling kernels, " + ("once on this machine" if kernels_are_kept() else "as at every start")
 
 
-class _Bar:
+def _words(work: Work) -> str:
+    return f"{work.what}: {work.part}" + (f", {work.detail}" if work.detail else "")
+
+
+class _Bars:
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._progress: Progress | None = None
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=console, transient=True)
+        self._kernels: TaskID | None = None
+        self._work: TaskID | None = None
+        self._work_began = 0.0
 
     def show(self, progress: BuildProgress) -> None:
-        """Draw the bar."""
-        if self._progress is None:
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-            )
-            self._progress = Progress(*columns, console=self._console, transient=True)
-            self._progress.start()
-            self._task = self._progress.add_task(_description(), total=progress.total)
-        self._progress.update(self._task, completed=progress.done, total=progress.total)
+        """Draw the bar of compiling."""
+        self._progress.start()
+        if self._kernels is None:
+            self._kernels = self._progress.add_task(_description(), total=progress.total)
+        self._progress.update(self._kernels, completed=progress.done, total=progress.total)
+
+    def show_work(self, work: Work | None) -> None:
+        """Draw the bar of other work, which goes when the work is done."""
+        if work is None:
+            if self._work is not None:
+                self._progress.remove_task(self._work)
+            self._work, self._work_began = None, 0.0
+            return
+        now = time.monotonic()
+        self._work_began = self._work_began or now
+        if self._work is None and not work.detail and now - self._work_began < _SHORT:
+            return
+        words = escape(_words(work))
+        if self._work is None:
+            self._work = self._progress.add_task(words, total=work.total)
+        self._progress.update(self._work, description=words, completed=work.done, total=work.total)
+        self._progress.start()
 
     def close(self) -> None:
-        """Take the bar away."""
-        if self._progress is not None:
-            self._progress.stop()
+        """Take the bars away."""
+        self._progress.stop()
 
 
 class _Lines:
@@ -66,9 +91,10 @@ class _Lines:
         self._last = -_LINE_PERIOD
         self._latest: BuildProgress | None = None
         self._began = 0.0
+        self._work_began = 0.0
 
     def show(self, progress: BuildProgress) -> None:
-        """Print a line if the last one is old enough."""
+        """Print a line on compiling if the last one is old enough."""
         now = time.monotonic()
         if self._latest is None:
             self._began = now
@@ -77,8 +103,21 @@ class _Lines:
             self._last = now
             self._console.print(f"{_description()}: {progress.done} of {progress.total}", soft_wrap=True)
 
+    def show_work(self, work: Work | None) -> None:
+        """Print a line on other work if the last one is old enough, or if it tells what alone takes long."""
+        if work is None:
+            self._work_began = 0.0
+            return
+        now = time.monotonic()
+        self._work_began = self._work_began or now
+        is_due = now - max(self._last, self._work_began) >= _LINE_PERIOD
+        if is_due or work.detail:
+            self._last = now
+            text = f"{_words(work)} ({work.done + 1} of {work.total})"
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
     def close(self) -> None:
-        """Say that it is done."""
+        """Say that compiling is done."""
         if self._latest is not None and self._latest.done == self._latest.total:
             took = time.monotonic() - self._began
             self._console.print(f"kernels ready after {took:.0f} s", soft_wrap=True)

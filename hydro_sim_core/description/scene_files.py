@@ -9,7 +9,7 @@ from hydro_sim_core.description.foreign import refuse_what_is_no_scene
 from hydro_sim_core.description.paths import absolute
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_builder import SceneBuilder
-from hydro_sim_core.description.scene_loader import LoadedScene, load_model
+from hydro_sim_core.description.scene_loader import LoadedScene, RobotFiles
 from hydro_sim_core.description.yaml_source import load_yaml
 
 
@@ -33,5 +33,6 @@ def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
     """
     source = absolute(Path(path))
     spec = load_scene_spec(source)
-    robots = tuple(load_model(model, f"models.{i}", source) for i, model in enumerate(spec.models))
+    files = RobotFiles(source)
+    robots = [files.load(model, f"models.{i}") for i, model in enumerate(spec.models)]
     return SceneBuilder.of(spec, robots, source).build()

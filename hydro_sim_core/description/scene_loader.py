@@ -19,7 +19,7 @@ from hydro_sim_core.description.scene import (
 )
 from hydro_sim_core.description.scene_shapes import shape_spec
 from hydro_sim_core.description.spec import CollisionSpec, JointSpec, RobotSpec
-from hydro_sim_core.description.urdf import load_robot
+from hydro_sim_core.description.urdf import load_robot, with_prefix
 from hydro_sim_core.errors import InputError
 
 
@@ -55,11 +55,12 @@ class LoadedScene:
         """
         spec = overridden_spec(self.spec, values)
         kept = {model.name: robot for model, robot in zip(self.spec.models, self.robots, strict=True)}
-        files = {model.name: _files(model) for model in self.spec.models}
+        described_by = {model.name: _files(model) for model in self.spec.models}
+        files = RobotFiles(self.source)
         robots = tuple(
             kept[model.name]
-            if files.get(model.name) == _files(model)
-            else load_model(model, f"models.{i}", self.source)
+            if described_by.get(model.name) == _files(model)
+            else files.load(model, f"models.{i}")
             for i, model in enumerate(spec.models)
         )
         return complete_scene(spec, overridden_robots(spec, robots, values), self.source)
@@ -97,15 +98,31 @@ def _files(model: ModelSpec) -> tuple[Any, ...]:
     return model.urdf, model.package_dirs, model.xacro_args, model.prefix
 
 
-def load_model(model: ModelSpec, where: str, source: Path) -> RobotSpec:
-    """Read what a model's ``urdf`` names.
+class RobotFiles:
+    """Loads the robots of a scene; models that name the same file with the same arguments share what it says.
 
-    Raises:
-        InputError: As ``load_robot``.
+    Args:
+        source: The scene file's path.
     """
-    package_dirs = [source.parent / folder for folder in model.package_dirs]
-    urdf = PackageResolver(source, package_dirs, confined=False).resolve(model.urdf, f"{where}.urdf")
-    return load_robot(urdf, package_dirs, model.xacro_args, model.prefix)
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+        self._loaded: dict[tuple[object, ...], RobotSpec] = {}
+
+    def load(self, model: ModelSpec, where: str) -> RobotSpec:
+        """What a model's ``urdf`` names, called ``where`` in errors.
+
+        Raises:
+            InputError: As ``load_robot``.
+        """
+        package_dirs = [self._source.parent / folder for folder in model.package_dirs]
+        resolver = PackageResolver(self._source, package_dirs, confined=False)
+        urdf = resolver.resolve(model.urdf, f"{where}.urdf")
+        # True and 1 are equal, but not the same to xacro.
+        key = (urdf, *package_dirs, repr(sorted(model.xacro_args.items())))
+        if key not in self._loaded:
+            self._loaded[key] = load_robot(urdf, package_dirs, model.xacro_args)
+        return with_prefix(self._loaded[key], model.prefix) if model.prefix else self._loaded[key]
 
 
 def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import ConstBool1D, ConstInt1D
-from hydro_sim_core.dynamics.tree import FLOATING, KinematicTree, frozen
+from hydro_sim_core.dynamics.tree import FLOATING, Ints, KinematicTree, frozen
 
 
 class Forest(NamedTuple):
@@ -30,22 +30,12 @@ class Forest(NamedTuple):
 
 def find_forest(tree: KinematicTree) -> Forest:
     """Take a multibody system apart into independent trees, in the order of their first velocities."""
-    nv = len(tree.damping)
-    # A body's velocities depend on each other, on its parent's, and a mimic joint's are its master's own.
     first = tree.v_index
-    coupled = [(first[i], first[i] + k) for i in range(len(first)) for k in range(tree.num_v[i])]
-    coupled += [(first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0]
-    earliest = np.arange(nv)  # velocity of each one's tree
-    for a, b in coupled:
-        low, high = sorted((earliest[a], earliest[b]))
-        if low < high:
-            earliest[earliest == high] = low
+    earliest = _earliest_velocities(tree)
     trees, label = np.unique(earliest, return_inverse=True)
     sizes = np.bincount(label, minlength=len(trees))
-    is_free_body = [
-        kind == FLOATING and parent < 0 and i not in tree.parent
-        for i, (kind, parent) in enumerate(zip(tree.joint_type, tree.parent, strict=True))
-    ]
+    is_free_body = (tree.joint_type == FLOATING) & (tree.parent < 0)
+    is_free_body[tree.parent[tree.parent >= 0]] = False
     is_free_tree = np.zeros(len(trees), dtype=bool)
     is_free_tree[label[first][is_free_body]] = True
     return Forest(
@@ -55,3 +45,24 @@ def find_forest(tree: KinematicTree) -> Forest:
         is_free_body=frozen(is_free_body, np.bool_),
         is_free_tree=frozen(is_free_tree, np.bool_),
     )
+
+
+def _earliest_velocities(tree: KinematicTree) -> Ints:
+    """(nv,) first velocity of the tree that each velocity belongs to."""
+    earliest = list(range(len(tree.damping)))
+
+    def find(velocity: int) -> int:
+        while earliest[velocity] != velocity:
+            earliest[velocity] = velocity = earliest[earliest[velocity]]
+        return velocity
+
+    # A body's velocities depend on each other, on its parent's, and a mimic joint's are its master's own.
+    first = tree.v_index.tolist()
+    coupled = [
+        (begin, begin + k) for begin, count in zip(first, tree.num_v, strict=True) for k in range(count)
+    ]
+    coupled += [(first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0]
+    for a, b in coupled:
+        low, high = sorted((find(a), find(b)))
+        earliest[high] = low
+    return np.array([find(velocity) for velocity in range(len(earliest))], dtype=np.int64)

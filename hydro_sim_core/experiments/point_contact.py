@@ -33,7 +33,7 @@ from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.resting_body import RestingBody
 from hydro_sim_core.experiments.spatula_slip import CLOSING_TIME, GRASP, make_world, pitch
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.builder import mixed_friction
+from hydro_sim_core.simulation.pairs import mixed_friction
 
 Array = NDArray[np.float64]
 
@@ -169,8 +169,8 @@ def _spatula(world: World) -> HeldBody:
 
 def _friction(world: World) -> float:
     """Of fingers and spatula; both fingers have the same."""
-    colliders = {collider.link: collider for collider in world.built.colliders}
-    return mixed_friction(colliders["left_finger"], colliders["spatula"])
+    friction = {collider.link: collider.proximity.mu_dynamic or 0.0 for collider in world.built.colliders}
+    return float(mixed_friction(friction["left_finger"], friction["spatula"]))
 
 
 def _capacity_share(world: World) -> float:

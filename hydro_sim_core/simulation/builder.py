@@ -12,47 +12,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.arithmetic import product
 from hydro_sim_core.contact.geometry_set import make_geometry_set
-from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
-from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
+from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
+from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.model import Model
+from hydro_sim_core.simulation.pairs import (
+    Collider,
+    Floats,
+    Group,
+    dissipation_of_pairs,
+    find_pairs,
+    friction_of_pairs,
+    relaxation_of_pairs,
+)
 from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
 
 #: Group of what is welded to the world and belongs to no robot.
-_WORLD_GROUP = ("world", -1)
-
-
-@dataclass(frozen=True, eq=False)
-class Collider:
-    """One collision geometry of a scene.
-
-    Attributes:
-        link: Name of the link, or of the static body.
-        name: Name of the collision geometry.
-        geometry: Mesh and field.
-        proximity: Properties with defaults filled in.
-        body: Body that carries it, -1 for the world.
-        X_BG: (4, 4) pose in that body.
-        group: What moves with it rigidly; links of one group never touch.
-        robot: Index of its robot, -1 for static shapes.
-        is_hull: The convex hull took the place of a mesh that cannot be used as it is.
-        collision: What it was made from.
-    """
-
-    link: str
-    name: str
-    geometry: Geometry
-    proximity: ProximitySpec
-    body: int
-    X_BG: NDArray[np.float64]
-    group: tuple[str, int]
-    robot: int
-    is_hull: bool
-    collision: CollisionSpec
+_WORLD_GROUP: Group = ("world", -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +43,14 @@ class BuiltModel:
         model: The model.
         assembly: Names of links, joints, velocities.
         colliders: Collision geometry behind each geometry index.
-        unsupported_pairs: Pairs of links of different robots that could meet but do not feel each other, both being
+        unsupported_pairs: (U, 2) geometries of different robots that could meet but do not feel each other, both being
             rigid.
     """
 
     model: Model
     assembly: Assembly
     colliders: tuple[Collider, ...]
-    unsupported_pairs: tuple[tuple[str, str], ...]
+    unsupported_pairs: NDArray[np.int64]
 
 
 def build_model(
@@ -100,62 +80,51 @@ def build_model(
     """
     assembly = build_tree(placed, gravity)
     known = {collider.collision: collider for collider in made}
-    colliders = _make_colliders(placed, environment, assembly, contact.defaults, known)
+    total = len(environment) + sum(len(link.collisions) for item in placed for link in item.robot.links)
+    with working("making geometry", total) as parts:
+        colliders = _make_colliders(
+            placed, environment, assembly, _Geometries(contact.defaults, known, parts)
+        )
     _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
     adjacent = _adjacent_groups(placed, assembly)
-    pairs, unsupported = _find_pairs(colliders, adjacent, {frozenset(pair) for pair in contact.exclude})
+    pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude)
+    geometries = {id(c.geometry): c.geometry for c in colliders}
+    row = {identity: i for i, identity in enumerate(geometries)}
+    is_linear, nothing = damping == "linear", np.zeros(len(pairs))
     model = Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
-        geometries=make_geometry_set([c.geometry for c in colliders]),
+        geometries=make_geometry_set(list(geometries.values())),
+        geometry_row=frozen([row[id(c.geometry)] for c in colliders], np.int64),
         geometry_body=frozen([c.body for c in colliders], np.int64),
         R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
         p_BG=frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
         pairs=frozen(pairs, np.int64, (-1, 2)),
-        pair_friction=frozen([mixed_friction(colliders[a], colliders[b]) for a, b in pairs]),
-        pair_dissipation=frozen(
-            [0.0 if damping == "linear" else mixed_dissipation(colliders[a], colliders[b]) for a, b in pairs]
-        ),
-        pair_relaxation=frozen(
-            [_relaxation(colliders[a], colliders[b]) if damping == "linear" else 0.0 for a, b in pairs]
-        ),
+        pair_friction=frozen(friction_of_pairs(colliders, pairs)),
+        pair_dissipation=frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
+        pair_relaxation=frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         options=options,
     )
-    return BuiltModel(model, assembly, tuple(colliders), tuple(unsupported))
-
-
-def mixed_friction(a: Collider, b: Collider) -> float:
-    """Friction of a pair: the harmonic mean, so a frictionless side makes the pair frictionless."""
-    mu_a, mu_b = a.proximity.mu_dynamic or 0.0, b.proximity.mu_dynamic or 0.0
-    return 2.0 * mu_a * mu_b / (mu_a + mu_b) if mu_a + mu_b > 0.0 else 0.0
-
-
-def mixed_dissipation(a: Collider, b: Collider) -> float:
-    """Dissipation of a pair: the softer side deforms more and weighs more; a rigid side not at all."""
-    d_a, d_b = a.proximity.dissipation or 0.0, b.proximity.dissipation or 0.0
-    if a.geometry.is_rigid:
-        return d_b
-    if b.geometry.is_rigid:
-        return d_a
-    E_a, E_b = a.geometry.modulus, b.geometry.modulus
-    return (E_b * d_a + E_a * d_b) / (E_a + E_b)
-
-
-def _relaxation(a: Collider, b: Collider) -> float:
-    return (a.proximity.relaxation_time or 0.0) + (b.proximity.relaxation_time or 0.0)
+    return BuiltModel(model, assembly, tuple(colliders), frozen(unsupported, np.int64, (-1, 2)))
 
 
 def _make_colliders(
     placed: Sequence[PlacedRobot],
     environment: Sequence[CollisionSpec],
     assembly: Assembly,
-    defaults: ContactDefaults,
-    known: Mapping[CollisionSpec, Collider],
+    geometries: _Geometries,
 ) -> list[Collider]:
     groups = _link_groups(placed, assembly)
     index = {name: i for i, name in enumerate(assembly.link_names)}
-    colliders = []
+    colliders: list[Collider] = []
+
+    def add(link: str, collision: CollisionSpec, body: int, X_BG: Floats, group: Group, robot: int) -> None:
+        proximity, geometry, is_hull = geometries.make(link, collision)
+        colliders.append(
+            Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot, is_hull, collision)
+        )
+
     for robot, item in enumerate(placed):
         for link in item.robot.links:
             # Links named "world" are the world itself, not one of the assembly's.
@@ -164,34 +133,36 @@ def _make_colliders(
             X_BL = np.eye(4) if i is None else assembly.X_BL[i]
             group = groups.get(link.name, _WORLD_GROUP)
             for collision in link.collisions:
-                X_BG = product(X_BL, collision.X_LG)
-                colliders.append(
-                    _make_collider(link.name, collision, body, X_BG, group, robot, defaults, known)
-                )
+                add(link.name, collision, body, product(X_BL, collision.X_LG), group, robot)
     for static in environment:
-        colliders.append(
-            _make_collider(static.name, static, -1, static.X_LG, _WORLD_GROUP, -1, defaults, known)
-        )
+        add(static.name, static, -1, static.X_LG, _WORLD_GROUP, -1)
     return colliders
 
 
-def _make_collider(
-    link: str,
-    collision: CollisionSpec,
-    body: int,
-    X_BG: NDArray[np.float64],
-    group: tuple[str, int],
-    robot: int,
-    defaults: ContactDefaults,
-    known: Mapping[CollisionSpec, Collider],
-) -> Collider:
-    proximity = defaults.complete(collision.proximity)
-    twin = known.get(collision)
-    if twin is not None and twin.proximity == proximity:
-        geometry, is_hull = twin.geometry, twin.is_hull
-    else:
-        geometry, is_hull = make_collision_geometry(collision, proximity)
-    return Collider(link, collision.name, geometry, proximity, body, X_BG, group, robot, is_hull, collision)
+class _Geometries:
+    """Makes the geometries of collision elements; equal shapes with equal properties share one."""
+
+    def __init__(
+        self, defaults: ContactDefaults, known: Mapping[CollisionSpec, Collider], parts: Parts
+    ) -> None:
+        self._defaults = defaults
+        self._known = known
+        self._parts = parts
+        self._made: dict[tuple[ShapeSpec, ProximitySpec, bool], tuple[Geometry, bool]] = {}
+
+    def make(self, link: str, collision: CollisionSpec) -> tuple[ProximitySpec, Geometry, bool]:
+        """Its properties with defaults filled in, its geometry, and whether that is a hull that nobody asked for."""
+        self._parts.begin(f"{link}, {collision.name}")
+        proximity = self._defaults.complete(collision.proximity)
+        # Whether a mesh may be filled depends on what the description itself says.
+        key = collision.shape, proximity, collision.proximity.compliance is not None
+        twin = self._known.get(collision)
+        if twin is not None and twin.proximity == proximity:
+            self._made.setdefault(key, (twin.geometry, twin.is_hull))
+            return proximity, twin.geometry, twin.is_hull
+        if key not in self._made:
+            self._made[key] = make_collision_geometry(collision, proximity)
+        return proximity, *self._made[key]
 
 
 def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
@@ -230,30 +201,6 @@ def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[f
             if joint.type != "floating" and joint.parent in groups:
                 adjacent.add(frozenset((groups[joint.parent], groups[joint.child])))
     return adjacent
-
-
-def _find_pairs(
-    colliders: Sequence[Collider],
-    adjacent: set[frozenset[tuple[str, int]]],
-    excluded: set[frozenset[str]],
-) -> tuple[list[tuple[int, int]], list[tuple[str, str]]]:
-    pairs, unsupported = [], []
-    for i, a in enumerate(colliders):
-        for j in range(i + 1, len(colliders)):
-            b = colliders[j]
-            fixed = a.body < 0 and b.body < 0
-            if fixed or a.group == b.group or frozenset((a.group, b.group)) in adjacent:
-                continue
-            if frozenset((a.link, b.link)) in excluded:
-                continue
-            canonical = canonical_order(a.geometry.kind, b.geometry.kind)
-            if canonical is None:
-                # The links of one robot are usually all rigid; that they do not collide is a stated limit.
-                if a.robot != b.robot:
-                    unsupported.append((a.link, b.link))
-            else:
-                pairs.append((i, j) if canonical else (j, i))
-    return pairs, unsupported
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
     """
     v_old, v_new = _matches(old.assembly.velocity_names, new.assembly.velocity_names)
     q_old, q_new = _coordinates(old, new)
-    pairs_old, pairs_new = _matches(_pair_names(old), _pair_names(new))
+    pairs_old, pairs_new = _shared_pairs(old, new)
     source, target = old_machine.state, machine.state
     target.q[q_new] = source.q[q_old]
     for name in ("v", "v_previous"):
@@ -73,9 +73,18 @@ def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
     return rows[:, 0], rows[:, 1]
 
 
-def _pair_names(built: BuiltModel) -> tuple[object, ...]:
-    names = [(collider.link, collider.name) for collider in built.colliders]
-    return tuple((names[a], names[b]) for a, b in built.model.pairs)
+def _shared_pairs(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
+    """Rows of the pairs of geometries, in this order, that two models share, in each."""
+    names_old, names_new = ([(c.link, c.name) for c in built.colliders] for built in (old, new))
+    geometries_old, geometries_new = _matches(tuple(names_old), tuple(names_new))
+    in_old = np.full(len(names_new), -1)
+    in_old[geometries_new] = geometries_old
+    wanted = in_old[new.model.pairs]
+    rows_new = np.flatnonzero((wanted >= 0).all(axis=1))
+    size = len(names_old)
+    codes_old, codes_new = (pairs[:, 0] * size + pairs[:, 1] for pairs in (old.model.pairs, wanted[rows_new]))
+    _, rows_old, found = np.intersect1d(codes_old, codes_new, assume_unique=True, return_indices=True)
+    return rows_old, rows_new[found]
 
 
 def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:

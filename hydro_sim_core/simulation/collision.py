@@ -38,7 +38,8 @@ def place_geometries(model, scratch):
                 for k in range(3):
                     s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
                 scratch.R_WG[g, i, j] = s
-        _bound(model.geometries, g, scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
+        row = model.geometry_row[g]
+        _bound(model.geometries, row, scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
 
 
 @kernel
@@ -132,6 +133,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = patches.R_WG[p], patches.p_GR[p]
     _set_relative_pose(scratch, a, b, R_BA, p_BA)
+    a, b = model.geometry_row[a], model.geometry_row[b]
     found = walk_surface(model.geometries, a, b, R_BA, p_BA, False, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found

@@ -44,8 +44,8 @@ def elastic_energy(model: Model, posture: TreeEvaluator, pairs: Iterable[int]) -
     return sum(
         overlap_energy(
             model.geometries,
-            a,
-            b,
+            int(model.geometry_row[a]),
+            int(model.geometry_row[b]),
             *relative_pose(_pose(model, posture, a), _pose(model, posture, b)),
         )
         for a, b in model.pairs[list(pairs)].tolist()

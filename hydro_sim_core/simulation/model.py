@@ -32,7 +32,8 @@ class Model(NamedTuple):
     Attributes:
         tree: Bodies and joints.
         forest: Its independent trees.
-        geometries: Collision geometries.
+        geometries: Shapes of the collision geometries; equal ones stand there once.
+        geometry_row: (G,) row of each geometry's shape in ``geometries``.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
         R_BG: (G, 3, 3) orientation of each geometry in its body.
         p_BG: (G, 3) origin of each geometry in its body, m.
@@ -47,6 +48,7 @@ class Model(NamedTuple):
     tree: KinematicTree
     forest: Forest
     geometries: GeometrySet
+    geometry_row: ConstInt1D
     geometry_body: ConstInt1D
     R_BG: ConstFloat3D
     p_BG: ConstFloat2D
@@ -121,7 +123,7 @@ class PatchTable(NamedTuple):
         dropped_force: (P,) pressure times area of the faces dropped because a field falls the wrong way there, N.
         num_deep: (1,) pairs that lost more than ``DEEP_SHARE`` of their force.
         num_faceless: (1,) pairs that overlap without any face; they have no patch.
-        faceless_pair: (P,) their rows of ``Model.pairs``.
+        faceless_pair: (pairs,) their rows of ``Model.pairs``.
     """
 
     num: Int1D
@@ -253,7 +255,9 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
     num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
-    problem = make_problem(len(model.forest.first) - 1, nv, num_pairs, max_faces)
+    # A patch has a face at least, and the pair that is being looked at writes behind the last patch.
+    max_patches = min(num_pairs, max_faces + 1)
+    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, max_faces)
     return Scratch(
         R_WB=np.zeros((nb, 3, 3)),
         p_WB=np.zeros((nb, 3)),
@@ -269,15 +273,15 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         faces=make_face_buffer(max_faces),
         patches=PatchTable(
             num=np.zeros(1, dtype=np.int64),
-            pair=np.zeros(num_pairs, dtype=np.int64),
-            first_face=np.zeros(num_pairs + 1, dtype=np.int64),
-            p_GR=np.zeros((num_pairs, 3)),
-            R_WG=np.zeros((num_pairs, 3, 3)),
-            p_WG=np.zeros((num_pairs, 3)),
-            wrench=np.zeros((num_pairs, 6)),
-            normal_force=np.zeros((num_pairs, 3)),
-            is_recovered=np.zeros(num_pairs, dtype=np.bool_),
-            dropped_force=np.zeros(num_pairs),
+            pair=np.zeros(max_patches, dtype=np.int64),
+            first_face=np.zeros(max_patches + 1, dtype=np.int64),
+            p_GR=np.zeros((max_patches, 3)),
+            R_WG=np.zeros((max_patches, 3, 3)),
+            p_WG=np.zeros((max_patches, 3)),
+            wrench=np.zeros((max_patches, 6)),
+            normal_force=np.zeros((max_patches, 3)),
+            is_recovered=np.zeros(max_patches, dtype=np.bool_),
+            dropped_force=np.zeros(max_patches),
             num_deep=np.zeros(1, dtype=np.int64),
             num_faceless=np.zeros(1, dtype=np.int64),
             faceless_pair=np.zeros(num_pairs, dtype=np.int64),

@@ -11,6 +11,7 @@ from hydro_sim_core.description import LoadedScene, SceneSpec
 from hydro_sim_core.description.spec import ProximitySpec, RobotSpec
 from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.simulation.builder import BuiltModel
+from hydro_sim_core.simulation.pairs import linked_pairs
 
 Array = NDArray[np.float64]
 
@@ -59,11 +60,15 @@ def start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:
 
 def reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
     """Pairs of links to report, each in the order in which its patches come."""
-    pairs: dict[tuple[str, str], None] = {}
-    for a, b in built.model.pairs:
-        first, second = sorted((int(a), int(b)))
-        pairs[(built.colliders[first].link, built.colliders[second].link)] = None
-    if spec.report.wrenches == "all":
-        return tuple(pairs)
-    wanted = {frozenset(pair) for pair in spec.report.wrenches}
-    return tuple(pair for pair in pairs if frozenset(pair) in wanted)
+    names, pairs, _ = linked_pairs(built.colliders, built.model.pairs)
+    if spec.report.wrenches != "all":
+        number = {name: i for i, name in enumerate(names)}
+        wanted = [[number[name] for name in pair] for pair in spec.report.wrenches if {*pair} <= {*number}]
+        codes = _code(np.array(wanted, dtype=np.int64).reshape(-1, 2), len(names))
+        pairs = pairs[np.isin(_code(pairs, len(names)), codes)]
+    return tuple((names[a], names[b]) for a, b in pairs.tolist())
+
+
+def _code(pairs: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """One number for every pair (P, 2) of numbers below ``size``, whichever is first."""
+    return pairs.min(axis=1, initial=size) * size + pairs.max(axis=1, initial=-1)

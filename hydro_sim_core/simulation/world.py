@@ -79,7 +79,6 @@ class World:
         actuated_joint_names: Joints that take commands.
         frame_names: Every link.
         link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
-        contact_pairs: Pairs of links whose contact wrench is reported.
         visuals: (link, visual geometry) of every robot.
 
     Args:
@@ -117,13 +116,13 @@ class World:
             compensated,
             like.built.colliders if like is not None else (),
         )
-        if self._built.unsupported_pairs:
-            pairs = self._built.unsupported_pairs
+        pairs = self._built.unsupported_pairs
+        if len(pairs):
             logger.warning(
                 "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
                 spec.name,
                 len(pairs),
-                *pairs[0],
+                *(self._built.colliders[geometry].link for geometry in pairs[0]),
             )
         assembly = self._built.assembly
         self.scene = scene
@@ -136,7 +135,6 @@ class World:
         self.visuals: tuple[tuple[str, VisualSpec], ...] = tuple(
             (link.name, visual) for robot in scene.robots for link in robot.links for visual in link.visuals
         )
-        self.contact_pairs = reported_pairs(self._built, spec)
         self._drives = DriveBank(assembly, spec.actuators, spec.grippers)
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
@@ -144,6 +142,11 @@ class World:
         self._q0 = start_coordinates(self._built, scene)
         self._machine = Machine(self._built.model, self._drives.arrays, self._q0)
         self._start()
+
+    @cached_property
+    def contact_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of links whose contact wrench is reported; found when first asked for, as there may be very many."""
+        return reported_pairs(self._built, self.scene.spec)
 
     def _start(self) -> None:
         self._machine.restart(self._q0)
@@ -289,11 +292,9 @@ class World:
         if V is not None:
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V
         tree_of_body = self._built.model.forest.tree_of_body
-        with_it = [
-            any(g >= 0 and tree_of_body[g] == tree_of_body[body] for g in bodies)
-            for bodies in self._built.model.geometry_body[self._built.model.pairs]
-        ]
-        state.push[with_it] = 0.0
+        carrier = self._built.model.geometry_body
+        is_with_it = (carrier >= 0) & (tree_of_body[carrier] == tree_of_body[body])
+        state.push[is_with_it[self._built.model.pairs].any(axis=1)] = 0.0
 
     def _floating_body(self, name: str) -> int:
         """Body that a floating joint, or the floating base of a model, moves."""

@@ -353,6 +353,21 @@ def test_check_shows_bodies_colliders_and_pairs():
         assert text in result.stdout
 
 
+def test_check_ends_long_tables_unless_all_is_asked_for(tmp_path):
+    statics = "".join(
+        f"  - {{name: 's{i:03}', shape: {{sphere: {{radius: 0.1}}}}, pose: {{xyz: [{i}, 0, 0]}}}}\n"
+        for i in range(120)
+    )
+    path = tmp_path / "many.yaml"
+    path.write_text(f"name: many\nenvironment:\n{statics}")
+    short, whole = call("check", path).stdout, call("check", path, "--all").stdout
+    assert "s099" in short
+    assert "s100" not in short
+    assert "… and 20 more; --all prints them" in short
+    assert "s119" in whole
+    assert "more;" not in whole
+
+
 def test_check_names_rigid_bodies_that_pass_through_each_other(tmp_path):
     path = tmp_path / "scene.yaml"
     gripper = URDF / "wsg50_soft_bubble.urdf.xacro"

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from hydro_sim_core.compilation import builds, progress
+from hydro_sim_core.progress import tell_detail, working
 
 ENGINE = Path(__file__).parents[2]
 MODULE = """
@@ -146,6 +147,39 @@ def test_a_terminal_gets_a_bar():
 def test_nothing_is_said_where_nothing_is_compiled():
     assert _told(False, ()) == ""
     assert _told(True, ()) == ""
+
+
+def _works(terminal, seconds, monkeypatch, detail=""):
+    """What is said of a work of ten parts that take so many seconds each."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=200)
+    with progress.compile_progress(console), working("making geometry", 10) as parts:
+        for i in range(10):
+            parts.begin(f"link{i} [b]")
+            if detail and i == 3:
+                tell_detail(detail)
+            now[0] += seconds
+    return text.getvalue()
+
+
+def test_making_geometry_is_told_of_where_it_takes_long(monkeypatch):
+    assert _works(False, 0.4, monkeypatch) == ""
+    assert _works(False, 2.0, monkeypatch).splitlines() == [
+        "making geometry: link3 [b] (4 of 10)",
+        "making geometry: link6 [b] (7 of 10)",
+        "making geometry: link9 [b] (10 of 10)",
+    ]
+    assert _works(True, 0.05, monkeypatch) == ""
+    assert "link3 [b]" in _works(True, 2.0, monkeypatch)
+
+
+def test_what_alone_may_take_long_is_told_of_at_once(monkeypatch):
+    assert _works(False, 0.01, monkeypatch, "meshing").splitlines() == [
+        "making geometry: link3 [b], meshing (4 of 10)"
+    ]
+    assert "meshing" in _works(True, 0.01, monkeypatch, "meshing")
 
 
 @pytest.mark.parametrize(("kept", "words"), [(True, "once on this machine"), (False, "as at every start")])

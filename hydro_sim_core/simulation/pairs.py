@@ -1,0 +1,163 @@
+"""Which geometries of a scene may touch, and what holds between two: whole rows at a time, as there are many pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.pressure_field.query import canonical_order
+from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
+from hydro_sim_core.geometry import Geometry, GeometryKind
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Group of what moves together: ``("body", index)``, ``("base", index)`` of a robot, or the world's.
+Group = tuple[str, int]
+
+#: By the kinds of two geometries: 1 if they are queried in this order, 0 if in the other, -1 if not at all.
+_ORDER = np.array(
+    [
+        [-1 if (order := canonical_order(a, b)) is None else int(order) for b in GeometryKind]
+        for a in GeometryKind
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Collider:
+    """One collision geometry of a scene.
+
+    Attributes:
+        link: Name of the link, or of the static body.
+        name: Name of the collision geometry.
+        geometry: Mesh and field; equal shapes share one.
+        proximity: Properties with defaults filled in.
+        body: Body that carries it, -1 for the world.
+        X_BG: (4, 4) pose in that body.
+        group: What moves with it rigidly; links of one group never touch.
+        robot: Index of its robot, -1 for static shapes.
+        is_hull: The convex hull took the place of a mesh that cannot be used as it is.
+        collision: What it was made from.
+    """
+
+    link: str
+    name: str
+    geometry: Geometry
+    proximity: ProximitySpec
+    body: int
+    X_BG: Floats
+    group: Group
+    robot: int
+    is_hull: bool
+    collision: CollisionSpec
+
+
+def find_pairs(
+    colliders: Sequence[Collider],
+    adjacent: Iterable[Collection[Group]],
+    excluded: Iterable[Collection[str]],
+) -> tuple[Indices, Indices]:
+    """Find the pairs of colliders that may touch.
+
+    Args:
+        colliders: Collision geometries.
+        adjacent: Pairs of groups that never touch; a group beside itself counts once.
+        excluded: Pairs of links that never touch, likewise.
+
+    Returns:
+        Pairs (P, 2) of indices in the query's canonical order, sorted by the lower index, then by the other; and those
+        (U, 2) that could meet but feel nothing, the lower index first. The links of one robot are usually all rigid;
+        that they do not collide is a stated limit, so these are not among them.
+    """
+    body = np.array([collider.body for collider in colliders])
+    robot = np.array([collider.robot for collider in colliders])
+    kind = np.array([int(collider.geometry.kind) for collider in colliders])
+    group, not_beside = _numbered([collider.group for collider in colliders], adjacent)
+    link, not_with = _numbered([collider.link for collider in colliders], excluded)
+    pairs, unsupported = [np.zeros((0, 2), dtype=np.int64)], [np.zeros((0, 2), dtype=np.int64)]
+    for i in range(len(colliders) - 1):
+        others = slice(i + 1, None)
+        meets = group[others] != group[i]
+        if body[i] < 0:
+            meets &= body[others] >= 0
+        if group[i] in not_beside:
+            meets &= ~np.isin(group[others], not_beside[group[i]])
+        if link[i] in not_with:
+            meets &= ~np.isin(link[others], not_with[link[i]])
+        j = np.flatnonzero(meets) + i + 1
+        order = _ORDER[kind[i], kind[j]]
+        both = np.column_stack((np.full(len(j), i), j))
+        both[order == 0] = both[order == 0, ::-1]
+        pairs.append(both[order >= 0])
+        unsupported.append(both[(order < 0) & (robot[j] != robot[i])])
+    return np.concatenate(pairs), np.concatenate(unsupported)
+
+
+def _numbered(
+    names: Sequence[object], pairs: Iterable[Collection[object]]
+) -> tuple[Indices, dict[int, Indices]]:
+    """A number for every name, and of each number those that it stands in a pair with."""
+    number: dict[object, int] = {}
+    numbers = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
+    partners: dict[int, list[int]] = {}
+    for pair in pairs:
+        both = [number[name] for name in pair if name in number]
+        if len(both) == len(pair):
+            partners.setdefault(both[0], []).append(both[-1])
+            partners.setdefault(both[-1], []).append(both[0])
+    return numbers, {one: np.array(others) for one, others in partners.items()}
+
+
+def friction_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
+    """Coefficients of friction (P,), see ``mixed_friction``."""
+    mu = np.array([collider.proximity.mu_dynamic or 0.0 for collider in colliders])
+    return mixed_friction(*_of_pairs(mu, pairs))
+
+
+def mixed_friction(mu_a: ArrayLike, mu_b: ArrayLike) -> Floats:
+    """Friction of pairs: the harmonic mean, so a frictionless side makes the pair frictionless."""
+    mu_a, mu_b = np.asarray(mu_a, dtype=float), np.asarray(mu_b, dtype=float)
+    total = mu_a + mu_b
+    return np.divide(2.0 * mu_a * mu_b, total, out=np.zeros_like(total), where=total > 0.0)
+
+
+def dissipation_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
+    """Dissipation (P,), s/m: the softer side deforms more and weighs more; a rigid side not at all."""
+    d_a, d_b = _of_pairs(np.array([collider.proximity.dissipation or 0.0 for collider in colliders]), pairs)
+    E_a, E_b = _of_pairs(np.array([collider.geometry.modulus for collider in colliders]), pairs)
+    mixed = np.where(np.isinf(E_a), d_b, d_a)
+    both = np.isfinite(E_a) & np.isfinite(E_b)
+    E_a, E_b = E_a[both], E_b[both]
+    mixed[both] = (E_b * d_a[both] + E_a * d_b[both]) / (E_a + E_b)
+    return mixed
+
+
+def relaxation_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
+    """Relaxation times (P,), s: the sum of both sides'."""
+    times = np.array([collider.proximity.relaxation_time or 0.0 for collider in colliders])
+    tau_a, tau_b = _of_pairs(times, pairs)
+    return tau_a + tau_b
+
+
+def _of_pairs(values: Floats, pairs: Indices) -> tuple[Floats, Floats]:
+    return values[pairs[:, 0]], values[pairs[:, 1]]
+
+
+def linked_pairs(colliders: Sequence[Collider], pairs: Indices) -> tuple[list[str], Indices, Indices]:
+    """Pairs of links behind pairs of colliders.
+
+    Returns:
+        Names of links; pairs (K, 2) of indices of names, each once and in the order in which it comes first, the link
+        of the lower collider first; and how many pairs of colliders (K,) each stands for.
+    """
+    number: dict[str, int] = {}
+    link = np.array([number.setdefault(collider.link, len(number)) for collider in colliders], dtype=np.int64)
+    lower, higher = np.minimum(*pairs.T), np.maximum(*pairs.T)
+    size = max(len(number), 1)
+    codes, first, counts = np.unique(link[lower] * size + link[higher], return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return list(number), np.column_stack(np.divmod(codes[order], size)), counts[order]

@@ -1,0 +1,161 @@
+"""Scenes of many bodies: equal shapes are made once, and memory follows what touches, not what might."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_scenes import GROUND, box, free, make_world, robot, solid_link
+
+import hydro_sim_core as hs
+from hydro_sim_core.contact.pressure_field.query import canonical_order
+from hydro_sim_core.description import scene_loader
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.dynamics.inertia import velocity_without_inertia
+from hydro_sim_core.simulation import machine
+
+SIZE = (0.1, 0.1, 0.1)
+
+
+def chain(count: int) -> str:
+    """Cubes on hinges, one behind the other."""
+    shape = '<box size="0.1 0.1 0.1"/>'
+    links = [solid_link(f"l{i}", shape, 1.0, (0.01, 0.01, 0.01)) for i in range(count + 1)]
+    joints = [
+        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/>'
+        '<origin xyz="0 0 0.2"/><axis xyz="0 1 0"/></joint>'
+        for i in range(count)
+    ]
+    return robot("chain", *links, *joints)
+
+
+def row_of_cubes(folder: Path, count: int = 5) -> hs.World:
+    """Cubes that overlap a little, each with the next, and all with the ground."""
+    cubes = [free(box(f"b{i}", SIZE, 1.0), (0.099 * i, 0.0, 0.0499)) for i in range(count)]
+    return make_world(folder, *cubes, environment=[GROUND])
+
+
+def test_equal_shapes_are_made_once_and_others_are_not(tmp_path: Path) -> None:
+    """Neither another size nor another modulus is equal; where a shape is makes no difference."""
+    models = [
+        free(box(name, size, 1.0, modulus=modulus), (i, 0.0, 1.0))
+        for i, (name, size, modulus) in enumerate(
+            [("a", SIZE, 1e6), ("b", SIZE, 1e6), ("c", SIZE, 2e6), ("d", (0.1, 0.1, 0.2), 1e6)]
+        )
+    ]
+    world = make_world(tmp_path, *models)
+    assert world.built.model.geometry_row.tolist() == [0, 0, 1, 2]
+    a, b, c, d = (collider.geometry for collider in world.built.colliders)
+    assert a is b
+    assert c.modulus == 2.0 * a.modulus
+    assert d.vertices[:, 2].max() == 2.0 * a.vertices[:, 2].max()
+    assert len(world.built.model.geometries.vertices) == sum(len(g.vertices) for g in (a, c, d))
+
+
+def test_bodies_that_share_a_shape_touch_as_any_others(tmp_path: Path) -> None:
+    """A hair of a difference makes two shapes of one; what the contact does changes as little."""
+    worlds = []
+    for i, side in enumerate((0.1, 0.1 * (1.0 + 1e-9))):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        low, high = box("low", SIZE, 1.0), box("high", (side, side, side), 1.0)
+        worlds.append(
+            make_world(folder, free(low, (0, 0, 0.05)), free(high, (0.03, 0.02, 0.149)), environment=[GROUND])
+        )
+        worlds[-1].step(50)
+    assert [len(world.built.model.geometries.kind) for world in worlds] == [2, 3]
+    assert len(worlds[0].contacts) == 2
+    for mine, other in zip(worlds[0].contacts, worlds[1].contacts, strict=True):
+        np.testing.assert_allclose(mine.force_on_b, other.force_on_b, rtol=1e-5, atol=1e-5)
+
+
+def test_models_of_one_file_read_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two with the same arguments and different prefixes do; one with other arguments does not."""
+    text = box("cube", SIZE, 1.0).replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    (tmp_path / "cube.urdf.xacro").write_text(text.replace(">", '><xacro:arg name="x" default="1"/>', 1))
+    (tmp_path / "scene.yaml").write_text(
+        "name: twins\ntime_step: 0.001\nmodels:\n"
+        + "".join(
+            f"  - {{name: m{i}, urdf: cube.urdf.xacro, prefix: p{i}_, base: floating, "
+            f"pose: {{xyz: [{i}, 0, 1]}}, xacro_args: {{x: {x}}}}}\n"
+            for i, x in enumerate(("1", "1", "true"))
+        )
+    )
+    read = []
+    load = scene_loader.load_robot
+    monkeypatch.setattr(scene_loader, "load_robot", lambda *given: read.append(given) or load(*given))
+    world = hs.load_scene(tmp_path / "scene.yaml")
+    assert world.frame_names == ("p0_cube", "p1_cube", "p2_cube")
+    assert len(read) == 2
+
+
+def test_pairs_are_those_that_the_rules_name(tmp_path: Path) -> None:
+    """Every two geometries are asked one by one, in the order in which pairs stand."""
+    arm = {"text": chain(3), "base": "fixed"}
+    rigid = [free(box(f"rigid{i}", SIZE, 1.0, modulus=None), (i, 2.0, 1.0)) for i in range(2)]
+    world = make_world(
+        tmp_path,
+        arm,
+        *rigid,
+        free(box("soft", SIZE, 1.0), (3.0, 0.0, 1.0)),
+        environment=[GROUND, {**GROUND, "name": "other"}],
+        contact={"exclude": [["soft", "ground"], ["l3", "l1"]]},
+    )
+    colliders = world.built.colliders
+    expected, passing = [], []
+    beside = [{"l0", "l1"}, {"l1", "l2"}, {"l2", "l3"}, {"soft", "ground"}, {"l1", "l3"}]
+    for (i, a), (j, b) in itertools.combinations(enumerate(colliders), 2):
+        if (a.body < 0 and b.body < 0) or {a.link, b.link} in beside:
+            continue
+        order = canonical_order(a.geometry.kind, b.geometry.kind)
+        if order is not None:
+            expected.append([i, j] if order else [j, i])
+        elif a.robot != b.robot:
+            passing.append([i, j])
+    assert world.built.model.pairs.tolist() == expected
+    assert world.built.unsupported_pairs.tolist() == passing
+    assert len(passing) == 5  # each rigid body with the other and with both grounds
+    assert len(expected) > 10
+
+
+def test_a_step_finds_as_many_patches_as_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for patches grows with that for faces, and changes no bit of the result."""
+    worlds = [row_of_cubes(tmp_path)]
+    monkeypatch.setattr(machine, "INITIAL_FACES", 1)
+    worlds.append(row_of_cubes(tmp_path))
+    assert worlds[1]._scratch.patches.pair.shape == (2,)
+    for world in worlds:
+        world.step()
+    assert len(worlds[0].contacts) == len(worlds[1].contacts) == 9
+    for world in worlds:
+        world.step(20)
+    np.testing.assert_array_equal(worlds[0].v, worlds[1].v)
+    for mine, other in zip(*(world.contacts for world in worlds), strict=True):
+        np.testing.assert_array_equal(mine.force_on_b, other.force_on_b)
+
+
+def test_memory_for_patches_is_not_one_for_every_pair(tmp_path: Path) -> None:
+    """2850 pairs of 75 velocities would need 10 MB for their Jacobians alone."""
+    world = make_world(tmp_path, {"text": chain(75), "base": "fixed"})
+    assert len(world.built.model.pairs) == 76 * 75 // 2 - 75
+    assert len(world._scratch.problem.jacobian) == machine.INITIAL_FACES + 1
+
+
+def test_looking_for_inertia_takes_memory_by_the_body(tmp_path: Path) -> None:
+    """Twice the bodies take twice the memory: a dense matrix would take four times as much."""
+    peaks = []
+    for count in (100, 200):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        tree = make_world(folder, {"text": chain(count), "base": "fixed"}).built.model.tree
+        TreeEvaluator(tree)
+        tracemalloc.start()
+        try:
+            assert velocity_without_inertia(tree, np.zeros(count)) == -1
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 2.3 * peaks[0]
