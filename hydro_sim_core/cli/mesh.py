@@ -30,6 +30,7 @@ from hydro_sim_core.geometry import (
     write_vtk,
 )
 from hydro_sim_core.geometry.files import SURFACE_SUFFIXES
+from hydro_sim_core.geometry.tetrahedralisation import TIME_LIMIT
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
 
 #: A tetrahedron with a smaller radius ratio is flat enough to be worth a look.
@@ -54,6 +55,7 @@ class MeshRequest:
         plot: PNG file of a cross-section to write.
         axis: Coordinate that is the same in the section: x, y or z; None for the body's shortest side.
         place: Where the section lies on the axis, m; None for where the pressure is largest.
+        time_limit: What filling a surface with tetrahedra may take, s.
     """
 
     file: Path
@@ -66,6 +68,7 @@ class MeshRequest:
     plot: Path | None
     axis: Literal["x", "y", "z"] | None
     place: float | None
+    time_limit: float = TIME_LIMIT
 
 
 def mesh(
@@ -138,12 +141,20 @@ def mesh(
             show_default=False,
         ),
     ] = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            help="Longest time to fill a surface with tetrahedra, s. The result is kept, for scenes too.",
+            callback=positive_and_finite,
+        ),
+    ] = TIME_LIMIT,
     json: JsonOption = None,
 ) -> None:
     """Make a compliant solid of a mesh file and report on its quality."""
     if json is not None:
         output.check_writable(json)
-    request = MeshRequest(file, resolution, modulus, field, margin, scale, out, plot, axis, place=at)
+    request = MeshRequest(file, resolution, modulus, field, margin, scale, out, plot, axis, at, time_limit)
     result = mesh_file(request, output.make_console())
     if json is not None:
         output.write_json(json, {**output.versions(), **result})
@@ -208,7 +219,12 @@ def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[
         return geometry, None
     vertices, triangles = load_surface(file, request.scale)
     solid = tetrahedralise(
-        vertices, triangles, resolution=request.resolution, source=source, progress=progress
+        vertices,
+        triangles,
+        resolution=request.resolution,
+        time_limit=request.time_limit,
+        source=source,
+        progress=progress,
     )
     progress("pressure field")
     geometry = pressurised(

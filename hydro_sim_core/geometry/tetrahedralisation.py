@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from hydro_sim_core.geometry.simplices import (
 )
 from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth, split_in_the_middle
 from hydro_sim_core.geometry.surface_repair import Surface, repair_surface
+from hydro_sim_core.progress import tell_detail
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,8 +59,11 @@ PASSES = 25
 #: Elements of fTetWild a cubic edge length of volume and a square edge length of surface, measured.
 _ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
 
-#: Time that a try may take, s, and what each expected element adds to it.
-_TIME_LIMIT, _TIME_PER_ELEMENT = 30.0, 8e-3
+#: Time that all tries may take together where nobody says so, s: enough for half a million elements.
+TIME_LIMIT = 600.0
+
+#: Time that a try may take of it, s, and what each expected element adds: sixteen times what it takes, measured.
+_TIME_A_TRY, _TIME_PER_ELEMENT = 30.0, 8e-3
 
 #: Elements are accepted up to this ratio of their length to the thickness of a thin body, measured.
 _THIN = 5.0
@@ -98,6 +103,7 @@ def tetrahedralise(
     *,
     resolution: float | None = None,
     core: Geometry | None = None,
+    time_limit: float = TIME_LIMIT,
     source: str = "tetrahedralise",
     progress: Progress | None = None,
 ) -> SolidMesh:
@@ -113,14 +119,17 @@ def tetrahedralise(
         resolution: Wanted edge length, m. None takes a third of the body's mean thickness, within a hundredth and a
             twentieth of its bounding box's diagonal. At most a fifth of the diagonal is used.
         core: Rigid mesh inside the surface, whose surface the tetrahedra follow as well.
+        time_limit: What meshing may take, s; small bodies get less. Half of it goes to a second try, where the first
+            fails.
         source: Named by errors.
         progress: Told what is being done.
 
     Raises:
-        InputError: The surface cannot be repaired, the resolution would need more than 10^7 elements, or no mesh
-            of acceptable quality was found in time.
+        InputError: The surface cannot be repaired, the resolution would need more than 10^7 elements, the time limit is
+            not positive, or no mesh of acceptable quality was found in time.
     """
     check_core(source, core)
+    time_limit = positive(source, "time_limit", time_limit)
     surface = repair_surface(source, vertices, triangles)
     if resolution is None:
         of_thickness, least, most = DEFAULT_EDGE
@@ -130,7 +139,7 @@ def tetrahedralise(
     else:
         edge_length = min(positive(source, "resolution", resolution), COARSEST * surface.extent)
     expected = _check_budget(source, surface, edge_length)
-    report = _reporter(progress)
+    report = progress or (lambda message: None)
 
     options = {
         "edge_length": edge_length,
@@ -143,9 +152,13 @@ def tetrahedralise(
         points = np.vstack([points, core.vertices])
     found = load_arrays(points, corners, options)
     if found is None:
-        report(f"meshing about {expected:.0f} tetrahedra")
+        limit = _time_of_a_try(expected, time_limit)
+        what = f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s"
+        _LOG.info(what)
+        tell_detail(what)
+        report(what)
         found = _finished(
-            _run(source, points, corners, edge_length, surface, expected, report), surface, edge_length
+            _run(source, points, corners, edge_length, surface, expected, limit, report), surface, edge_length
         )
         store_arrays(points, corners, options, found)
     report(f"{len(found['tetrahedra'])} tetrahedra")
@@ -181,13 +194,9 @@ def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
     return max(expected, float(len(surface.triangles)))
 
 
-def _reporter(progress: Progress | None) -> Progress:
-    def report(message: str) -> None:
-        _LOG.info(message)
-        if progress is not None:
-            progress(message)
-
-    return report
+def _time_of_a_try(expected: float, time_limit: float) -> float:
+    """What each of two tries may take, s, at so many expected elements."""
+    return min(_TIME_A_TRY + _TIME_PER_ELEMENT * expected, 0.5 * time_limit)
 
 
 def _run(
@@ -197,10 +206,14 @@ def _run(
     edge_length: float,
     surface: Surface,
     expected: float,
+    limit: float,
     report: Progress,
 ) -> dict[str, np.ndarray]:
     """Mesh; a result that is no good is tried again with a wider envelope."""
-    problem = ""
+    problem, mend = (
+        "",
+        "repair the surface in a modelling program, give another resolution, or declare_convex",
+    )
     envelope = _envelope(surface, edge_length)
     for widened in (1.0, _WIDER):
         # Far from the origin the mesher would lose digits, and some of its tolerances are absolute.
@@ -211,11 +224,19 @@ def _run(
             "envelope": widened * envelope / surface.extent,
             "passes": PASSES,
         }
-        limit = _TIME_LIMIT + _TIME_PER_ELEMENT * expected
         try:
             outcome = _mesher(job, limit, report)
         except OSError as error:  # no room for its files, or no process to be had
             outcome = f"the mesher could not run: {error.strerror}"
+        if outcome is None:
+            problem = (
+                f"no mesh after {limit:.0f} s, at {edge_length:.2g} m and about {expected:.0f} tetrahedra"
+            )
+            mend = (
+                "give a coarser resolution, declare_convex, or mesh it once at the same resolution with hydro-sim mesh "
+                "--time-limit, which keeps the result"
+            )
+            continue
         if isinstance(outcome, str):
             problem = outcome
             continue
@@ -223,7 +244,6 @@ def _run(
         problem = _shortcomings(outcome["vertices"], outcome["tetrahedra"], surface)
         if not problem:
             return outcome
-    mend = "repair the surface in a modelling program, give another resolution, or declare_convex"
     raise InputError(source, "", f"could not be filled with tetrahedra ({problem})", mend)
 
 
@@ -232,13 +252,17 @@ def _envelope(surface: Surface, edge_length: float) -> float:
     return float(min(np.array(ENVELOPE) * [surface.extent, edge_length, surface.thickness]))
 
 
-def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str:
-    """Run the mesher's process; returns its arrays, or what went wrong."""
+def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str | None:
+    """Run the mesher's process; returns its arrays, what went wrong, or None if it took too long.
+
+    The process ends with this call however that ends, be it by Ctrl-C.
+    """
     with tempfile.TemporaryDirectory(prefix="hydro_sim_") as folder:
         source, target = Path(folder, "in.npz"), Path(folder, "out.npz")
         np.savez(source, **job)  # type: ignore[arg-type]
         # Without -P the folder of the script would come first in the path, and its modules hide others.
-        command = [sys.executable, "-P", tetwild_process.__file__, str(source), str(target)]
+        program = [sys.executable, "-P", tetwild_process.__file__]
+        command = [*program, str(source), str(target), str(os.getpid())]
         log = Path(folder, "log")
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -250,7 +274,7 @@ def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str,
             process.kill()
             process.wait()
         if status is None:
-            return f"no mesh after {limit:.0f} s"
+            return None
         if status != 0 or not target.exists():
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
             return f"the mesher failed: {' '.join(last)[:200] or f'status {status}'}"
@@ -264,7 +288,7 @@ def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> i
         try:
             return process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
-            report(f"meshing for {elapsed:.0f} s")
+            report(f"meshing for {elapsed:.0f} s of at most {limit:.0f} s")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Program that runs fTetWild in a process of its own: ``python -P tetwild_process.py INPUT.npz OUTPUT.npz``.
+"""Program that runs fTetWild in a process of its own: ``python -P tetwild_process.py INPUT.npz OUTPUT.npz PARENT``.
 
 A separate process can be stopped when it takes too long, keeps crashes and chatter of the C++ library away from the
 caller, and starts the library's random numbers afresh. It imports nothing of this package, so it starts quickly.
@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
+import os
 import platform
+import signal
 import sys
 import types
 from pathlib import Path
@@ -21,6 +23,22 @@ _RETURN_42 = {
     "x86_64": bytes.fromhex("b82a000000c3"),
     "aarch64": bytes.fromhex("40058052c0035fd6"),
 }
+
+
+#: Of the system call prctl: a signal for this process when its parent ends.
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(parent: int) -> None:
+    """Have this process killed when its parent ends, however that happens; only Linux can.
+
+    A parent that is killed tells nobody, and the mesher would go on for minutes.
+    """
+    if platform.system() != "Linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it has ended meanwhile
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def make_repeatable() -> bool:
@@ -70,4 +88,5 @@ def main(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent(int(sys.argv[3]))
     main(Path(sys.argv[1]), Path(sys.argv[2]))

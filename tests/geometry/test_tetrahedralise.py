@@ -2,17 +2,21 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
+from ctrl_c import heed_ctrl_c
 from fields import assert_watertight
 from surfaces import ball, bracket, cube, plate, ring
 
 from hydro_sim_core import geometry as hs
+from hydro_sim_core import load_urdf
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetrahedralisation, tetwild_process
@@ -88,6 +92,7 @@ RUN_AGAIN = """
 import hashlib, sys
 import trimesh
 from hydro_sim_core import geometry as hs
+from hydro_sim_core import load_urdf
 surface = trimesh.creation.torus(0.2, 0.06, major_sections=16, minor_sections=8)
 mesh = hs.tetrahedralise(surface.vertices, surface.faces, resolution=0.06)
 print(hashlib.sha256(mesh.vertices.tobytes() + mesh.tetrahedra.tobytes()).hexdigest())
@@ -212,7 +217,7 @@ def test_no_half_written_files_are_left(empty_cache, mesher_runs, monkeypatch):
 def test_progress_is_told_and_nothing_printed(empty_cache, capfd):
     messages = []
     coarse_ball(progress=messages.append)
-    assert messages[0].startswith("meshing about")
+    assert messages[0].startswith("filling it with about")
     assert messages[-1].endswith("tetrahedra")
     assert capfd.readouterr() == ("", "")
 
@@ -261,7 +266,7 @@ def test_mesher_that_fails_is_one_error(empty_cache, tmp_path, monkeypatch, fail
     program = tmp_path / "mesher.py"
     program.write_text(STAND_INS[failure])
     monkeypatch.setattr(tetwild_process, "__file__", str(program))
-    monkeypatch.setattr(tetrahedralisation, "_TIME_LIMIT", 0.5)
+    monkeypatch.setattr(tetrahedralisation, "_TIME_A_TRY", 0.5)
     monkeypatch.setattr(tetrahedralisation, "_TIME_PER_ELEMENT", 0.0)
     start = time.monotonic()
     with pytest.raises(InputError, match="could not be filled with tetrahedra") as caught:
@@ -271,6 +276,97 @@ def test_mesher_that_fails_is_one_error(empty_cache, tmp_path, monkeypatch, fail
     words = {"hangs": "no mesh after", "complains": "no luck today"}.get(failure, "failed")
     assert words in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_no_mesh_may_take_longer_than_the_limit():
+    """The limit is 10 minutes for two tries; small bodies get less, and whoever asks for more gets it."""
+    time_of_a_try = tetrahedralisation._time_of_a_try
+    assert time_of_a_try(1000.0, tetrahedralisation.TIME_LIMIT) == pytest.approx(38.0)
+    assert time_of_a_try(1e7, tetrahedralisation.TIME_LIMIT) == 300.0
+    assert time_of_a_try(1e6, 86400.0) == pytest.approx(8030.0)
+    with pytest.raises(InputError, match="time_limit"):
+        coarse_ball(time_limit=0.0)
+
+
+def test_a_mesh_that_takes_too_long_names_file_element_and_mend(empty_cache, tmp_path, monkeypatch):
+    (tmp_path / "mesher.py").write_text(STAND_INS["hangs"])
+    monkeypatch.setattr(tetwild_process, "__file__", str(tmp_path / "mesher.py"))
+    monkeypatch.setattr(tetrahedralisation, "_TIME_A_TRY", 0.1)
+    monkeypatch.setattr(tetrahedralisation, "_TIME_PER_ELEMENT", 0.0)
+    trimesh.creation.torus(0.1, 0.03).export(tmp_path / "ring.stl")
+    (tmp_path / "ring.urdf").write_text(
+        '<robot name="ring" xmlns:drake="http://drake.mit.edu"><link name="rim"><collision name="tyre"><geometry>'
+        '<mesh filename="ring.stl"/></geometry><drake:proximity_properties><drake:compliant_hydroelastic/>'
+        '<drake:hydroelastic_modulus value="1e6"/><drake:mesh_resolution_hint value="0.02"/>'
+        "</drake:proximity_properties></collision></link></robot>"
+    )
+    with pytest.raises(InputError) as caught:
+        load_urdf(tmp_path / "ring.urdf")
+    assert caught.value.source == str(tmp_path / "ring.urdf")
+    assert "link 'rim', <collision>" in caught.value.element
+    assert "ring.stl" in caught.value.problem
+    assert "no mesh after 0 s, at 0.02 m and about" in caught.value.problem
+    assert caught.value.mend.startswith("give a coarser resolution, declare_convex, or mesh it once")
+
+
+HANGING_LIBRARY = """
+import os, signal, sys, time
+from pathlib import Path
+
+def tetrahedralize(*args, **options):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # C++ heeds it no more
+    Path(os.environ["MESHER_PID"]).write_text(str(os.getpid()))
+    time.sleep(600.0)
+"""
+
+MESH_A_BALL = """
+import sys, trimesh
+from hydro_sim_core import geometry as hs
+ball = trimesh.creation.icosphere(subdivisions=1)
+try:
+    hs.tetrahedralise(ball.vertices, ball.faces)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def _is_gone(pid):
+    """Whether a process has ended; one that nobody has waited for yet is a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc; only Linux ends children with their parents")
+@pytest.mark.parametrize(("sent", "status"), [("SIGINT", 130), ("SIGTERM", -15), ("SIGKILL", -9)])
+def test_the_mesher_ends_with_who_waits_for_it(tmp_path, sent, status):
+    (tmp_path / "pytetwild.py").write_text(HANGING_LIBRARY)
+    pid_file = tmp_path / "pid"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        "HYDRO_SIM_CACHE_DIR": str(tmp_path / "cache"),
+        "MESHER_PID": str(pid_file),
+    }
+    waiting = subprocess.Popen([sys.executable, "-c", MESH_A_BALL], env=environment, preexec_fn=heed_ctrl_c)
+    try:
+        deadline = time.monotonic() + 120.0
+        while not (pid_file.exists() and pid_file.read_text()):
+            assert waiting.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        mesher = int(pid_file.read_text())
+        assert not _is_gone(mesher)
+        waiting.send_signal(getattr(signal, sent))
+        assert waiting.wait(timeout=30.0) == status
+        deadline = time.monotonic() + 30.0
+        while not _is_gone(mesher):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        waiting.kill()
+        waiting.wait()
 
 
 def test_mesher_that_cannot_be_started(empty_cache, monkeypatch):
