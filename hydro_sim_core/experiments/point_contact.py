@@ -6,6 +6,9 @@ like a pendulum; the patches hold it by torsional friction. This is done on a sm
 (``point_grip``), since a World has patches only; its turn is compared with the pendulum's equation, which checks that
 simulation and no World. The patches' turn is a World's.
 
+Pads: a World's grip becomes that of points as its pads shrink. A bar swings between flat pads, which slip at 2/3 mu F a
+each, so the turn comes to that between points at first order in their radius a (``pad_grip``).
+
 Torsion: patches slip at a moment of mu times the integral of pressure times radius: 2/3 mu F R for the uniform pressure
 under a flat disc, and 8/15 mu F a for the paraboloid under a shallow ball, where Hertz's ellipsoid has 3 pi/16 mu F a.
 
@@ -20,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +32,16 @@ from scipy.optimize import brentq
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.drawing.figures import figure
+from hydro_sim_core.experiments import pad_grip
 from hydro_sim_core.experiments.point_grip import HeldBody, pendulum, reduce_patch, step
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.resting_body import RestingBody
 from hydro_sim_core.experiments.spatula_slip import CLOSING_TIME, GRASP, make_world, pitch
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.pairs import mixed_friction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[np.float64]
 
@@ -84,17 +92,22 @@ SPINNING_TIME = 0.05
 ROLL = 4.0
 ROLLING_TIME = 0.5
 
+#: Of the pads between which a bar swings, m, and for how long, s: to the vertical, between points.
+PAD_RADII = (2e-3, 1e-3, 5e-4, 2.5e-4)
+SWINGING_TIME = 0.2
+
 #: A grasp that holds turns at most this much as far as the pendulum does.
 HELD_SHARE = 0.01
 PENDULUM_BOUND = 0.002
 TORSION_BOUND = 0.005
+PAD_BOUND, PAD_ORDER_BOUND, PAD_LIMIT_BOUND = 0.006, 0.02, 7e-4
 #: With this step and mesh 2.3 %: 1.4 % in proportion to the step, whose elastic force is that of its end, and 0.9 % in
 #: proportion to the square of the edges.
 ROLLING_BOUND = 0.03
 
 
 def run(holding_time: float = HOLDING_TIME) -> ExperimentReport:
-    """Hold the spatula with patches and with points, then spin a disc and a ball, then roll the ball.
+    """Hold a spatula and a bar with patches and with points, spin a disc and a ball, roll the ball.
 
     Args:
         holding_time: Simulated time of the grip, s.
@@ -102,7 +115,7 @@ def run(holding_time: float = HOLDING_TIME) -> ExperimentReport:
     Raises:
         InputError: The shipped scene is missing.
     """
-    parts = [_grip(holding_time), _loose_grip(), _spin_disc(), _ball()]
+    parts = [_grip(holding_time), _loose_grip(), _pads(), _spin_disc(), _ball()]
     comparisons = [comparison for part, _ in parts for comparison in part]
     series = {name: column for _, columns in parts for name, column in columns.items()}
     return ExperimentReport("Contact patches beside contact points", SOURCE, tuple(comparisons), series)
@@ -159,6 +172,48 @@ def _loose_grip() -> Part:
     world.step(round(LOOSE_AT / world.time_step))
     name = f"torsional friction over moment of gravity, {GRASP.low:g} N"
     return [Comparison(name, "", 1.0, _capacity_share(world), 0.0, "at_most")], {}
+
+
+BAR_ON_POINTS = "turn, bar on points"
+
+
+def _pads() -> Part:
+    """A bar that swings between pads of several sizes, and between points."""
+    series: dict[str, list[float]] = {}
+    moments, turns = [], []
+    for radius in PAD_RADII:
+        series["time, pads"], angles = pad_grip.swing(pad_grip.make_world(radius), SWINGING_TIME, 50)
+        series[_pad_turn(radius)] = angles
+        moments.append(pad_grip.moment_of_turn(angles[-1], SWINGING_TIME))
+        turns.append(angles[-1])
+    series[BAR_ON_POINTS] = pad_grip.swing_on_points(series["time, pads"])
+    points = series[BAR_ON_POINTS][-1]
+    order = math.log((points - turns[-2]) / (points - turns[-1])) / math.log(PAD_RADII[-2] / PAD_RADII[-1])
+    limit = float(np.polyfit(PAD_RADII, turns, len(PAD_RADII) - 1)[-1])
+    comparisons = [
+        Comparison(
+            f"slipping moment of pads of {1e3 * radius:g} mm",
+            "N m",
+            pad_grip.slipping_moment(radius),
+            moment,
+            PAD_BOUND,
+            "relative",
+        )
+        for radius, moment in zip(PAD_RADII, moments, strict=True)
+    ]
+    comparisons += [
+        Comparison(
+            "order in the radius, turn on pads to that on points", "", 1.0, order, PAD_ORDER_BOUND, "absolute"
+        ),
+        Comparison(
+            "turn on pads of no size, extrapolated", "rad", points, limit, PAD_LIMIT_BOUND, "relative"
+        ),
+    ]
+    return comparisons, series
+
+
+def _pad_turn(radius: float) -> str:
+    return f"turn, pads of {1e3 * radius:g} mm"
 
 
 def _spatula(world: World) -> HeldBody:
@@ -290,20 +345,21 @@ def _watch(world: World, duration: float, component: int) -> tuple[list[float], 
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw the turn in the grip, and the speeds of spinning and rolling, with patches and with points.
+    """Draw turns in the grip and between pads, and speeds of spinning and rolling, with patches and with points.
 
     Raises:
         InputError: The figure cannot be drawn or written.
     """
     series = report.series
     blue, red = "#1f5fa8", "#c44e24"
-    with figure(path, 11.0, 3.8) as canvas:
-        grip, spin, rolling = canvas.subplots(1, 3)
+    with figure(path, 8.0, 6.4) as canvas:
+        (grip, pads), (spin, rolling) = canvas.subplots(2, 2)
         grip.plot(series["time"], series["turn, points"], color=red, label="points")
         grip.plot(series["time"], series["turn, pendulum"], ":", color="k", label="pendulum")
         grip.plot(series["time"], series["turn, patches"], color=blue, label="patches")
         grip.set_title(f"spatula held with {GRASP.high:g} N")
         grip.set_ylabel("turn in the grip [rad]")
+        _plot_pads(pads, series)
         for name, style, body in (("disc", "-", DISC), ("ball", "--", BALL)):
             spin.plot(
                 series["time, spin"], series[f"spin, {name}"], style, color=blue, label=f"{name}, patch"
@@ -330,8 +386,20 @@ def plot(report: ExperimentReport, path: Path) -> None:
         rolling.set_title("rolling on the ground")
         rolling.set_ylabel("speed [rad/s]")
         rolling.set_ylim(bottom=0.0)
-        for axes in (grip, spin, rolling):
+        for axes in canvas.axes:
             axes.set_xlabel("time [s]")
             axes.grid(alpha=0.3)
             axes.legend(frameon=False, fontsize="small")
         canvas.suptitle(report.title)
+
+
+def _plot_pads(axes: Axes, series: dict[str, list[float]]) -> None:
+    """Turn of the bar, darker the larger the pads."""
+    time = series["time, pads"]
+    for radius, share in zip(PAD_RADII, np.linspace(1.0, 0.35, len(PAD_RADII)), strict=True):
+        label = f"pads of {1e3 * radius:g} mm"
+        axes.plot(time, series[_pad_turn(radius)], color="#1f5fa8", alpha=share, label=label)
+    axes.plot(time, series[BAR_ON_POINTS], ":", color="#c44e24", label="points")
+    axes.set_xticks(np.linspace(0.0, time[-1], 5))
+    axes.set_title("a bar swings between pads")
+    axes.set_ylabel("turn [rad]")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from scipy.special import ellipk
 
-from hydro_sim_core.experiments import point_contact
+from hydro_sim_core.experiments import pad_grip, point_contact
 from hydro_sim_core.experiments.point_grip import GripPoint, HeldBody, pendulum, step
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -94,3 +95,53 @@ def test_a_hundredth_more_friction_is_noticed(monkeypatch):
     monkeypatch.setattr(point_contact, "DISC", slippery)
     ((comparison,), _) = point_contact._spin_disc()
     assert not comparison.agrees
+
+
+def test_a_pad_slips_as_a_disc_of_uniform_pressure_where_it_hardly_sinks_in(monkeypatch):
+    monkeypatch.setattr(pad_grip, "DEPTH", 1e-6)
+    uniform = 4.0 / 3.0 * pad_grip.FRICTION * pad_grip.FORCE * 1e-3
+    assert pad_grip.slipping_moment(1e-3) == pytest.approx(uniform, rel=1e-6)
+
+
+def test_the_pressure_of_a_sunken_pad_falls_off_at_its_rim(monkeypatch):
+    """Integrated numerically for a pad that sank in by a quarter of its radius."""
+    monkeypatch.setattr(pad_grip, "DEPTH", 0.5)
+    radius, sunk = 1e-3, 0.25e-3
+    ways = np.linspace(0.0, radius, 200_001)
+    pressure = np.minimum(1.0, (radius - ways) / sunk)
+    mean_arm = trapezoid(pressure * ways**2, ways) / trapezoid(pressure * ways, ways)
+    expected = 2.0 * pad_grip.FRICTION * pad_grip.FORCE * mean_arm
+    assert pad_grip.slipping_moment(radius) == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_moment_of_friction_is_found_from_the_turn():
+    free = pad_grip.swing_on_points([0.0, 0.2])[-1]
+    assert pad_grip.moment_of_turn(free, 0.2) == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("FRICTION", 1.01 * pad_grip.FRICTION), ("FORCE", 1.01 * pad_grip.FORCE)],
+)
+def test_another_grip_on_the_pads_is_noticed(monkeypatch, part, value):
+    worlds = pad_grip.make_world
+
+    def other(radius):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pad_grip, part, value)
+            return worlds(radius)
+
+    monkeypatch.setattr(pad_grip, "make_world", other)
+    monkeypatch.setattr(point_contact, "PAD_RADII", point_contact.PAD_RADII[:2])
+    comparisons, _ = point_contact._pads()
+    assert not any(c.agrees for c in comparisons[:2])
+
+
+def test_pads_that_do_not_shrink_do_not_come_to_points(monkeypatch):
+    worlds = pad_grip.make_world
+    monkeypatch.setattr(pad_grip, "make_world", lambda radius: worlds(radius + 5e-5))
+    wrong = {c.quantity for c in point_contact._pads()[0] if not c.agrees}
+    assert {
+        "order in the radius, turn on pads to that on points",
+        "turn on pads of no size, extrapolated",
+    } <= wrong

@@ -1,0 +1,181 @@
+"""A bar swings between two soft pads: the smaller they are, the more a World's grip is that of two points.
+
+Flat round pads of radius a press a rigid bar with a force F each. A bar that turns about their axis slips on them with
+mu F times the mean distance of the pressure from the middle, 2/3 a where it is the same all over a pad; so friction
+takes an energy proportional to a times the angle, and of two points of no size it takes none. What the turn between
+pads lacks of the turn between points thus halves with a. All pads have the same shape and sink in by the same share of
+it, for which their modulus grows as 1 / a^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description.scene import (
+    CommandSpec,
+    ContactDefaults,
+    ContactSettings,
+    GripperSpec,
+    ModelSpec,
+    SignalSpec,
+    SolverSettings,
+)
+from hydro_sim_core.description.spec import (
+    CollisionSpec,
+    InertialSpec,
+    JointSpec,
+    LinkSpec,
+    ProximitySpec,
+    RobotSpec,
+    ShapeSpec,
+)
+from hydro_sim_core.experiments.point_grip import GripPoint, HeldBody, pendulum
+from hydro_sim_core.simulation import World
+
+Array = NDArray[np.float64]
+
+GRAVITY, FRICTION, FORCE = 9.81, 0.5, 100.0
+#: Of the bar: kg, moment of inertia about its centre of mass, kg m^2, and how far that is from the pads' axis, m.
+MASS, INERTIA, ARM = 0.2, 2e-4, 0.1
+#: Thickness of the bar, m.
+THICKNESS = 0.01
+#: Of a pad, in its radius, and how far it sinks in at rest, in half its thickness.
+PAD_THICKNESS, DEPTH = 1.0, 0.01
+#: kg, and kg m^2 of a link that cannot turn.
+PAD_MASS, PAD_INERTIA = 0.05, 1e-5
+#: Wanted edges of a pad's mesh, in its radius.
+RESOLUTION = 0.08
+TIME_STEP = 5e-5
+#: A thousandth of the speed of a pad's rim, but for the first degrees of the turn.
+STICTION_SPEED = 1e-6
+SIDES = {"left": -1.0, "right": 1.0}
+
+
+def swing(world: World, duration: float, samples: int) -> tuple[list[float], list[float]]:
+    """Let go of the bar: times (s) and angles (rad) by which it has turned down."""
+    every = round(duration / samples / world.time_step)
+    times, angles = [0.0], [0.0]
+    for _ in range(samples):
+        world.step(every)
+        times.append(world.time)
+        angles.append(_angle(world.frame_pose("bar")))
+    return times, angles
+
+
+def swing_on_points(times: Sequence[float]) -> list[float]:
+    """Angles (rad) by which the same bar has turned on the hinge of two points after as many steps."""
+    body = HeldBody(MASS, INERTIA * np.eye(3), np.eye(3), np.array([ARM, 0.0, 0.0]), np.zeros(6))
+    points = [
+        GripPoint(np.array([0.0, side * THICKNESS / 2.0, 0.0]), np.array([0.0, -side, 0.0]), FORCE)
+        for side in SIDES.values()
+    ]
+    seen = np.array([times[0], *map(_end, times[1:])])
+    return [float(angle) for angle in pendulum(body, points, np.array([0.0, 0.0, -GRAVITY]), seen)]
+
+
+def slipping_moment(radius: float) -> float:
+    """Of both pads, N m: where one sank in by s its pressure falls off over s from the rim, linearly."""
+    sunk = DEPTH * PAD_THICKNESS * radius / 2.0
+    flat = radius - sunk
+    force = flat**2 / 2.0 + flat * sunk / 2.0 + sunk**2 / 6.0
+    moment = flat**3 / 3.0 + radius**2 * sunk / 2.0 - 2.0 * radius * sunk**2 / 3.0 + sunk**3 / 4.0
+    return 2.0 * FRICTION * FORCE * moment / force
+
+
+def moment_of_turn(angle: float, duration: float) -> float:
+    """Moment of friction (N m) with which the bar turns by ``angle`` (rad) in ``duration`` (s)."""
+    end = _end(duration)
+    return float(
+        brentq(lambda moment: _angle_of_theory(moment, end) - angle, 0.0, MASS * GRAVITY * ARM, xtol=1e-12)
+    )
+
+
+def _end(duration: float) -> float:
+    """Time (s) in which a true swing turns as far as steps do: each goes all its way with the speed at its end."""
+    return duration + 0.5 * TIME_STEP
+
+
+def _angle_of_theory(moment: float, duration: float) -> float:
+    """Angle (rad) of a bar that hangs from a hinge with ``moment`` (N m) of friction."""
+
+    def rates(_: float, state: Array) -> tuple[float, float]:
+        angle, speed = state
+        return speed, (MASS * GRAVITY * ARM * math.cos(angle) - moment) / (INERTIA + MASS * ARM**2)
+
+    return float(solve_ivp(rates, (0.0, duration), (0.0, 0.0), rtol=1e-10, atol=1e-12).y[0, -1])
+
+
+def _angle(pose: Array) -> float:
+    """Turn about y of axes in the columns, or of a pose."""
+    return math.atan2(-pose[2, 0], pose[0, 0])
+
+
+def make_world(radius: float) -> World:
+    """A horizontal bar at rest between pads of ``radius`` (m) that press already."""
+    thickness = PAD_THICKNESS * radius
+    sunk = DEPTH * thickness / 2.0
+    place = (THICKNESS + thickness) / 2.0 - sunk
+    modulus = FORCE / (math.pi * radius**2 * DEPTH)
+    spec = SceneSpec(
+        name="pad grip",
+        time_step=TIME_STEP,
+        gravity=(0.0, 0.0, -GRAVITY),
+        models=(
+            ModelSpec(name="gripper", urdf="none"),
+            ModelSpec(name="bar", urdf="none", base="floating"),
+        ),
+        contact=ContactSettings(
+            defaults=ContactDefaults(
+                modulus=modulus, mu_dynamic=FRICTION, resolution_hint=RESOLUTION * radius
+            )
+        ),
+        solver=SolverSettings(stiction_speed=STICTION_SPEED),
+        grippers=(
+            GripperSpec(
+                name="gripper",
+                joints={f"{side}_joint": -sign for side, sign in SIDES.items()},
+                max_force=FORCE,
+                kp=1.0,
+                kd=0.0,
+            ),
+        ),
+        commands=(CommandSpec(gripper="gripper", mode="force", signal=SignalSpec(constant=FORCE)),),
+    )
+    positions = {f"{side}_joint": sign * place for side, sign in SIDES.items()}
+    return World(
+        LoadedScene(spec, (_gripper(radius, thickness), _bar()), (positions, {}), (), source=Path("pad grip"))
+    )
+
+
+def _gripper(radius: float, thickness: float) -> RobotSpec:
+    """Two pads that slide along y."""
+    X_LG = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    pads = tuple(
+        LinkSpec(
+            side,
+            InertialSpec(PAD_MASS, np.zeros(3), PAD_INERTIA * np.eye(3)),
+            (CollisionSpec(side, ShapeSpec("cylinder", (radius, thickness)), X_LG),),
+        )
+        for side in SIDES
+    )
+    joints = tuple(
+        JointSpec(f"{side}_joint", "prismatic", "frame", side, np.eye(4), np.array([0.0, 1.0, 0.0]))
+        for side in SIDES
+    )
+    return RobotSpec("gripper", (LinkSpec("frame", None), *pads), joints, "pad grip")
+
+
+def _bar() -> RobotSpec:
+    """Rigid, and larger than the pads wherever they are."""
+    inertial = InertialSpec(MASS, np.array([ARM, 0.0, 0.0]), INERTIA * np.eye(3))
+    shape = ShapeSpec("box", (0.05, THICKNESS, 0.05))
+    touch = CollisionSpec("bar", shape, np.eye(4), ProximitySpec(compliance="rigid"))
+    return RobotSpec("bar", (LinkSpec("bar", inertial, (touch,)),), (), "pad grip")
