@@ -1,0 +1,219 @@
+"""What an experiment's rows must be, computed anew from the curves that its record keeps.
+
+Curves are kept to six digits and thinned, so what a row is computed from is known to some digits only; where a
+difference or an extreme of a curve loses more of them, the row says how near it must come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.experiments import (
+    ExperimentReport,
+    face_scaling,
+    incline,
+    margin_boxes,
+    pad_grip,
+    point_contact,
+    sliding_disk,
+    sphere_convergence,
+    turning_balls,
+)
+
+Curves = Mapping[str, np.ndarray]
+
+
+class Row(NamedTuple):
+    """A row as the curves have it.
+
+    Attributes:
+        quantity: Its name.
+        value: What was measured.
+        relative: How near the record must come to it; by default what the sixth digit leaves open.
+        absolute: The same where the value may be 0.
+    """
+
+    quantity: str
+    value: float
+    relative: float = 5e-6
+    absolute: float = 0.0
+
+
+def rows_of_curves(name: str, report: ExperimentReport) -> list[Row]:
+    """The rows of an experiment that its curves determine."""
+    curves = {column: np.array(values) for column, values in report.series.items()}
+    references = {c.quantity: c.reference for c in report.comparisons}
+    return list(_ROWS[name](curves, references))
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Exponent of the power of x that fits best."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def _spatula_slip(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    pitch = dict(zip(curves["time"].tolist(), curves["pitch"].tolist(), strict=True))
+    force = dict(zip(curves["time"].tolist(), curves["grip_force"].tolist(), strict=True))
+    for time in (0.5, 4.5, 6.0, 6.5, 10.5, 12.0, 12.5, 16.5):
+        yield Row(f"pitch at {time:g} s", pitch[time])
+    for time in (4.5, 6.0):
+        yield Row(f"grip force at {time:g} s", force[time])
+    for grasp, (closed, opened, closing) in enumerate(((0.5, 4.5, 6.0), (6.5, 10.5, 12.0)), 1):
+        creep = (pitch[opened] - pitch[closed]) / (opened - closed)
+        slip = pitch[closing] - pitch[opened]
+        yield Row(f"creep, secure grasp {grasp}", 1e3 * creep, relative=5e-4)
+        yield Row(f"slip, loose grasp {grasp}", slip, relative=1e-5)
+        yield Row(
+            f"speed of creep over slip, grasp {grasp}", creep * (closing - opened) / slip, relative=5e-4
+        )
+    yield Row("creep, secure grasp 3", 1e3 * (pitch[16.5] - pitch[12.5]) / 4.0, relative=3e-4)
+
+
+def _spatula_release(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    angles = {
+        name: dict(zip(curves["time"].tolist(), curves[f"pitch, {name} inertia"].tolist(), strict=True))
+        for name in ("physical", "published")
+    }
+    for time in (4.5, 4.6, 4.7, 4.8, 4.9, 5.0, 5.1, 5.2):
+        yield Row(f"pitch at {time:g} s", angles["physical"][time])
+    for name, pitch in angles.items():
+        yield Row(f"turn in 0.3 s, {name} inertia", pitch[4.8] - pitch[4.5], absolute=1e-6)
+
+
+def _slip_control(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    pitch = dict(zip(curves["time"].tolist(), curves["pitch"].tolist(), strict=True))
+    force = dict(zip(curves["time"].tolist(), curves["grip_force"].tolist(), strict=True))
+    for time in (1.5, 3.0, 4.5, 6.0):
+        yield Row(f"pitch at {time:g} s", pitch[time])
+    for time in (1.4, 2.9):
+        for side in ("left", "right"):
+            yield Row(f"{side} normal force at {time:g} s", force[time])
+
+
+def _incline(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    below = curves["angle"] < math.degrees(math.atan(incline.FRICTION))
+    for angle, speed, acceleration, creeps in zip(
+        curves["angle"], curves["speed"], curves["acceleration"], below, strict=True
+    ):
+        if creeps:
+            yield Row(f"creep at {angle:g}° (own law)", 1e6 * speed)
+        else:
+            yield Row(f"acceleration at {angle:g}°", acceleration)
+    yield Row("fastest creep (Coulomb: none)", curves["speed"][below].max() / incline.STICTION_SPEED)
+    down, across = curves["speed downhill"], curves["speed across"]
+    yield Row("speed downhill after crossing", down[-1])
+    # The least of every sixth step.
+    yield Row("least speed plus its downhill part", (np.hypot(down, across) + down).min(), relative=1e-5)
+
+
+def _sphere_convergence(curves: Curves, references: Mapping[str, float]) -> Iterator[Row]:
+    for pair in sphere_convergence.PAIRS:
+        error = curves[f"error, {pair.name}"]
+        yield Row(f"order, {pair.name}", _slope(curves["edge"], error))
+        exact = pair.force(sphere_convergence.RADIUS)
+        for edge, share in zip(curves["edge"], error, strict=True):
+            yield Row(f"force, edges of {1e3 * edge:.1f} mm", exact * (1.0 - share))
+
+
+def _energy(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    yield Row("energy lost or gained in 100 bounces", np.abs(curves["continuous"]).max())
+    for name in ("lagged, 0.1 ms", "lagged, 1 ms"):
+        gain = max(np.diff(curves[name], prepend=0.0).max(), 0.0)
+        yield Row(f"energy gained from bounce to bounce, {name}", gain, absolute=1e-9)
+    yield Row("share of the energy lost in a bounce, lagged, 0.1 ms", -100.0 * curves["lagged, 0.1 ms"][0])
+    speed, rim = curves["speed, sliding"], curves["spin times radius, sliding"]
+    yield Row("speed of rolling after sliding", speed[-1])
+    # Of a solid ball, the inertia is 2/5 m R^2.
+    left = (speed[-1] ** 2 + 0.4 * rim[-1] ** 2) / turning_balls.SPEED**2
+    yield Row("energy lost by sliding", 1.0 - left, absolute=3e-6)
+
+
+def _fem_layer(curves: Curves, references: Mapping[str, float]) -> Iterator[Row]:
+    shares = curves["share, wavelength 4"]
+    for amplitude, share in zip(curves["amplitude"], shares, strict=True):
+        where = f"at {amplitude:g} depths"
+        force = share * references[f"force {where}"]
+        yield Row(f"force {where}", force)
+        yield Row(f"force of springs {where}", force)
+    yield Row("share of the elastic force, largest amplitude (wave chosen to match)", shares[-1])
+
+
+def _face_scaling(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    faces, triangles = curves["faces"], curves["triangles"]
+    for wanted, found, split in zip((200, 440, 800, 1190, 2000), faces, triangles, strict=True):
+        yield Row(f"faces of the mesh for {wanted}", found)
+        yield Row(f"triangles a polygon, {found:.0f} faces", split / found)
+    for part, theirs in face_scaling.PAPER_EXPONENTS.items():
+        exponent = _slope(faces, curves[f"{part} time"])
+        yield Row(f"exponent of the {part}'s time (paper: {theirs:g})", exponent)
+    gain = curves["solver time, triangles"][-1] / curves["solver time"][-1]
+    yield Row(f"solver's time, triangles over polygons, {faces[-1]:.0f} faces", gain)
+
+
+def _sliding_disk(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    ratios = curves["ratio"]
+    for start, ratio in zip(curves["start"], ratios, strict=True):
+        yield Row(f"ε* from ε = {start:g}", ratio)
+    yield Row("ε* farthest from a disc's", ratios[np.argmax(np.abs(ratios - sliding_disk.PAPER_DISC))])
+    limit = np.polyfit(curves["rings"] ** -2.0, curves["ratio of rings"], 1)[1]
+    yield Row("ε* at infinitely many faces", limit)
+    yield Row("order in the time step", _slope(curves["time step"], curves["error over time step"]))
+    yield Row("order in the cell size", _slope(curves["cell size"], curves["error over cell size"]))
+
+
+def _point_contact(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    on_points, on_patches = curves["turn, points"][-1], curves["turn, patches"][-1]
+    yield Row("turn in 4 s on points", on_points)
+    yield Row("turn on patches over turn on points", on_patches / on_points)
+    radii = np.array(point_contact.PAD_RADII)
+    turns = np.array([curves[f"turn, pads of {1e3 * radius:g} mm"][-1] for radius in radii])
+    for radius, turn in zip(radii, turns, strict=True):
+        # Half a millionth of the turn is more of the moment, the smaller that is.
+        moment = pad_grip.moment_of_turn(turn, point_contact.SWINGING_TIME)
+        yield Row(f"slipping moment of pads of {1e3 * radius:g} mm", moment, relative=2e-5)
+    lack = curves["turn, bar on points"][-1] - turns
+    order = math.log2(lack[-2] / lack[-1])
+    yield Row("order in the radius, turn on pads to that on points", order, relative=1e-4)
+    limit = np.polyfit(radii, turns, len(radii) - 1)[-1]
+    yield Row("turn on pads of no size, extrapolated", limit, relative=1e-5)
+    for name, body in (("disc", point_contact.DISC), ("ball", point_contact.BALL)):
+        slowing, _ = np.polyfit(curves["time, spin"], curves[f"spin, {name}"], 1)
+        yield Row(f"slipping moment of the {name}", -body.moment_of_inertia * slowing, relative=1e-6)
+    yield Row(
+        "the same over the patch's faces", -point_contact.BALL.moment_of_inertia * slowing, relative=1e-6
+    )
+    decay, _ = np.polyfit(curves["time, rolling"], np.log(curves["rolling, ball"]), 1)
+    yield Row("decay of the ball's rolling", -decay, relative=1e-6)
+
+
+def _margin_boxes(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    frequency, spread, acceleration = (curves[key] for key in ("frequency", "spread", "acceleration"))
+    rattles = acceleration > margin_boxes.RATTLING
+    yield Row("no margin, least that rattles", spread[rattles].min())
+    yield Row("no margin, most", spread[rattles].max())
+    yield Row("no margin, least π₁ that rattles", frequency[rattles].min())
+    yield Row("no margin, π₁ < π, acceleration", acceleration[frequency < math.pi].max())
+    for step, enough in (("0.2", 0.1), ("1", 0.1), ("10", 0.01)):
+        worst = curves[f"spread at {step} ms"][curves["margin"] >= enough].max()
+        yield Row(f"{step} ms, margin {enough:g} δt² g or more", worst)
+
+
+_ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
+    "spatula_slip": _spatula_slip,
+    "spatula_slip_arm": _spatula_slip,
+    "spatula_release": _spatula_release,
+    "slip_control": _slip_control,
+    "slip_control_arm": _slip_control,
+    "incline": _incline,
+    "sphere_convergence": _sphere_convergence,
+    "energy": _energy,
+    "fem_layer": _fem_layer,
+    "face_scaling": _face_scaling,
+    "sliding_disk": _sliding_disk,
+    "point_contact": _point_contact,
+    "margin_boxes": _margin_boxes,
+}
