@@ -24,6 +24,7 @@ _PLACES = {
     "replay": "replay:replay",
     "snapshot": "snapshot:snapshot",
     "check": "check:check",
+    "converge": "converge:converge",
     "scenes": "scenes:scenes",
     "validate": "validate:validate",
     "hil-report": "hil_report:hil_report",

@@ -1,0 +1,130 @@
+"""How large the error of a scene's time step is."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import (
+    JsonOption,
+    PackageDirOption,
+    PlotOption,
+    SceneArgument,
+    SetOption,
+    XacroArgOption,
+    positive_and_finite,
+    set_values,
+    step_count,
+)
+from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.drawing.figures import require_matplotlib
+from hydro_sim_core.experiments.step_convergence import (
+    Quantity,
+    StepConvergence,
+    plot,
+)
+from hydro_sim_core.experiments.step_convergence import (
+    converge as run_levels,
+)
+from hydro_sim_core.simulation.scenes import open_world
+
+#: Each takes twice the time of the one before.
+_MOST_LEVELS = 12
+
+
+def converge(
+    scene: SceneArgument,
+    duration: Annotated[
+        float,
+        typer.Option(metavar="S", help="Simulated seconds to run.", callback=positive_and_finite),
+    ] = 2.0,
+    levels: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Runs, each at half the step of the one before.", min=3, max=_MOST_LEVELS
+        ),
+    ] = 3,
+    json: JsonOption = None,
+    plot_file: PlotOption = None,
+    package_dir: PackageDirOption = None,
+    xacro_arg: XacroArgOption = None,
+    setting: SetOption = None,
+) -> None:
+    """Run a scene at its time step, a half, a quarter, and tell how far off its own step is."""
+    for path in (json, plot_file):
+        if path is not None:
+            output.check_writable(path)
+    if plot_file is not None:
+        require_matplotlib()
+    console = output.make_console()
+    with compile_progress(console):
+        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+        step_count("--duration", duration, world.time_step / 2 ** (levels - 1))
+        world.step()
+        world.reset()
+    with _progress(console) as progress:
+        task = progress.add_task(f"{world.name}, {levels} levels", total=1.0)
+        result = run_levels(world, duration, levels, lambda done: progress.update(task, completed=done))
+    print_convergence(result, console)
+    if json is not None:
+        output.write_json(json, {**output.versions(), **result.as_dict()})
+    if plot_file is not None:
+        plot(result, plot_file)
+
+
+def _progress(console: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def print_convergence(result: StepConvergence, console: Console) -> None:
+    """Print differences between levels, orders and errors as a table, and the verdict under it."""
+    steps = [1e3 * level.time_step for level in result.levels]
+    table = Table(
+        title=f"{result.scene}, {result.duration:g} s: differences between steps, largest on the way / at the end",
+        title_justify="left",
+        caption="error of the scene's own step: ≈ where differences fall without an order, ≥ where they do not fall",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("quantity", overflow="fold")
+    table.add_column("unit")
+    for longer, shorter in pairwise(steps):
+        table.add_column(f"{longer:g} → {shorter:g} ms", justify="right")
+    for heading in ("order", "error"):
+        table.add_column(heading, justify="right")
+    for quantity in result.quantities:
+        table.add_row(*_cells(quantity))
+    console.print(table)
+    for level in result.levels:
+        if level.unconverged_steps:
+            console.print(
+                f"[yellow]{level.unconverged_steps} steps of {1e3 * level.time_step:g} ms did not converge[/yellow]",
+                highlight=False,
+            )
+    colour = "green" if result.good else "yellow"
+    head, _, rest = result.verdict.partition(":")
+    console.print(f"[{colour}]{head}:[/{colour}]{escape(rest)}", highlight=False, soft_wrap=True)
+
+
+def _cells(q: Quantity) -> list[str]:
+    """A row, in mm, mrad or N."""
+    factor, unit = (1.0, q.unit) if q.unit == "N" else (1e3, f"m{q.unit}")
+    pairs = zip(q.on_the_way, q.at_the_end, strict=True)
+    differences = [f"{factor * way:.3g} / {factor * end:.3g}" for way, end in pairs]
+    order, mark = "", ""
+    if q.order is not None:
+        order = f"{q.order:.2f}"
+    elif not q.is_noise:
+        order, mark = ("falls", "≈ ") if q.settles else ("none", "≥ ")
+    error = f"{mark}{factor * q.error:.3g} / {factor * q.error_at_the_end:.3g}"
+    colour = "red" if q.error > q.tolerance else "default"
+    return [escape(f"{q.name}, {q.kind}"), unit, *differences, order, f"[{colour}]{error}[/{colour}]"]
