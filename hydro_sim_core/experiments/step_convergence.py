@@ -42,7 +42,7 @@ _LEAST_ALIGNMENT, _ORDER_SPREAD = 0.9, 0.5
 #: The error of a sub-step goes with its square, so accuracy is divided by this where steps are halved.
 _ACCURACY_RATIO = 4.0
 #: Of error control, for a scene whose fixed steps are too long; it cuts steps where something happens only.
-_IMPACT_ACCURACY = 1e-6
+_IMPACT_ACCURACY = 1e-7
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.step_convergence import Quantity, converge
-from hydro_sim_core.simulation.scenes import open_world
+from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
 
 G = 9.81
 MASSIVE = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -119,6 +119,14 @@ def test_the_step_that_a_box_is_dropped_with_by_default_is_found_too_long():
     box = quantity(result, "box", "position")
     assert 0.019 / 1.5 < box.error < 0.019 * 1.5  # steps of 2 us end 19 mm from there
     assert not result.good
+
+
+@pytest.mark.parametrize("name", sorted(shipped_scenes()))
+def test_the_steps_of_shipped_scenes_are_good(name):
+    world = open_world(name)
+    result = converge(world, 2.0 if name == "drop_box" else 0.4, 3)
+    assert result.good, result.verdict
+    assert result.agrees_until == pytest.approx(result.duration)
 
 
 def test_accuracy_is_refined_with_the_step():
