@@ -11,32 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    CommandSpec,
-    ContactDefaults,
-    ContactSettings,
-    GripperSpec,
-    ModelSpec,
-    SignalSpec,
-    SolverSettings,
-)
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    JointSpec,
-    LinkSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.experiments.point_grip import GripPoint, HeldBody, pendulum
 from hydro_sim_core.simulation import World
 
@@ -124,58 +105,25 @@ def make_world(radius: float) -> World:
     sunk = DEPTH * thickness / 2.0
     place = (THICKNESS + thickness) / 2.0 - sunk
     modulus = FORCE / (math.pi * radius**2 * DEPTH)
-    spec = SceneSpec(
-        name="pad grip",
+    scene = SceneBuilder(
+        "pad grip",
         time_step=TIME_STEP,
         gravity=(0.0, 0.0, -GRAVITY),
-        models=(
-            ModelSpec(name="gripper", urdf="none"),
-            ModelSpec(name="bar", urdf="none", base="floating"),
-        ),
-        contact=ContactSettings(
-            defaults=ContactDefaults(
-                modulus=modulus, mu_dynamic=FRICTION, resolution_hint=RESOLUTION * radius
-            )
-        ),
-        solver=SolverSettings(stiction_speed=STICTION_SPEED),
-        grippers=(
-            GripperSpec(
-                name="gripper",
-                joints={f"{side}_joint": -sign for side, sign in SIDES.items()},
-                max_force=FORCE,
-                kp=1.0,
-                kd=0.0,
-            ),
-        ),
-        commands=(CommandSpec(gripper="gripper", mode="force", signal=SignalSpec(constant=FORCE)),),
+        solver={"stiction_speed": STICTION_SPEED},
+        contact={"modulus": modulus, "friction": FRICTION, "resolution_hint": RESOLUTION * radius},
     )
-    positions = {f"{side}_joint": sign * place for side, sign in SIDES.items()}
-    return World(
-        LoadedScene(spec, (_gripper(radius, thickness), _bar()), (positions, {}), (), source=Path("pad grip"))
+    gripper = scene.add_model(
+        "gripper", positions={f"{side}_joint": sign * place for side, sign in SIDES.items()}
     )
-
-
-def _gripper(radius: float, thickness: float) -> RobotSpec:
-    """Two pads that slide along y."""
-    X_LG = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    pads = tuple(
-        LinkSpec(
-            side,
-            InertialSpec(PAD_MASS, np.zeros(3), PAD_INERTIA * np.eye(3)),
-            (CollisionSpec(side, ShapeSpec("cylinder", (radius, thickness)), X_LG),),
-        )
-        for side in SIDES
-    )
-    joints = tuple(
-        JointSpec(f"{side}_joint", "prismatic", "frame", side, np.eye(4), np.array([0.0, 1.0, 0.0]))
-        for side in SIDES
-    )
-    return RobotSpec("gripper", (LinkSpec("frame", None), *pads), joints, "pad grip")
-
-
-def _bar() -> RobotSpec:
-    """Rigid, and larger than the pads wherever they are."""
-    inertial = InertialSpec(MASS, np.array([ARM, 0.0, 0.0]), INERTIA * np.eye(3))
-    shape = ShapeSpec("box", (0.05, THICKNESS, 0.05))
-    touch = CollisionSpec("bar", shape, np.eye(4), ProximitySpec(compliance="rigid"))
-    return RobotSpec("bar", (LinkSpec("bar", inertial, (touch,)),), (), "pad grip")
+    gripper.add_link("frame")
+    for side in SIDES:
+        pad = gripper.add_link(side, PAD_MASS, center_of_mass=(0, 0, 0), inertia=3 * (PAD_INERTIA,))
+        pad.add_shape("cylinder", radius=radius, length=thickness, rpy=(-math.pi / 2.0, 0, 0))
+        gripper.add_joint(f"{side}_joint", "prismatic", "frame", side, axis=(0, 1, 0), lower=-1, upper=1)
+    # Rigid, and larger than the pads wherever they are.
+    bar = scene.add_body("bar", MASS, center_of_mass=(ARM, 0, 0), inertia=3 * (INERTIA,))
+    bar.add_shape("box", size=(0.05, THICKNESS, 0.05), compliance="rigid")
+    fingers = {f"{side}_joint": -int(sign) for side, sign in SIDES.items()}
+    scene.add_gripper("gripper", fingers, max_force=FORCE, kp=1.0, kd=0.0)
+    scene.add_command(FORCE, gripper="gripper", mode="force")
+    return World(scene.build())
