@@ -11,19 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import load_plugins
 
 Array = NDArray[np.float64]
 #: Volume, m^3, and inertia (3, 3) about the centre, per mass, m^2, of a solid of some lengths.
 Solid = Callable[..., tuple[float, Array]]
-
-PLUGINS = "hydro_sim.shapes"
 
 
 @dataclass(frozen=True)
@@ -115,20 +112,8 @@ def shape_types() -> dict[str, ShapeType]:
 
 @cache
 def _all_types() -> dict[str, ShapeType]:
-    table = {shape.kind: shape for shape in _SHAPES}
-    for point in entry_points(group=PLUGINS):
-        try:
-            shape = point.load()
-        except Exception as error:  # a stranger's code may raise anything
-            raise InputError(
-                point.value, PLUGINS, f"cannot be loaded ({error})", "mend it or remove it"
-            ) from error
-        if not isinstance(shape, ShapeType):
-            raise InputError(point.value, PLUGINS, "is no ShapeType", "let the entry point name one")
-        if shape.kind in table:
-            raise InputError(point.value, PLUGINS, f"a second shape '{shape.kind}'", "give it another name")
-        table[shape.kind] = shape
-    return table
+    rows = (*_SHAPES, *load_plugins("hydro_sim.shapes", ShapeType, _SHAPES, key="kind"))
+    return {shape.kind: shape for shape in rows}
 
 
 def _sphere(radius: float) -> tuple[float, Array]:

@@ -1,16 +1,15 @@
 """Runs in MCAP files with ROS 2 messages, written beside the stepping thread, and read again; needs no ROS."""
 
+from hydro_sim_core.messages.streams import View
 from hydro_sim_core.recording.episodes import episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file
 from hydro_sim_core.recording.message_index import MessageIndex, RecordedTopic
 from hydro_sim_core.recording.reader import RecordedMessage, read_messages
 from hydro_sim_core.recording.recorder import Recorder, RecordingReport
-from hydro_sim_core.recording.streams import RecordedRates, View
 
 __all__ = [
     "MessageIndex",
     "RecordedMessage",
-    "RecordedRates",
     "RecordedTopic",
     "Recorder",
     "RecordingReport",

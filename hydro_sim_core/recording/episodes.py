@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hydro_sim_core.messages.schedule import Schedule
+from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.recording.mcap_file import RecordingFile
-from hydro_sim_core.recording.streams import Stream
 from hydro_sim_core.simulation import Snapshot, World
 
 
@@ -29,7 +29,11 @@ class EpisodeFiles:
     """
 
     def __init__(
-        self, path: Path, make_streams: Callable[[World], Sequence[Stream]], overwrite: bool, number: int = 0
+        self,
+        path: Path,
+        make_streams: Callable[[World], Sequence[tuple[Stream, float | None]]],
+        overwrite: bool,
+        number: int = 0,
     ) -> None:
         self._path = path
         self._number = number
@@ -77,16 +81,18 @@ class EpisodeFiles:
         begins = world is not self._described
         if begins:
             self._describe(world)
-        for stream, schedule in self._streams:
-            if begins if stream.rate is None else schedule.due(snapshot.time, stream.rate):
+        for stream, rate, schedule in self._streams:
+            if begins if rate is None else schedule.due(snapshot.time, rate):
                 data = stream.encode(snapshot)
-                self._file.write(stream.topic, stream.type_name, snapshot.time, data, stream.latched)
+                if data is not None:
+                    latched = rate is None  # the one message is for all times
+                    self._file.write(stream.topic, stream.type_name, snapshot.time, data, latched)
 
     def _describe(self, world: World) -> None:
         if self._described is None:
             self._file.describe(_about(world))
         self._described = world
-        self._streams = [(stream, Schedule()) for stream in self._make_streams(world)]
+        self._streams = [(stream, rate, Schedule()) for stream, rate in self._make_streams(world)]
 
     def write_command(self, topic: str, type_name: str, data: bytes, time: float, epoch: int) -> None:
         """Write a command of simulated ``time`` (s) in an ``epoch``; errors as above."""

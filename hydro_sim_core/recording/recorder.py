@@ -6,17 +6,19 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import joint_state_template, split_time, wrench_topics
+from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.streams import JOINT_STATE, View, recorded_streams
 from hydro_sim_core.recording.episodes import EpisodeFiles, episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file, reason
-from hydro_sim_core.recording.streams import JOINT_STATE, RecordedRates, Stream, View, scene_streams
 from hydro_sim_core.simulation import Snapshot, World
 
 logger = logging.getLogger(__name__)
@@ -25,8 +27,6 @@ logger = logging.getLogger(__name__)
 QUEUE_LENGTH = 1000
 #: Commands may wait behind more: a replay lacks those that are left out.
 COMMAND_QUEUE_LENGTH = 20_000
-#: Every step of what is small, and what is large as often as it is looked at.
-EVERYTHING = RecordedRates()
 PLAIN = View()
 #: Wall-clock time between two flushes, s: what a kill can cost.
 _FLUSH_PERIOD = 0.5
@@ -86,7 +86,7 @@ class Recorder:
 
     Args:
         path: The first file; after resets, ``NAME_1.mcap`` and so on beside it.
-        rates: What is recorded how often.
+        rates: By kind of stream, messages a second of simulated time, 0 for every step; others have their own.
         view: How contact is drawn, and the frame id of the world.
         absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
         overwrite: Replace files that exist.
@@ -102,7 +102,7 @@ class Recorder:
     def __init__(
         self,
         path: Path,
-        rates: RecordedRates = EVERYTHING,
+        rates: Mapping[str, float] = MappingProxyType({}),
         view: View = PLAIN,
         absolute_name: Callable[[str], str] = below_node,
         overwrite: bool = False,
@@ -148,9 +148,11 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
-    def _make_streams(self, world: World) -> list[Stream]:
-        streams = scene_streams(world, self._rates, self._view)
-        return [replace(stream, topic=self._absolute_name(stream.topic)) for stream in streams]
+    def _make_streams(self, world: World) -> list[tuple[Stream, float | None]]:
+        return [
+            (replace(stream, topic=self._absolute_name(stream.topic)), rate)
+            for stream, rate in recorded_streams(world, self._rates, self._view)
+        ]
 
     def record(self, snapshot: Snapshot, world: World) -> None:
         """Hand over the state after a step; called by the stepping thread.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.simulation.contact_summary import ContactSummary
 from hydro_sim_core.simulation.contacts import ContactRecord
+from hydro_sim_core.simulation.energies import Energies
 from hydro_sim_core.simulation.entities import EntityStates
 from hydro_sim_core.simulation.world import World
 
@@ -77,6 +78,11 @@ class Snapshot:
         """Pose (4, 4) of every link in the world."""
         poses = _read_only(self._world.frame_poses(self.q))
         return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
+
+    @cached_property
+    def energies(self) -> Energies:
+        """Where the energy is; see ``World.energies``."""
+        return self._world.energies_of(self.q, self.v, self._record)
 
     @cached_property
     def entities(self) -> EntityStates:

@@ -464,12 +464,20 @@ class World:
 
         For analysis: elastic energy looks at all pairs of elements of two bodies, which takes milliseconds.
         """
-        state, patches = self._state, self._scratch.patches
-        posture = self._evaluator.update(state.q)
+        patches = self._scratch.patches
+        return self._energies(
+            self._evaluator.update(self._state.q), self._state.v, patches.pair[: patches.num[0]]
+        )
+
+    def energies_of(self, q: Array, v: Array, record: ContactRecord) -> Energies:
+        """The same at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
+        return self._energies(TreeEvaluator(self._built.model.tree).update(q), v, record.pair)
+
+    def _energies(self, posture: TreeEvaluator, v: Array, pairs: NDArray[np.int64]) -> Energies:
         return Energies(
-            posture.kinetic_energy(state.v),
+            posture.kinetic_energy(v),
             posture.potential_energy(),
-            elastic_energy(self._built.model, posture, patches.pair[: patches.num[0]]),
+            elastic_energy(self._built.model, posture, pairs),
         )
 
     def frame_pose(self, name: str) -> Array:

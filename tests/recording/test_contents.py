@@ -14,7 +14,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description import load_robot
-from hydro_sim_core.recording import RecordedRates, read_messages
+from hydro_sim_core.recording import read_messages
 from hydro_sim_core.recording.message_types import message_types
 
 STEPS = 100
@@ -41,7 +41,7 @@ def test_every_step_is_there_to_the_last_bit(record, world, tmp_path):
 
 
 def test_rates_are_kept_in_simulated_time(record, tmp_path):
-    rates = RecordedRates(clock=500.0, joint_states=100.0, wrenches=50.0, transforms=20.0, contacts=25.0)
+    rates = {"clock": 500.0, "joint_states": 100.0, "wrenches": 50.0, "transforms": 20.0, "contacts": 25.0}
     report, _ = record(STEPS, rates=rates)
     found = decoded(tmp_path / "run.mcap")
     assert [time for time, _ in found["/clock"]] == [2 * 10**6 * i for i in range(51)]

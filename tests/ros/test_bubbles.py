@@ -1,16 +1,17 @@
 """Topics of the Soft-bubble fingers: what they carry, in which frame, and which parameters are refused."""
 
-from collections import defaultdict
-from types import SimpleNamespace
+from importlib import import_module
 
 import numpy as np
 import pytest
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing.bubbles import bubble_views, depth_in_mm
+from hydro_sim.publishing.streams import check_bubbles, view_of
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.bubbles import depth_in_mm, make_camera
+from hydro_sim_core.messages.streams import stream_kinds
 from hydro_sim_core.simulation import World, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
 from hydro_sim_core.simulation.snapshot import take_snapshot
@@ -23,17 +24,19 @@ BUBBLES = {
 FIELD_OF_VIEW = 1.0
 
 
-class _Topic:
-    """Stands in for a publisher; keeps what another process would decode."""
+class _Topics:
+    """What streams tell, decoded as another process would."""
 
-    def __init__(self):
-        self.messages = []
+    def __init__(self, streams, snapshot):
+        self.streams = {stream.topic: stream for stream in streams}
+        self._snapshot = snapshot
 
-    def get_subscription_count(self):
-        return 1
-
-    def publish(self, message):
-        self.messages.append(deserialize_message(serialize_message(message), type(message)))
+    def __getitem__(self, topic):
+        stream = self.streams[topic]
+        package, _, name = stream.type_name.partition("/msg/")
+        return deserialize_message(
+            stream.encode(self._snapshot), getattr(import_module(f"{package}.msg"), name)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +53,15 @@ def snapshot(world):
 
 
 @pytest.fixture
-def make(world):
-    """Views by parameters, and their topics by name."""
+def make(world, snapshot):
+    """Topics by parameters."""
 
-    def make_views(**parameters):
-        topics = defaultdict(_Topic)
-        node = SimpleNamespace(create_publisher=lambda _, topic, *__: topics[topic])
-        return bubble_views(node, world, Parameters(**{**BUBBLES, **parameters})), topics
+    def make_topics(**parameters):
+        view = view_of(Parameters(**{**BUBBLES, **parameters}))
+        check_bubbles(view, world)
+        return _Topics(stream_kinds()["bubbles"].streams(world, view), snapshot)
 
-    return make_views
+    return make_topics
 
 
 def _pixels(message, dtype):
@@ -66,42 +69,39 @@ def _pixels(message, dtype):
     return np.frombuffer(bytes(message.data), dtype=dtype).reshape(message.height, message.width)
 
 
-def test_topics_are_named_and_stamped_as_those_of_the_real_sensor(make, snapshot):
+def test_topics_are_named_and_stamped_as_those_of_the_real_sensor(make):
     """bubble_1 and bubble_2 in the order of the parameters, each image in its camera's frame, at the step's time."""
-    views, topics = make(bubble_image_size=(64, 48))
-    for view in views:
-        view.publish(snapshot)
+    topics = make(bubble_image_size=(64, 48))
     names = ("depth/image_rect_raw", "depth/camera_info", "contact_pressure/image_rect_raw", "force")
-    assert set(topics) == {f"bubble_{number}/{name}" for number in (1, 2) for name in names}
+    assert set(topics.streams) == {f"bubble_{number}/{name}" for number in (1, 2) for name in names}
     for number, side in ((1, "left"), (2, "right")):
         for name in names[:3]:
-            (message,) = topics[f"bubble_{number}/{name}"].messages
+            message = topics[f"bubble_{number}/{name}"]
             assert message.header.frame_id == f"{side}_bubble_camera"
             assert message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec == pytest.approx(0.6)
             assert (message.width, message.height) == (64, 48)
 
 
-def test_camera_info_projects_the_field_of_view(make, snapshot):
+def test_camera_info_projects_the_field_of_view(make):
     """The borders of the image are half the angle to the left and to the right of its middle."""
-    (view, _), topics = make(bubble_image_size=(64, 48), bubble_field_of_view=FIELD_OF_VIEW)
-    view.publish(snapshot)
-    (info,) = topics["bubble_1/depth/camera_info"].messages
+    topics = make(bubble_image_size=(64, 48), bubble_field_of_view=FIELD_OF_VIEW)
+    info = topics["bubble_1/depth/camera_info"]
     K = info.k.reshape(3, 3)
     for side, column in ((-1.0, -0.5), (1.0, 63.5)):
         assert (K @ [side * np.tan(0.5 * FIELD_OF_VIEW), 0.0, 1.0])[:2] == pytest.approx([column, 23.5])
     assert np.array_equal(info.p.reshape(3, 4)[:, :3], K)
-    assert not any(info.d)
+    assert np.array_equal(info.r.reshape(3, 3), np.eye(3))
+    assert info.distortion_model == "plumb_bob"
+    assert list(info.d) == [0.0] * 5
+    assert not info.roi.do_rectify
 
 
-def test_both_encodings_of_depth_agree(make, snapshot):
+def test_both_encodings_of_depth_agree(make, snapshot, world):
     """Whole mm and 0, or m and NaN; the membrane is pushed in where the pressure image says so."""
-    (view, _), topics = make()
-    view.publish(snapshot)
-    (in_mm,) = topics["bubble_1/depth/image_rect_raw"].messages
+    in_mm = make()["bubble_1/depth/image_rect_raw"]
     assert in_mm.encoding == "16UC1"
-    (view, _), topics = make(bubble_depth_encoding="32FC1")
-    view.publish(snapshot)
-    (in_m,) = topics["bubble_1/depth/image_rect_raw"].messages
+    topics = make(bubble_depth_encoding="32FC1")
+    in_m = topics["bubble_1/depth/image_rect_raw"]
     assert in_m.encoding == "32FC1"
     mm, m = _pixels(in_mm, np.uint16), _pixels(in_m, np.float32)
     seen = np.isfinite(m)
@@ -109,8 +109,8 @@ def test_both_encodings_of_depth_agree(make, snapshot):
     assert not seen.all()
     assert mm[seen] == pytest.approx(1e3 * m[seen], abs=0.501)
     assert not mm[~seen].any()
-    pressure = _pixels(topics["bubble_1/contact_pressure/image_rect_raw"].messages[0], np.float32)
-    rest = view._camera.rest_depth
+    pressure = _pixels(topics["bubble_1/contact_pressure/image_rect_raw"], np.float32)
+    rest = make_camera(view_of(Parameters(**BUBBLES)).bubbles[0], world)[0].rest_depth
     pushed = np.nan_to_num(rest - m) > 1e-6
     assert (pressure > 0.0).sum() > 1000
     assert pushed[pressure > 0.0].all()
@@ -124,10 +124,10 @@ def test_depth_beyond_the_range_of_the_encoding_is_its_end():
 
 def test_force_is_the_shear_of_the_wrenches(make, snapshot):
     """Of what the cylinder does to the finger, the part along the rim's plane: half its weight, held by each finger."""
-    views, topics = make()
-    for number, view in enumerate(views, start=1):
-        view.publish(snapshot)
-        (message,) = topics[f"bubble_{number}/force"].messages
+    topics = make()
+    for number in (1, 2):
+        message = topics[f"bubble_{number}/force"]
+        assert message.layout.dim[0].size == len(message.data)
         link, frame = BUBBLES["bubbles"][number - 1], BUBBLES["bubble_cameras"][number - 1]
         force = -sum(patch.force_on_b for patch in snapshot.contacts if patch.name_a == link)
         X_WC, R_WL = snapshot.frames[frame], snapshot.frames[link][:3, :3]
@@ -141,22 +141,12 @@ def test_force_is_the_shear_of_the_wrenches(make, snapshot):
 
 def test_nothing_comes_of_a_finger_that_was_deleted(make, world, snapshot):
     """Until a reset brings it back."""
-    views, topics = make()
-    scene = without(world.scene, "arm")
-    gone = take_snapshot(World(scene, world), epoch=1)
-    for view in views:
-        view.publish(gone)
-    assert not any(topic.messages for topic in topics.values())
-    for view in views:
-        view.publish(snapshot)
-    assert all(topic.messages for topic in topics.values())
-
-
-def test_nothing_is_drawn_for_nobody(make, snapshot, monkeypatch):
-    (view, _), topics = make()
-    monkeypatch.setattr(_Topic, "get_subscription_count", lambda _: 0)
-    view.publish(snapshot)
-    assert not any(topic.messages for topic in topics.values())
+    streams = make().streams.values()
+    without_arm = World(without(world.scene, "arm"), world)
+    gone = take_snapshot(without_arm, epoch=1)
+    assert all(stream.encode(gone) is None for stream in streams)
+    assert all(stream.encode(snapshot) is not None for stream in streams)
+    assert not list(stream_kinds()["bubbles"].streams(without_arm, view_of(Parameters(**BUBBLES))))
 
 
 @pytest.mark.parametrize(
@@ -185,4 +175,4 @@ def test_bad_parameters_are_refused(make, parameters, message):
 
 
 def test_no_bubbles_by_default(make):
-    assert make(bubbles=("",), bubble_cameras=("",)) == ([], {})
+    assert not make(bubbles=("",), bubble_cameras=("",)).streams

@@ -146,6 +146,7 @@ class Simulation:
         try:
             self.runner.exchange(world, settle, anew=not carry_over)
             self._states.world_changed(world)
+            self._contacts.world_changed(world)
         finally:
             if running:
                 self._states.thread.start()
@@ -190,7 +191,8 @@ class Simulation:
             replay.load(parameters, self.link, joints)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters)
-        self._threads = (self._states.thread, ContactPublisher(node, runner, parameters).thread)
+        self._contacts = ContactPublisher(node, runner, parameters)
+        self._threads = (self._states.thread, self._contacts.thread)
         self._recorder: NodeRecorder | None = None
         if parameters.record:
             self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded)

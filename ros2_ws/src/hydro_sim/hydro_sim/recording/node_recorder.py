@@ -13,9 +13,10 @@ from rclpy.serialization import serialize_message
 
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
+from hydro_sim.publishing.streams import view_of
 from hydro_sim.recording.type_names import type_name
-from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.recording import RecordedRates, Recorder, View
+from hydro_sim_core.messages.streams import stream_kinds
+from hydro_sim_core.recording import Recorder
 from hydro_sim_core.recording.message_types import message_types
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot
 
@@ -45,20 +46,15 @@ class NodeRecorder:
         self._runner = runner
         self._logger = node.get_logger()
         self._unknown: set[str] = set()
-        rates = RecordedRates(
-            clock=parameters.clock_rate,
-            joint_states=parameters.joint_state_rate,
-            wrenches=parameters.wrench_rate,
-            transforms=parameters.tf_rate,
-            contacts=parameters.marker_rate,
-        )
-        x, y, z = parameters.legend_position
-        scale = PressureScale(1e3 * parameters.pressure_full_scale)
-        view = View(parameters.world_frame, scale, (x, y, z))
+        rates = {
+            kind.name: getattr(parameters, kind.parameter)
+            for kind in stream_kinds().values()
+            if kind.parameter
+        }
         self._recorder = Recorder(
             Path(parameters.record),
             rates,
-            view,
+            view_of(parameters),
             node.resolve_topic_name,
             complete=math.isinf(parameters.pace),
             warn=self._logger.error,

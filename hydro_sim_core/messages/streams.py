@@ -1,0 +1,208 @@
+"""The table of what a running world tells: topics, their rates, and the messages made of a snapshot.
+
+The node publishes what stands here, recordings hold it, replays and the page of topics follow. A stream is added by a
+row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and the function that encodes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.bubbles import Bubble, bubble_streams
+from hydro_sim_core.messages.cdr import CdrWriter
+from hydro_sim_core.messages.contact_markers import ContactMarkers
+from hydro_sim_core.messages.contact_patches import encode_contact_patches
+from hydro_sim_core.messages.energies import energy_streams
+from hydro_sim_core.messages.state import (
+    clock_template,
+    joint_state_template,
+    joint_state_values,
+    pair_wrench,
+    split_time,
+    transform_values,
+    transforms_template,
+    wrench_template,
+    wrench_topics,
+)
+from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.plugins import load_plugins
+from hydro_sim_core.simulation import Snapshot, World
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+_TRANSFORMS = "tf2_msgs/msg/TFMessage"
+_AT_WORLD = np.eye(4)
+
+
+@dataclass(frozen=True)
+class View:
+    """How a world is seen.
+
+    Attributes:
+        world_frame: Frame id of the world, in everything recorded.
+        scale: Colours of pressure.
+        legend_position: Lower left corner of the legend, m.
+        bubbles: Soft-bubbles that have cameras.
+    """
+
+    world_frame: str = "world"
+    scale: PressureScale = field(default_factory=PressureScale)
+    legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
+    bubbles: tuple[Bubble, ...] = ()
+
+
+@dataclass(frozen=True)
+class StreamKind:
+    """Streams of one kind, which have one rate.
+
+    Attributes:
+        name: Of the kind, and of its rate.
+        streams: Makes them of a world and of how it is to be seen.
+        rate: In a recording, messages a second of simulated time; 0 for every step, None for one at the start.
+        parameter: Parameter of the node that is their rate; empty where they come once.
+        clock: Whether that rate is one of simulated time or of real time.
+        depth: How many messages the node keeps for late readers.
+    """
+
+    name: str
+    streams: Callable[[World, View], Iterable[Stream]]
+    rate: float | None
+    parameter: str = ""
+    clock: Literal["simulated", "real"] = "simulated"
+    depth: int = 10
+
+
+def stream_kinds() -> dict[str, StreamKind]:
+    """Every kind of stream by its name, those of plug-ins too.
+
+    Raises:
+        InputError: A plug-in cannot be loaded, is no kind of stream, or has the name of another.
+    """
+    return dict(_all_kinds())
+
+
+@cache
+def _all_kinds() -> dict[str, StreamKind]:
+    return {kind.name: kind for kind in (*_KINDS, *load_plugins("hydro_sim.streams", StreamKind, _KINDS))}
+
+
+def recorded_streams(
+    world: World, rates: Mapping[str, float], view: View
+) -> list[tuple[Stream, float | None]]:
+    """All streams of a world and their rates in a recording.
+
+    Args:
+        world: Asked for names and the scene.
+        rates: By name of a kind, messages a second of simulated time, 0 for every step; others have their own.
+        view: How it is seen.
+
+    Raises:
+        InputError: There is no such kind, or two pairs of bodies would share a topic.
+    """
+    kinds = stream_kinds()
+    for name in rates:
+        if name not in kinds:
+            raise InputError("recording", f"rate '{name}'", "is of no stream", did_you_mean(name, kinds))
+    return [
+        (stream, rates.get(kind.name, kind.rate) if kind.rate is not None else None)
+        for kind in kinds.values()
+        for stream in kind.streams(world, view)
+    ]
+
+
+def _descriptions(world: World, view: View) -> Iterable[Stream]:
+    writer = CdrWriter()
+    writer.string(scene_urdf(world.scene, view.world_frame))
+    description = writer.bytes()
+    yield Stream("robot_description", "std_msgs/msg/String", lambda _: description)
+
+
+def _fixed_transforms(world: World, view: View) -> Iterable[Stream]:
+    stays = fixed_links(world.scene)
+    yield _transforms("/tf_static", [link for link in world.link_tree if link[1] in stays], view)
+
+
+def _moving_transforms(world: World, view: View) -> Iterable[Stream]:
+    stays = fixed_links(world.scene)
+    yield _transforms("/tf", [link for link in world.link_tree if link[1] not in stays], view)
+
+
+def _transforms(topic: str, links: Sequence[tuple[str, str]], view: View) -> Stream:
+    template = transforms_template(links, view.world_frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        return template.fill(split_time(snapshot.time), transform_values(links, snapshot.frames))
+
+    return Stream(topic, _TRANSFORMS, encode)
+
+
+def _clock(world: World, view: View) -> Iterable[Stream]:
+    template = clock_template()
+    yield Stream(
+        "/clock", "rosgraph_msgs/msg/Clock", lambda snapshot: template.fill(split_time(snapshot.time))
+    )
+
+
+def _joint_states(world: World, view: View) -> Iterable[Stream]:
+    template = joint_state_template(world.joint_names)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        return template.fill(split_time(snapshot.time), joint_state_values(snapshot))
+
+    yield Stream("joint_states", JOINT_STATE, encode)
+
+
+def _wrenches(world: World, view: View) -> Iterable[Stream]:
+    for pair, topic in wrench_topics(world.contact_pairs).items():
+        yield _wrench(topic, pair, world, view)
+
+
+def _wrench(topic: str, pair: tuple[str, str], world: World, view: View) -> Stream:
+    _, b = pair
+    template = wrench_template(b if b in world.frame_names else view.world_frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        wrench = pair_wrench(snapshot.contacts, pair, snapshot.frames.get(b, _AT_WORLD))
+        return template.fill(split_time(snapshot.time), wrench)
+
+    return Stream(topic, "geometry_msgs/msg/WrenchStamped", encode)
+
+
+def _contacts(world: World, view: View) -> Iterable[Stream]:
+    markers = ContactMarkers(view.scale, view.world_frame, view.legend_position)
+
+    def encode_patches(snapshot: Snapshot) -> bytes:
+        stamp = split_time(snapshot.time)
+        return encode_contact_patches(snapshot.contact_summary, snapshot.twists, view.world_frame, stamp)
+
+    def encode_markers(snapshot: Snapshot) -> bytes:
+        return markers.encode(snapshot.contacts, split_time(snapshot.time))
+
+    yield Stream("~/contact_patches", "hydro_sim_msgs/msg/ContactPatchArray", encode_patches)
+    yield Stream("~/contact_markers", "visualization_msgs/msg/MarkerArray", encode_markers)
+
+
+def _bubbles(world: World, view: View) -> Iterable[Stream]:
+    for number, bubble in enumerate(view.bubbles, start=1):
+        yield from bubble_streams(number, bubble, world)
+
+
+_KINDS = (
+    StreamKind("description", _descriptions, rate=None, depth=1),
+    StreamKind("fixed_transforms", _fixed_transforms, rate=None, depth=1),
+    StreamKind("clock", _clock, rate=0.0, parameter="clock_rate", depth=1000),
+    StreamKind("joint_states", _joint_states, rate=0.0, parameter="joint_state_rate"),
+    StreamKind("transforms", _moving_transforms, rate=60.0, parameter="tf_rate", depth=100),
+    StreamKind("wrenches", _wrenches, rate=100.0, parameter="wrench_rate"),
+    StreamKind("energies", energy_streams, rate=10.0, parameter="marker_rate", clock="real"),
+    StreamKind("contacts", _contacts, rate=30.0, parameter="marker_rate", clock="real", depth=5),
+    StreamKind("bubbles", _bubbles, rate=30.0, parameter="marker_rate", clock="real", depth=5),
+)

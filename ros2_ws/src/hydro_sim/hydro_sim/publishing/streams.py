@@ -1,0 +1,144 @@
+"""Publishes streams of the engine's table, each while someone listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+from rclpy.node import Node
+
+from hydro_sim.parameters import Parameters
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.bubbles import Bubble, make_camera
+from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.streams import StreamKind, View, stream_kinds
+from hydro_sim_core.simulation import Snapshot, World
+
+#: Kinds that have publishers of their own: late subscribers, lock-step or robot_state_publisher need more of them.
+PUBLISHED_OTHERWISE = frozenset({"description", "fixed_transforms", "clock", "joint_states", "transforms"})
+
+
+def view_of(parameters: Parameters) -> View:
+    """How the parameters want a world to be seen.
+
+    Raises:
+        InputError: They do not name a camera for every bubble.
+    """
+    bubbles = [name for name in parameters.bubbles if name]
+    cameras = [name for name in parameters.bubble_cameras if name]
+    if len(bubbles) != len(cameras):
+        problem = f"{len(cameras)} cameras for {len(bubbles)} bubbles"
+        raise InputError("parameters", "bubble_cameras", problem, "name one camera frame for every bubble")
+    x, y, z = parameters.legend_position
+    return View(
+        parameters.world_frame,
+        PressureScale(1e3 * parameters.pressure_full_scale),
+        (x, y, z),
+        tuple(
+            Bubble(
+                link,
+                frame,
+                parameters.bubble_cap_height,
+                parameters.bubble_image_size,
+                parameters.bubble_field_of_view,
+                parameters.bubble_depth_encoding,
+            )
+            for link, frame in zip(bubbles, cameras, strict=True)
+        ),
+    )
+
+
+def check_bubbles(view: View, world: World) -> None:
+    """Refuse bubbles that a scene has not when it starts; one that is deleted later is silent until it comes again.
+
+    Raises:
+        InputError: A bubble's link or frame is not in the scene, or its camera does not see it.
+    """
+    for bubble in view.bubbles:
+        make_camera(bubble, world)
+
+
+class StreamPublishers:
+    """Publishes the streams of some kinds.
+
+    Args:
+        node: Owner of the publishers.
+        view: How the world is seen.
+        kinds: Names of the kinds.
+        failed: Told once of every topic whose messages cannot be made, and why; without it, errors are raised.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        view: View,
+        kinds: Collection[str],
+        failed: Callable[[str, Exception], None] | None = None,
+    ) -> None:
+        self._node = node
+        self._view = view
+        self._kinds = [kind for name, kind in stream_kinds().items() if name in kinds]
+        self._failed = failed
+        self._told: set[str] = set()
+        self._lock = Lock()  # a topic may be taken away by one thread and published by another
+        self._publishers: dict[tuple[str, str], Any] = {}
+        self._streams: list[tuple[Stream, Any]] = []
+
+    def describe(self, world: World) -> None:
+        """Publish another World from here on; topics that both have keep their publishers.
+
+        Raises:
+            InputError: The World cannot be told so.
+        """
+        streams = [(stream, kind) for kind in self._kinds for stream in kind.streams(world, self._view)]
+        before, self._publishers = self._publishers, {}
+        published = []
+        for stream, kind in streams:
+            key = (stream.topic, stream.type_name)
+            publisher = before.pop(key, None) or self._create(stream, kind)
+            if publisher is not None:
+                self._publishers[key] = publisher
+                published.append((stream, publisher))
+        with self._lock:
+            self._streams = published
+        for publisher in before.values():
+            self._node.destroy_publisher(publisher)
+
+    def _create(self, stream: Stream, kind: StreamKind) -> Any:
+        """A publisher, or None where the package of its messages is not installed."""
+        package, _, name = stream.type_name.partition("/msg/")
+        try:
+            message_type = getattr(import_module(f"{package}.msg"), name)
+        except ModuleNotFoundError:
+            return None
+        return self._node.create_publisher(message_type, stream.topic, kind.depth)
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Publish what someone listens to."""
+        with self._lock:
+            for stream, publisher in self._streams:
+                if publisher.get_subscription_count():
+                    message = self._encoded(stream, snapshot)
+                    if message is not None:
+                        publisher.publish(message)
+
+    def _encoded(self, stream: Stream, snapshot: Snapshot) -> bytes | None:
+        try:
+            return stream.encode(snapshot)
+        except Exception as error:
+            if self._failed is None:
+                raise
+            if stream.topic not in self._told:
+                self._told.add(stream.topic)
+                self._failed(stream.topic, error)
+            return None
+
+    def close(self) -> None:
+        """Take the topics off the node."""
+        with self._lock:
+            publishers, self._publishers, self._streams = self._publishers, {}, []
+        for publisher in publishers.values():
+            self._node.destroy_publisher(publisher)
