@@ -6,20 +6,34 @@ from types import SimpleNamespace
 import pytest
 
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing import publishers
+from hydro_sim.publishing import publishers, streams
 from hydro_sim.publishing.publishers import ContactPublisher
 from hydro_sim.publishing.thread import PublisherThread
+from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.streams import StreamKind
 
 
-def contact_publisher(*views):
-    """A publisher of these views, and what is logged as an error."""
+def contact_publisher(monkeypatch, *encoders):
+    """A publisher of one stream for each of ``encoders``, at 50 Hz, and what it logs."""
+    kind = StreamKind(
+        "made_up",
+        lambda world, view: [
+            Stream(f"topic_{i}", "std_msgs/msg/String", encode) for i, encode in enumerate(encoders)
+        ],
+        rate=0.0,
+        parameter="marker_rate",
+        clock="real",
+    )
+    for module in (publishers, streams):
+        monkeypatch.setattr(module, "stream_kinds", lambda: {"made_up": kind})
     errors = []
-    logger = SimpleNamespace(error=errors.append)
-    node = SimpleNamespace(create_publisher=lambda *_: None, get_logger=lambda: logger)
-    runner = SimpleNamespace(world=None, snapshot=lambda: SimpleNamespace(twists={}))
-    publisher = ContactPublisher(node, runner, Parameters(marker_rate=50.0))
-    publisher._views = list(views)
-    return publisher, errors
+    topic = SimpleNamespace(get_subscription_count=lambda: 1, publish=lambda message: None)
+    node = SimpleNamespace(
+        get_logger=lambda: SimpleNamespace(error=errors.append), create_publisher=lambda *_: topic
+    )
+    snapshot = SimpleNamespace(twists=None, energies=None)
+    runner = SimpleNamespace(world=None, snapshot=lambda: snapshot)
+    return ContactPublisher(node, runner, Parameters(marker_rate=50.0)), errors
 
 
 class MadeUpTime:
@@ -44,12 +58,11 @@ def starts(monkeypatch, durations):
     monkeypatch.setattr(publishers, "time", clock)
     calls = []
 
-    class SlowView:
-        def publish(self, snapshot):
-            calls.append(clock.now - 100.0)
-            clock.now += durations[len(calls) - 1]
+    def encode_slowly(snapshot):
+        calls.append(clock.now - 100.0)
+        clock.now += durations[len(calls) - 1]
 
-    publisher, _ = contact_publisher(SlowView())
+    publisher, _ = contact_publisher(monkeypatch, encode_slowly)
     publisher._run(clock)
     return calls
 
@@ -66,27 +79,23 @@ def test_missed_deadlines_of_markers_are_dropped(monkeypatch):
     assert begun == pytest.approx([0.0, 0.11, 0.11, 0.13])
 
 
-def test_a_view_that_fails_holds_up_no_other():
+def test_a_stream_that_fails_holds_up_no_other(monkeypatch):
     """It is told of once."""
-    published = Event()
+    published, rounds = Event(), []
 
-    class BrokenView:
-        def publish(self, snapshot):
-            raise KeyError("left_finger")
+    def fail(snapshot):
+        raise KeyError("left_finger")
 
-    class LaterView:
-        rounds = 0
+    def encode(snapshot):
+        rounds.append(snapshot)
+        if len(rounds) == 3:
+            published.set()
 
-        def publish(self, snapshot):
-            self.rounds += 1
-            if self.rounds == 3:
-                published.set()
-
-    publisher, errors = contact_publisher(BrokenView(), LaterView())
+    publisher, errors = contact_publisher(monkeypatch, fail, encode)
     publisher.thread.start()
     assert published.wait(20.0)
     publisher.thread.stop()
-    assert errors == ["BrokenView failed: KeyError: 'left_finger'"]
+    assert errors == ["topic_0: cannot be told: KeyError: 'left_finger'"]
 
 
 def test_a_thread_that_ends_by_itself_is_told_of():
