@@ -56,3 +56,18 @@ def roll_pitch_yaw(R: Array) -> Array:
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
     roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
     return np.array([roll, pitch, yaw])
+
+
+def twist_between(X_WA: Array, X_WB: Array, duration: float) -> Array:
+    """Constant twist (6,) that takes a frame from one pose (4, 4) to another: rad/s, then m/s of its origin.
+
+    Args:
+        X_WA: Pose at the beginning.
+        X_WB: Pose at the end; the frame turns the shorter way.
+        duration: s.
+    """
+    x, y, z, w = quaternions_of(X_WB[:3, :3] @ X_WA[:3, :3].T)
+    sine = norm(np.array([x, y, z]))
+    # Twice the angle's half over its sine; both vanish together.
+    ratio = 2.0 * np.arctan2(sine, w) / sine if sine > 0.0 else 2.0
+    return np.concatenate([ratio * np.array([x, y, z]), X_WB[:3, 3] - X_WA[:3, 3]]) / duration

@@ -97,7 +97,10 @@ class ModelSpec(Section):
     package_dirs: tuple[Name, ...] = Field((), description="Folders to look for packages in.")
     xacro_args: dict[str, str | bool | int | float] = Field({}, description="Arguments of a xacro file.")
     prefix: str = Field("", description="Put before every link and joint name of the model.")
-    base: Literal["fixed", "floating"] = Field("fixed", description="Welded down, or free in six directions.")
+    base: Literal["fixed", "floating", "kinematic"] = Field(
+        "fixed",
+        description="Welded down, free in six directions, or moved as it is told, whatever pushes against it.",
+    )
     attach_to: Name | None = Field(None, description="Link of an earlier model that carries the root link.")
     pose: PoseSpec = Field(PoseSpec(), description="Of the root link, in the world or in attach_to's link.")
     proximity: ProximityChoice = Field(
@@ -121,8 +124,9 @@ class ModelSpec(Section):
         if self.base == "fixed":
             return self
         if self.attach_to is not None:
-            raise conflict("an attached model cannot float", "remove attach_to or write base: fixed")
-        if self.gravity_compensation:
+            problem = f"an attached model cannot {'float' if self.base == 'floating' else 'be kinematic'}"
+            raise conflict(problem, "remove attach_to or write base: fixed")
+        if self.base == "floating" and self.gravity_compensation:
             mend = "write base: fixed or leave gravity_compensation out"
             raise conflict("nothing bears the weight of a floating model", mend)
         return self

@@ -88,7 +88,7 @@ def _add_robot(root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[s
     if robot.root != _WORLD:
         base = JointSpec(
             name=f"{model.prefix}{model.name}_base",
-            type=model.base,
+            type="fixed" if model.base == "fixed" else "floating",
             parent=model.attach_to or _WORLD,
             child=robot.root,
             X_PJ=model.pose.X,

@@ -52,8 +52,8 @@ class Assembly:
         scalar_joints: Every coordinate that is a length or an angle, those of mimic joints included, in the order of
             the bodies.
         link_tree: (parent link, child link) of every link; the parent of a root may be ``world``.
-        q0: (nq,) coordinates at the start: floating bases where they were placed, other joints at zero or at
-            the limit nearest to it.
+        q0: (nq,) coordinates at the start: bases that are not welded where they were placed, other joints at zero
+            or at the limit nearest to it.
     """
 
     tree: KinematicTree
@@ -169,6 +169,7 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
         R_PJ=frozen([body.X_PJ[:3, :3] for body in bodies], shape=(-1, 3, 3)),
         p_PJ=frozen([body.X_PJ[:3, 3] for body in bodies], shape=(-1, 3)),
         q_of_v=frozen([entry.q_of_v for entry in velocities], np.int64),
+        prescribed=frozen([entry.prescribed for entry in velocities], np.bool_),
         gravity=frozen(gravity, shape=(3,)),
     )
 

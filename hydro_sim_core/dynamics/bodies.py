@@ -36,6 +36,7 @@ class PlacedRobot:
         floating: Whether its root moves freely, from ``X_WR`` on; otherwise it is welded there.
         attach_to: Link of an earlier robot that carries this one; None for the world.
         base_joint_name: Name of the floating joint that a floating root gets.
+        prescribed: Whether a floating root moves as it is told, whatever acts on it.
     """
 
     robot: RobotSpec
@@ -43,6 +44,7 @@ class PlacedRobot:
     floating: bool = False
     attach_to: str | None = None
     base_joint_name: str = ""
+    prescribed: bool = False
 
 
 @dataclass
@@ -186,6 +188,8 @@ class BodyBuilder:
         robot, axis = placed.robot, np.array([0.0, 0.0, 1.0])
         joint = JointSpec(placed.base_joint_name, "floating", WORLD, robot.root, np.eye(4), axis)
         frame = self._add_body(joint, -1, np.eye(4), robot.source)
+        for entry in self.velocities[-6:]:
+            entry.prescribed = placed.prescribed
         x, y, z, w = quaternions_of(placed.X_WR[:3, :3])
         self.q0[-7:] = [w, x, y, z, *placed.X_WR[:3, 3]]
         return frame

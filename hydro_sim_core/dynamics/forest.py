@@ -13,10 +13,13 @@ from hydro_sim_core.dynamics.tree import FLOATING, Ints, KinematicTree, frozen
 class Forest(NamedTuple):
     """Trees of bodies with no joint and no mimicked joint between them: read-only arrays.
 
+    A body whose motion is prescribed is in no tree, as if it were the world: what it carries is not coupled through it.
+
     Attributes:
-        tree_of_body: (nb,) tree of each body.
+        tree_of_body: (nb,) tree of each body, -1 for those whose motion is prescribed.
         first: (trees + 1,) first entry of each tree in ``velocities``.
-        velocities: (nv,) indices into v, tree by tree.
+        velocities: (unknowns,) indices into v, tree by tree.
+        prescribed: (nv - unknowns,) indices into v of prescribed velocities.
         is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
         is_free_tree: (trees,) whether a tree is such a body.
     """
@@ -24,6 +27,7 @@ class Forest(NamedTuple):
     tree_of_body: ConstInt1D
     first: ConstInt1D
     velocities: ConstInt1D
+    prescribed: ConstInt1D
     is_free_body: ConstBool1D
     is_free_tree: ConstBool1D
 
@@ -31,17 +35,22 @@ class Forest(NamedTuple):
 def find_forest(tree: KinematicTree) -> Forest:
     """Take a multibody system apart into independent trees, in the order of their first velocities."""
     first = tree.v_index
+    told = tree.prescribed[first]
     earliest = _earliest_velocities(tree)
-    trees, label = np.unique(earliest, return_inverse=True)
-    sizes = np.bincount(label, minlength=len(trees))
-    is_free_body = (tree.joint_type == FLOATING) & (tree.parent < 0)
+    unknown = np.flatnonzero(~tree.prescribed)
+    trees, labels = np.unique(earliest[unknown], return_inverse=True)
+    label = np.full(len(earliest), -1)
+    label[unknown] = labels
+    sizes = np.bincount(labels, minlength=len(trees))
+    is_free_body = (tree.joint_type == FLOATING) & (tree.parent < 0) & ~told
     is_free_body[tree.parent[tree.parent >= 0]] = False
     is_free_tree = np.zeros(len(trees), dtype=bool)
     is_free_tree[label[first][is_free_body]] = True
     return Forest(
         tree_of_body=frozen(label[first], np.int64),
         first=frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64),
-        velocities=frozen(np.argsort(label, kind="stable"), np.int64),
+        velocities=frozen(unknown[np.argsort(labels, kind="stable")], np.int64),
+        prescribed=frozen(np.flatnonzero(tree.prescribed), np.int64),
         is_free_body=frozen(is_free_body, np.bool_),
         is_free_tree=frozen(is_free_tree, np.bool_),
     )
@@ -61,7 +70,10 @@ def _earliest_velocities(tree: KinematicTree) -> Ints:
     coupled = [
         (begin, begin + k) for begin, count in zip(first, tree.num_v, strict=True) for k in range(count)
     ]
-    coupled += [(first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0]
+    told = tree.prescribed[tree.v_index]
+    coupled += [
+        (first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0 and not told[parent]
+    ]
     for a, b in coupled:
         low, high = sorted((find(a), find(b)))
         earliest[high] = low

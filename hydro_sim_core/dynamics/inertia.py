@@ -39,7 +39,8 @@ def velocity_without_inertia(tree: KinematicTree, q: Floats) -> int:
     own = _motions_with_inertia(tree, evaluator)
     for body in reversed(range(len(own))):
         motions = _joined([own[body], *left.pop(body, ())])
-        for k in range(tree.num_v[body]):
+        # What is prescribed needs no inertia: nothing accelerates it.
+        for k in range(0 if tree.prescribed[tree.v_index[body]] else tree.num_v[body]):
             motions.follow(int(tree.v_index[body]) + k, evaluator.S[body, k])
         still += motions.eliminate([v for v in motions.velocities if homes[v] == body], tree.rotor_inertia)
         left.setdefault(int(tree.parent[body]), []).append(motions)

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, ConstFloat3D, ConstInt1D, Float1D, Float2D
+from hydro_sim_core.compilation import (
+    ConstBool1D,
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    Float1D,
+    Float2D,
+)
 
 REVOLUTE = 0
 PRISMATIC = 1
@@ -53,6 +61,7 @@ class KinematicTree(NamedTuple):
         velocity_limit: (nv,) rad/s or m/s; inf without one.
         effort_limit: (nv,) N m or N; inf without one.
         q_of_v: (nv,) coordinate in q whose rate a velocity is, -1 for floating joints.
+        prescribed: (nv,) whether a velocity is given from outside, whatever acts on it: those of kinematic bases.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
 
@@ -78,6 +87,7 @@ class KinematicTree(NamedTuple):
     velocity_limit: ConstFloat1D
     effort_limit: ConstFloat1D
     q_of_v: ConstInt1D
+    prescribed: ConstBool1D
     gravity: ConstFloat1D
 
 

@@ -24,6 +24,7 @@ class VelocityEntry:
     damping: float = 0.0
     friction: float = 0.0
     rotor_inertia: float = 0.0
+    prescribed: bool = False
 
 
 def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[VelocityEntry]:

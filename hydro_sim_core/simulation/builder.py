@@ -87,7 +87,8 @@ def build_model(
         )
     _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
     adjacent = _adjacent_groups(placed, assembly)
-    pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude)
+    told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
+    pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude, told)
     geometries = {id(c.geometry): c.geometry for c in colliders}
     row = {identity: i for i, identity in enumerate(geometries)}
     is_linear, nothing = damping == "linear", np.zeros(len(pairs))

@@ -13,7 +13,17 @@ from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.linear import factorise, solve_lower
-from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
+from hydro_sim_core.solvers.problem import (
+    DRIFT,
+    DRIFT_BEFORE,
+    ELASTIC,
+    FRICTION,
+    LANES,
+    SLIP,
+    STIFFNESS_DT,
+    N,
+    X,
+)
 
 #: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
 MIN_AREA = 1e-14
@@ -204,14 +214,17 @@ def _set_trees(model, scratch, p):
 
 @kernel
 def load_patches(model, scratch, dt):
-    """Turn patches into face blocks, pair Jacobians and pair properties of the problem."""
+    """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
+
+    The solver's v holds the prescribed velocities already.
+    """
     patches, problem = scratch.patches, scratch.problem
     problem.num_patches[0] = patches.num[0]
     problem.first_block[0] = 0
     if patches.num[0] == 0:
         return
-    factor, nv = scratch.solver.hessian, problem.v0.shape[0]
-    factorise(problem.A, factor, 0, nv, problem.islands.tree_begin)
+    factor, unknowns = scratch.solver.hessian, model.forest.velocities.shape[0]
+    factorise(problem.A, factor, 0, unknowns, problem.islands.tree_begin)
     for p in range(patches.num[0]):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
@@ -292,6 +305,8 @@ def _set_jacobian(model, scratch, p):
     for side in range(2):
         for k in range(columns[side, 0], columns[side, 1]):
             J[:, order[k]] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        J[:, order[k]] = 0.0
     pair = scratch.patches.pair[p]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]
@@ -302,6 +317,23 @@ def _set_jacobian(model, scratch, p):
                 x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
                 for i in range(3):
                     problem.jacobian[p, half + i, k] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
+    if model.forest.prescribed.shape[0] > 0:
+        _set_drift(problem, scratch.solver.v, p, model.forest.velocities.shape[0], R_WG, J)
+
+
+@kernel
+def _set_drift(problem, v, p, unknowns, R_WG, J):
+    """What prescribed velocities add to the twist of patch p, before the step and in it; J (6, nv) in world axes."""
+    before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
+    before[:] = 0.0
+    drift[:] = 0.0
+    for k in range(unknowns, order.shape[0]):
+        for half in range(0, 6, 3):
+            x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
+            for i in range(3):
+                along = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
+                before[half + i] += along * problem.v0[k]
+                drift[half + i] += along * v[k]
 
 
 @kernel

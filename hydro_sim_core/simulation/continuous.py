@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from hydro_sim_core.compilation import prepare
+from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.continuous_forces import state_derivative
 from hydro_sim_core.simulation.machine import Machine
@@ -95,7 +96,7 @@ class ContinuousSteps:
         """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
         machine, dt = self.machine, self._time_step
         state, nq = machine.state, len(machine.state.q)
-        start = np.concatenate((state.q, state.v))
+        start = np.concatenate((state.q, self._velocities()))
         rates, shifted = np.empty((2, len(start)))
         # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
         tolerance = np.full(len(start), ABSOLUTE_SHARE * self._accuracy)
@@ -147,6 +148,21 @@ class ContinuousSteps:
         state.substep[0] = proposed
         derivative(dt, integrator.y)
         return start + integrator.y
+
+    def _velocities(self) -> Array:
+        """(nv,) velocities that a time step begins with: the state's, after what is prescribed has changed at once.
+
+        What is carried keeps its generalised momentum in that change.
+        """
+        model, state = self.machine.model, self.machine.state
+        told = model.forest.prescribed
+        change = np.zeros(len(state.v))
+        change[told] = self.machine.drives.v_target[told] - state.v[told]
+        if np.any(change):
+            unknown = model.forest.velocities
+            M = TreeEvaluator(model.tree).update(state.q).mass_matrix()[unknown]
+            change[unknown] = -np.linalg.solve(M[:, unknown], M[:, told] @ change[told])
+        return state.v + change
 
     def _store(self, y: Array) -> None:
         """Take over the state at the end of a time step, at which the memory was evaluated last."""

@@ -96,9 +96,19 @@ def _place(model, state, scratch, dt, y):
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
+    _hold_prescribed(model.forest.prescribed, scratch.M)
     _set_end_stops(model, scratch, dt, q)
     place_geometries(model, scratch)
     return find_patches(model, state, scratch)
+
+
+@kernel
+def _hold_prescribed(prescribed, M):
+    """Make rows and columns of velocities that stay as they are those of the identity."""
+    for k in range(prescribed.shape[0]):
+        M[prescribed[k], :] = 0.0
+        M[:, prescribed[k]] = 0.0
+        M[prescribed[k], prescribed[k]] = 1.0
 
 
 @kernel
@@ -116,6 +126,8 @@ def _accelerate(model, state, drives, scratch, dt, y, dy):
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
     _press_patches(model, scratch, v)
     _add_body_wrenches(model.tree, scratch, acceleration)
+    for k in range(model.forest.prescribed.shape[0]):
+        acceleration[model.forest.prescribed[k]] = 0.0
     factor, envelope = scratch.solver.hessian, scratch.problem.islands.envelope
     envelope[:] = 0
     if factorise(scratch.M, factor, 0, nv, envelope):

@@ -62,6 +62,7 @@ class DriveBank:
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
         self.writes = 0
         self._velocity_of = own
+        self._prescribed = np.flatnonzero(tree.prescribed)
         self._velocities = np.array(list(own.values()), dtype=np.int64)
         self._speed = {name: float(tree.velocity_limit[i]) for name, i in own.items()}
         self._coordinate_of = {name: int(tree.q_of_v[i]) for name, i in own.items()}
@@ -110,7 +111,11 @@ class DriveBank:
         return self._mode[joint]
 
     def hold(self, q: Array) -> None:
-        """Start modes: position drives hold ``q`` (nq,), velocity drives stand still, the others give no effort."""
+        """Start modes: position drives hold ``q`` (nq,), velocity drives stand still, the others give no effort.
+
+        What is prescribed stands still.
+        """
+        self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed] = 0.0
         for name in self.joint_names:
             mode = self._mode[name]
             value = float(q[self._coordinate_of[name]]) if mode == "position" else 0.0
@@ -224,6 +229,21 @@ class DriveBank:
         drives.v_target[i] = max(-self._speed[name], min(velocity or 0.0, self._speed[name]))
         drives.effort[i] = effort or 0.0
         drives.limit[i] = self._limit[name] if limit is None else limit
+
+    def prescribe(self, first: int, coming: Array, after: Array) -> None:
+        """Give prescribed velocities, from entry ``first`` of v on: in the coming time step, and in those after it."""
+        self.arrays.v_target[first : first + len(coming)] = coming
+        self.arrays.v_after[first : first + len(after)] = after
+
+    @property
+    def prescribes_a_change(self) -> bool:
+        """Whether velocities are prescribed for the coming time step alone."""
+        told = self._prescribed
+        return bool(np.any(self.arrays.v_target[told] != self.arrays.v_after[told]))
+
+    def end_time_step(self) -> None:
+        """Prescribed velocities of the coming time step are now those of all later ones."""
+        self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed]
 
     def targets(self) -> Array:
         """(3, n) position, velocity and effort that every joint's drive is told; NaN where it follows none."""

@@ -35,7 +35,8 @@ class Entity:
         name: Unique in the scene.
         link: Index of its root link, -1 for what is no link of the tree.
         X_WL: (4, 4) pose of what is no link.
-        joint: Its floating joint, None for what does not float.
+        joint: The joint of a base that floats or is kinematic, None for what is welded.
+        is_kinematic: Whether it moves as it is told.
         attached_to: Link of another model that carries it, or None.
         has_joints: Whether parts of it move against each other.
         is_model: Whether it is a model, and no static shape.
@@ -47,6 +48,7 @@ class Entity:
     link: int
     X_WL: Array
     joint: str | None
+    is_kinematic: bool
     attached_to: str | None
     has_joints: bool
     is_model: bool
@@ -76,7 +78,8 @@ class Entities:
                 name=model.name,
                 link=row.get(robot.root, -1),
                 X_WL=model.pose.X,
-                joint=f"{model.prefix}{model.name}_base" if model.base == "floating" else None,
+                joint=f"{model.prefix}{model.name}_base" if model.base != "fixed" else None,
+                is_kinematic=model.base == "kinematic",
                 attached_to=model.attach_to,
                 has_joints=any(joint.type != "fixed" for joint in robot.joints),
                 is_model=True,
@@ -88,7 +91,7 @@ class Entities:
             colliders = tuple(c for c in built.colliders if c.robot < 0 and c.link == shape.name)
             self._by_name.setdefault(
                 shape.name,
-                Entity(shape.name, -1, shape.X_LG, None, None, False, False, shape.source, colliders),
+                Entity(shape.name, -1, shape.X_LG, None, False, None, False, False, shape.source, colliders),
             )
         self.names = tuple(self._by_name)
 

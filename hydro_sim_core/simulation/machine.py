@@ -127,21 +127,22 @@ class Machine:
 
     @cached_property
     def tree_of_velocity(self) -> np.ndarray:
-        """(nv,) independent tree of every velocity."""
+        """(nv,) independent tree of every velocity; one more for all that are prescribed."""
         forest = self.model.forest
-        trees = np.empty(len(self.state.v), dtype=np.int64)
+        trees = np.full(len(self.state.v), len(forest.first) - 1)
         trees[forest.velocities] = np.repeat(np.arange(len(forest.first) - 1), np.diff(forest.first))
         return trees
 
     @cached_property
     def tree_of_coordinate(self) -> np.ndarray:
-        """(nq,) independent tree of every coordinate."""
+        """(nq,) independent tree of every coordinate, numbered like those of velocities."""
         trees = np.empty(len(self.state.q), dtype=np.int64)
         tree = self.model.tree
         for first, num_v, body_tree in zip(
             tree.q_index, tree.num_v, self.model.forest.tree_of_body, strict=True
         ):
-            trees[first : first + (7 if num_v == 6 else num_v)] = body_tree
+            number = body_tree if body_tree >= 0 else len(self.model.forest.first) - 1
+            trees[first : first + (7 if num_v == 6 else num_v)] = number
         return trees
 
     @cached_property

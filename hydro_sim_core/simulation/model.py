@@ -63,7 +63,8 @@ class Model(NamedTuple):
 class Drives(NamedTuple):
     """What the drives were told: effort = kp (q_target - q) + kd (v_target - v) + effort, cut at the limit.
 
-    All (nv,); a drive in effort mode has zero gains. ``limit`` is 0 where there is no drive.
+    All (nv,); a drive in effort mode has zero gains. ``limit`` is 0 where there is no drive. A prescribed velocity is
+    ``v_target`` in the coming time step and ``v_after`` in those that follow, whatever the rest says.
     """
 
     kp: Float1D
@@ -72,6 +73,7 @@ class Drives(NamedTuple):
     v_target: Float1D
     effort: Float1D
     limit: Float1D
+    v_after: Float1D
 
 
 class State(NamedTuple):

@@ -60,6 +60,7 @@ def find_pairs(
     colliders: Sequence[Collider],
     adjacent: Iterable[Collection[Group]],
     excluded: Iterable[Collection[str]],
+    prescribed: ArrayLike = (),
 ) -> tuple[Indices, Indices]:
     """Find the pairs of colliders that may touch.
 
@@ -67,6 +68,7 @@ def find_pairs(
         colliders: Collision geometries.
         adjacent: Pairs of groups that never touch; a group beside itself counts once.
         excluded: Pairs of links that never touch, likewise.
+        prescribed: Bodies that yield to no force, as the world does not: two of them never touch.
 
     Returns:
         Pairs (P, 2) of indices in the query's canonical order, sorted by the lower index, then by the other; and those
@@ -74,6 +76,7 @@ def find_pairs(
         that they do not collide is a stated limit, so these are not among them.
     """
     body = np.array([collider.body for collider in colliders])
+    yields = (body >= 0) & ~np.isin(body, np.asarray(prescribed, dtype=np.int64))
     robot = np.array([collider.robot for collider in colliders])
     kind = np.array([int(collider.geometry.kind) for collider in colliders])
     group, not_beside = _numbered([collider.group for collider in colliders], adjacent)
@@ -82,8 +85,8 @@ def find_pairs(
     for i in range(len(colliders) - 1):
         others = slice(i + 1, None)
         meets = group[others] != group[i]
-        if body[i] < 0:
-            meets &= body[others] >= 0
+        if not yields[i]:
+            meets &= yields[others]
         if group[i] in not_beside:
             meets &= ~np.isin(group[others], not_beside[group[i]])
         if link[i] in not_with:

@@ -22,7 +22,8 @@ def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
         PlacedRobot(
             robot=_with_proximity(robot, model.proximity.spec),
             X_WR=model.pose.X,
-            floating=model.base == "floating",
+            floating=model.base != "fixed",
+            prescribed=model.base == "kinematic",
             attach_to=model.attach_to,
             base_joint_name=f"{model.prefix}{model.name}_base",
         )

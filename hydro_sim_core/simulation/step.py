@@ -47,8 +47,9 @@ def _load_inertia(model, state, scratch, dt):
     order, tree_begin, tree_end = problem.islands.order, problem.islands.tree_begin, problem.islands.tree_end
     problem.dt[0] = dt
     for k in range(state.v.shape[0]):
+        problem.v0[k] = state.v[order[k]]
+    for k in range(model.forest.velocities.shape[0]):
         i = order[k]
-        problem.v0[k] = state.v[i]
         for m in range(tree_begin[k], tree_end[k]):
             problem.A[k, m] = scratch.M[i, order[m]]
         problem.A[k, k] += dt * model.tree.damping[i]
@@ -60,7 +61,7 @@ def _load_limits(model, state, scratch, dt):
     problem = scratch.problem
     nv = state.v.shape[0]
     relaxation = LIMIT_BETA * dt / math.pi
-    for k in range(nv):
+    for k in range(model.forest.velocities.shape[0]):
         i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
         rigid = LIMIT_BETA * LIMIT_BETA / (problem.A[k, k] * 4.0 * math.pi * math.pi)
@@ -80,7 +81,7 @@ def _load_limits(model, state, scratch, dt):
 @kernel
 def _load_drives(model, state, drives, scratch, dt):
     problem = scratch.problem
-    for k in range(state.v.shape[0]):
+    for k in range(model.forest.velocities.shape[0]):
         i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
         q = state.q[coordinate] if coordinate >= 0 else 0.0
@@ -96,12 +97,18 @@ def _load_drives(model, state, drives, scratch, dt):
 
 
 @kernel
-def _guess(state, scratch, dt):
-    """Start from the last velocities or from their extrapolation, whichever would have been closer last time."""
+def _guess(model, state, drives, scratch, dt):
+    """Start from the last velocities or from their extrapolation, whichever would have been closer last time.
+
+    What is prescribed is known.
+    """
     share = dt / state.dt_previous[0] if state.extrapolate[0] else 0.0
-    for k in range(state.v.shape[0]):
-        i = scratch.problem.islands.order[k]
+    order, unknowns = scratch.problem.islands.order, model.forest.velocities.shape[0]
+    for k in range(unknowns):
+        i = order[k]
         scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
+    for k in range(unknowns, state.v.shape[0]):
+        scratch.solver.v[k] = drives.v_target[order[k]]
 
 
 @kernel
@@ -124,11 +131,15 @@ def _load_momentum(model, state, scratch, dt, is_solved):
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
     free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
-    for k in range(state.v.shape[0]):
+    unknowns = model.forest.velocities.shape[0]
+    for k in range(unknowns):
         momentum = -dt * scratch.bias[order[k]]
         # The damping impulse at v0 cancels against dt D v0 of A v0.
         for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
             momentum += scratch.M[order[k], order[m]] * problem.v0[m]
+        # What is carried resists the change of a prescribed velocity.
+        for m in range(unknowns, order.shape[0]):
+            momentum -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
         problem.momentum[k] = momentum
 
 
@@ -143,6 +154,8 @@ def _is_centred(model, scratch, dt):
     for body in range(forest.tree_of_body.shape[0]):
         w = scratch.tree.V_WB[body]
         tree = forest.tree_of_body[body]
+        if tree < 0:
+            continue
         spin[tree] = max(spin[tree], math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
     for tree in range(spin.shape[0]):
         if spin[tree] == 0.0:
@@ -186,11 +199,11 @@ def _take_solution(model, state, scratch, dt):
 
 
 @kernel
-def _judge_guesses(state, scratch, dt):
+def _judge_guesses(model, state, scratch, dt):
     """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal."""
     kept, extrapolated = 0.0, 0.0
     share = dt / state.dt_previous[0] if state.dt_previous[0] > 0.0 else 0.0
-    for k in range(state.v.shape[0]):
+    for k in range(model.forest.velocities.shape[0]):
         i = scratch.problem.islands.order[k]
         weight = scratch.problem.A[k, k]
         step = scratch.v_next[i] - state.v[i]
@@ -220,8 +233,8 @@ def _store_wrenches(model, scratch, dt):
 
 
 @kernel
-def _store_efforts(scratch, dt):
-    for k in range(scratch.solver.v.shape[0]):
+def _store_efforts(model, scratch, dt):
+    for k in range(model.forest.velocities.shape[0]):
         impulse, _ = drive_impulse(scratch.problem, k, scratch.solver.v[k])
         scratch.effort[scratch.problem.islands.order[k]] = impulse / dt
 
@@ -286,8 +299,8 @@ def advance(
         _load_inertia(model, state, scratch, dt)
         _load_limits(model, state, scratch, dt)
         _load_drives(model, state, drives, scratch, dt)
+        _guess(model, state, drives, scratch, dt)
         load_patches(model, scratch, dt)
-        _guess(state, scratch, dt)
         converged = _solve(machine, solve, dt)
         _take_solution(model, state, scratch, dt)
         # A residual that is no number tells of an overflow that left the velocities at their guess.
@@ -296,8 +309,8 @@ def advance(
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
-        _judge_guesses(state, scratch, dt)
+        _judge_guesses(model, state, scratch, dt)
         _store_wrenches(model, scratch, dt)
-        _store_efforts(scratch, dt)
+        _store_efforts(model, scratch, dt)
         _move_on(state, scratch, dt, converged)
     return DONE

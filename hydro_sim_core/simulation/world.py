@@ -25,7 +25,7 @@ from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator, evaluate
 from hydro_sim_core.dynamics.tree import FLOATING
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.rotations import quaternions_of
+from hydro_sim_core.rotations import quaternions_of, twist_between
 from hydro_sim_core.simulation import continuous
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.carry_over import carry_over
@@ -270,18 +270,19 @@ class World:
         return found
 
     def place(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
-        """Put a body that moves freely somewhere else; all others and the time stay as they are.
+        """Put a body that is welded to nothing somewhere else; all others and the time stay as they are.
 
         Args:
-            name: A model with a floating base, or any floating joint, as named in ``velocity_names``.
+            name: A model with a floating or kinematic base, or any floating joint, as named in ``velocity_names``.
             X_WB: (4, 4) pose of its root link in the world, or of the joint's child in the frame that it floats in;
                 None leaves it where it is.
-            V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are.
+            V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are. A kinematic
+                model goes on with it.
 
         Raises:
             InputError: There is no such thing, it is fixed, or pose or velocity is none. Nothing is then changed.
         """
-        body = self._floating_body(name)
+        body = self._floating_body("place", name)
         X = None if X_WB is None else as_pose(X_WB, "place", "X_WB")
         V = None if V_WB is None else _checked("V_WB", V_WB, 6)
         tree, state = self._built.model.tree, self._state
@@ -291,13 +292,53 @@ class World:
             state.q[q : q + 7] = [w, x, y, z, *X[:3, 3]]
         if V is not None:
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V
-        tree_of_body = self._built.model.forest.tree_of_body
+            if tree.prescribed[v]:
+                self._drives.prescribe(v, V, V)
         carrier = self._built.model.geometry_body
-        is_with_it = (carrier >= 0) & (tree_of_body[carrier] == tree_of_body[body])
+        is_with_it = (carrier >= 0) & np.isin(carrier, list(self._moved_with(body)))
         state.push[is_with_it[self._built.model.pairs].any(axis=1)] = 0.0
 
-    def _floating_body(self, name: str) -> int:
-        """Body that a floating joint, or the floating base of a model, moves."""
+    def _moved_with(self, body: int) -> set[int]:
+        """Bodies of the same independent tree, and those that a body carries."""
+        moved = {body}
+        parent, tree_of_body = self._built.model.tree.parent, self._built.model.forest.tree_of_body
+        for i in range(len(parent)):
+            if int(parent[i]) in moved or tree_of_body[i] == tree_of_body[body] >= 0:
+                moved.add(i)
+        return moved
+
+    def move(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
+        """Tell a kinematic model where to be after the coming time step, and how fast to go on from there.
+
+        It gets there at constant velocity, whatever is in its way; contact pushes the others alone. Without any call it
+        goes on as it was told last.
+
+        Args:
+            name: A model with ``base: kinematic``.
+            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it the model goes by
+                ``V_WB`` from now on.
+            V_WB: (6,) its angular and linear velocity from then on, rad/s and m/s, which the world's axes and the root
+                link's origin are meant by; without it the model stands still then.
+
+        Raises:
+            InputError: There is no such model, it is not kinematic, or pose or velocity is none. Nothing is then
+                changed.
+        """
+        body = self._floating_body("move", name)
+        first = int(self._built.model.tree.v_index[body])
+        if not self._built.model.tree.prescribed[first]:
+            problem = "moves as forces make it"
+            raise InputError("move", f"'{name}'", problem, "write base: kinematic for it in the scene")
+        after = np.zeros(6) if V_WB is None else _checked("V_WB", V_WB, 6)
+        if X_WB is None:
+            coming = after
+        else:
+            X_WS = self._evaluator.update(self._state.q).body_pose(body)
+            coming = twist_between(X_WS, as_pose(X_WB, "move", "X_WB"), self.time_step)
+        self._drives.prescribe(first, coming, after)
+
+    def _floating_body(self, asker: str, name: str) -> int:
+        """Body that a floating joint, or the floating or kinematic base of a model, moves."""
         joints = self._built.assembly.joint_names
         floating = [
             joint
@@ -308,10 +349,11 @@ class World:
             return joints.index(name)
         if name not in self.entities.names:
             mend = did_you_mean(str(name), [*self.entities.names, *floating])
-            raise InputError("place", f"'{name}'", "is not in the scene", mend)
+            raise InputError(asker, f"'{name}'", "is not in the scene", mend)
         joint = self.entities[name].joint
         if joint is None:
-            raise InputError("place", f"'{name}'", "is fixed", "write base: floating for it in the scene")
+            base = "kinematic" if asker == "move" else "floating"
+            raise InputError(asker, f"'{name}'", "is fixed", f"write base: {base} for it in the scene")
         return joints.index(joint)
 
     def take_over(self, other: World) -> None:
@@ -344,9 +386,12 @@ class World:
             FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
         """
         last = self.step_count + whole_number("step", "n", n, least=0)
+        is_told = len(self._built.model.forest.prescribed) > 0
         while self.step_count < last:
             self._script.apply(self.time, self._drives)
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
+            if is_told and self._drives.prescribes_a_change:
+                chunk = 1
             try:
                 self._stepper.advance(chunk)
             except StepFailed as failure:
@@ -356,6 +401,8 @@ class World:
                     f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
                 ) from None
             self._keep_failed_step()
+            if is_told:
+                self._drives.end_time_step()
 
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:

@@ -7,17 +7,18 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.patch_terms import evaluate_patch
+from hydro_sim_core.solvers.problem import DRIFT
 
 
 @kernel
-def relative_twists(problem, island, v, twists):
-    """Twist of B relative to A of every patch of an island at velocities ``v``."""
+def relative_twists(problem, island, v, drift, twists):
+    """Twist of B relative to A of every patch of an island at velocities ``v`` and the prescribed ones of ``drift``."""
     islands = problem.islands
     for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[i]
         columns = islands.columns[p]
         for row in range(6):
-            s = 0.0
+            s = problem.drift[drift, p, row]
             for side in range(2):
                 for k in range(columns[side, 0], columns[side, 1]):
                     s += problem.jacobian[p, row, k] * v[k]
@@ -78,7 +79,7 @@ def linearise(problem, law, island, scratch):
     """
     islands, v, hessian, impulse = problem.islands, scratch.v, scratch.hessian, scratch.impulse
     begin, end = islands.first[island], islands.first[island + 1]
-    relative_twists(problem, island, v, scratch.twists)
+    relative_twists(problem, island, v, DRIFT, scratch.twists)
     for i in range(begin, end):
         impulse[i], fall = joint_impulse(problem, i, v[i])
         for j in range(islands.envelope[i], islands.tree_begin[i]):

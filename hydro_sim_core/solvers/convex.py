@@ -16,6 +16,7 @@ from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.patch_terms import lag_friction, patch_slope
+from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 #: A full Newton step is taken if it leaves at most this share of the slope it started with.
 FULL_STEP_SLOPE = 0.25
@@ -59,7 +60,7 @@ def _line_search(problem, law, island, scratch):
         scratch.inertia_direction[i] = inertia_times(problem, i, scratch.direction)
         scratch.trial[i] = inertia_times(problem, i, scratch.v) - problem.momentum[i]
         initial += scratch.residual[i] * scratch.direction[i]
-    relative_twists(problem, island, scratch.direction, scratch.direction_twists)
+    relative_twists(problem, island, scratch.direction, NO_DRIFT, scratch.direction_twists)
     low, slope_low = 0.0, initial
     high, slope_high = 1.0, _slope(problem, law, island, 1.0, scratch)
     if abs(slope_high) <= FULL_STEP_SLOPE * abs(initial):
@@ -127,14 +128,14 @@ def minimise(problem, options, law, island, scratch):
 
 
 @kernel
-def lag(problem, options, island, v, scratch):
-    """Set friction bounds from the normal impulses at ``v``; returns the largest relative change of a patch's.
+def lag(problem, options, island, v, drift, scratch):
+    """Set friction bounds from the normal impulses at ``v`` and prescribed velocities; returns the largest change.
 
-    Each patch is judged by itself: a heavy body at rest elsewhere must not hide an impact. Changes that could alter
-    the patch's velocity by less than the stiction speed do not count.
+    That is relative, of one patch: a heavy body at rest elsewhere must not hide an impact. Changes that could alter the
+    patch's velocity by less than the stiction speed do not count.
     """
     islands = problem.islands
-    relative_twists(problem, island, v, scratch.twists)
+    relative_twists(problem, island, v, drift, scratch.twists)
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
@@ -150,13 +151,13 @@ def lag(problem, options, island, v, scratch):
 def solve_convex(problem, options, law, island, scratch):
     """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``."""
     report = scratch.island_report
-    lag(problem, options, island, problem.v0, scratch)
+    lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         minimise(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
         if law != LAGGED:
             return
         # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
-        report[FRICTION_CHANGE] = lag(problem, options, island, scratch.v, scratch)
+        report[FRICTION_CHANGE] = lag(problem, options, island, scratch.v, DRIFT, scratch)
         if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return

@@ -3,7 +3,7 @@
 Trees are nodes and patches between two moving trees are edges of a graph; its components are the islands. Within an
 island trees are listed breadth first from one at its rim, which keeps those that touch close together and the Hessian
 near its diagonal (Cuthill and McKee's ordering): its Cholesky factor fills no row before the first tree that the row's
-tree touches (``envelope``).
+tree touches (``envelope``). Bodies whose motion is prescribed couple nothing, like the world.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from hydro_sim_core.compilation import Int1D, Int2D, Int3D, kernel
 
-#: Tree of what does not move.
+#: Tree of what no force moves.
 WORLD = -1
 
 
@@ -26,13 +26,13 @@ class Islands(NamedTuple):
         first: (trees + 1,) first position of each island.
         first_patch: (trees + 1,) first entry of each island in ``patches``.
         patches: (patches,) patches, island by island.
-        order: (nv,) index into v of the velocity at each position.
+        order: (nv,) index into v of the velocity at each position; prescribed ones come behind all islands.
         tree_begin: (nv,) first position of the tree that a position belongs to.
         tree_end: (nv,) one past its last.
         envelope: (nv,) first position that a row of the Hessian couples to.
         columns: (patches, 2, 2) begin and end of the positions that move a patch: those of its two trees, the earlier
             one first; empty where there is no second.
-        patch_trees: (patches, 2) trees of geometries A and B, ``WORLD`` where one does not move.
+        patch_trees: (patches, 2) trees of geometries A and B, ``WORLD`` where no force moves one.
         position: (trees,) first position of each tree.
         island: (trees,) island of each tree.
         neighbour_first: (trees + 1,) first entry of each tree in ``neighbours``.
@@ -91,7 +91,9 @@ def find_islands(forest, num_patches, islands):
         num_patches: Patches in use.
         islands: ``Islands``; ``patch_trees`` is read, everything else written.
     """
-    num_trees = forest.first.shape[0] - 1
+    num_trees, unknowns = forest.first.shape[0] - 1, forest.velocities.shape[0]
+    for k in range(forest.prescribed.shape[0]):
+        islands.order[unknowns + k] = forest.prescribed[k]
     _find_neighbours(islands, num_patches, num_trees)
     islands.island[:] = -1
     num, position = 0, 0

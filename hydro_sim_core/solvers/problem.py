@@ -28,6 +28,9 @@ FRICTION = 8  # mu times the lagged normal impulse, N s
 SLIP = 9  # speed at which friction is half regularised, m/s
 NUM_FACE_ROWS = 10
 
+#: Rows of ``ContactProblem.drift``: at the beginning of the step, in it, and of changes within it: none.
+DRIFT_BEFORE, DRIFT, NO_DRIFT = range(3)
+
 #: Columns of ``ContactProblem.limits``: one row an end stop.
 LIMIT_SIGN, LIMIT_TARGET, LIMIT_INVERSE_R = range(3)
 
@@ -49,6 +52,7 @@ class ContactProblem(NamedTuple):
         delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
+        drift: (3, patches, 6) part of that twist that comes from prescribed velocities, in and before the step.
         limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
         drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
         drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
@@ -70,6 +74,7 @@ class ContactProblem(NamedTuple):
     friction: Float1D
     delassus: Float1D
     jacobian: Float3D
+    drift: Float3D
     limits: Float2D
     drive_bias: Float1D
     drive_gain: Float1D
@@ -99,6 +104,7 @@ def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> C
         friction=np.zeros(max_patches),
         delassus=np.zeros(max_patches),
         jacobian=np.zeros((max_patches, 6, nv)),
+        drift=np.zeros((3, max_patches, 6)),
         limits=np.zeros((2 * nv, 3)),
         drive_bias=np.zeros(nv),
         drive_gain=np.zeros(nv),

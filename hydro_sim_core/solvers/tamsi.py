@@ -16,6 +16,7 @@ from hydro_sim_core.solvers.face_laws import LAGGED
 from hydro_sim_core.solvers.linear import solve_general
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.patch_terms import friction_coupling, lag_friction, slip_step_limit
+from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 
 @kernel
@@ -23,7 +24,7 @@ def solve_tamsi_island(problem, options, island, scratch):
     """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``."""
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.
-    lag(problem, options, island, problem.v0, scratch)
+    lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
     minimise(problem, options, LAGGED, island, scratch)
     report[SOLVES] = 1.0
     report[CONVERGED] = 0.0
@@ -54,7 +55,7 @@ def solve_tamsi_island(problem, options, island, scratch):
 def _bound_friction(problem, options, island, scratch):
     """Friction bounds of the present velocities."""
     islands = problem.islands
-    relative_twists(problem, island, scratch.v, scratch.twists)
+    relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         lag_friction(problem, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums)
@@ -88,7 +89,7 @@ def _fill_matrix(problem, island, scratch):
 def _step_limit(problem, options, island, scratch):
     """Largest share of the step, at most 1, after which friction's linearisation still holds at every face."""
     islands = problem.islands
-    relative_twists(problem, island, scratch.direction, scratch.direction_twists)
+    relative_twists(problem, island, scratch.direction, NO_DRIFT, scratch.direction_twists)
     alpha = 1.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]

@@ -115,7 +115,12 @@ BAD = {
     "a truth value is no number": ("2e-3", "true", "time_step, line 3", "valid number"),
     "infinite position": ("elbow: 1}", "elbow: .inf}", "models.0.positions.elbow, line 7", "finite number"),
     "two numbers for three": ("[0, 0, 1]", "[0, 0]", "models.1.pose.xyz.2, line 8", "is missing"),
-    "unknown base": ("base: fixed", "base: flying", "models.1.base, line 8", "'fixed' or 'floating'"),
+    "unknown base": (
+        "base: fixed",
+        "base: flying",
+        "models.1.base, line 8",
+        "'fixed', 'floating' or 'kinematic'",
+    ),
     "attached and floating": (
         "base: fixed",
         "base: floating",

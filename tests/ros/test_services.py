@@ -35,6 +35,7 @@ def test_entities_are_told_as_json(paused):
     assert not entities["arm"]["floating"]
     spatula = entities["spatula"]
     assert spatula["floating"]
+    assert not spatula["kinematic"]
     assert not spatula["spawned"]
     assert spatula["position"] == pytest.approx([0.35, 0.0, 0.25], abs=0.02)
     assert math.hypot(*spatula["orientation"]) == pytest.approx(1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from threading import Event
@@ -66,12 +67,12 @@ class Host:
 class Simulation:
     """A control whose coroutines are run to their end at once."""
 
-    def __init__(self, scene: str = "drop_box") -> None:
+    def __init__(self, scene: str | Path = "drop_box") -> None:
         async def wait(future):
             return future.result(600.0)
 
         self.quitted = False
-        world = load_scene(shipped_scene(scene))
+        world = load_scene(scene if isinstance(scene, Path) else shipped_scene(scene))
         world.step()  # the first step ever compiles
         world.reset()
         self.host = Host(world)
@@ -371,6 +372,26 @@ def test_entities_are_put_somewhere(simulation):
         simulation.refused("set_entity_state", "ground", "", None, np.ones(6))[0] is Reason.OPERATION_FAILED
     )
     simulation.set_entity_state("ground", "", None, np.zeros(6))
+
+
+def test_a_kinematic_model_is_led_by_its_twist(tmp_path):
+    """Put somewhere, it goes on from there as it is told, and is neither fixed nor floating."""
+    (tmp_path / "ball.urdf").write_text(BALL)
+    lift = {"name": "lift", "urdf": "ball.urdf", "base": "kinematic"}
+    path = tmp_path / "lift.json"
+    path.write_text(json.dumps({"name": "lift", "models": [lift]}))
+    simulation = Simulation(path)
+    try:
+        simulation.set_entity_state("lift", "", pose((0, 0, 1)), np.array([0, 0, 0, 0, 0, 0.5]))
+        simulation.step(200)
+        states = simulation.control.snapshot.entities
+        np.testing.assert_allclose(states.pose("lift")[:3, 3], (0, 0, 1.1), atol=1e-13)
+        assert states.twist("lift").tolist() == [0, 0, 0, 0, 0, 0.5]
+        entity = simulation.control.world.entities["lift"]
+        assert entity.is_kinematic
+        assert not entity.is_static
+    finally:
+        simulation.host.runner.stop()
 
 
 # --- resets

@@ -85,7 +85,8 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
 def forest_of(first: np.ndarray, velocities: np.ndarray) -> Forest:
     """Trees by their velocities; the solvers do not look at bodies."""
     nothing = np.zeros(0, dtype=np.bool_)
-    return Forest(np.zeros(0, dtype=np.int64), first, velocities, nothing, nothing)
+    none = np.zeros(0, dtype=np.int64)
+    return Forest(none, first, velocities, none, nothing, nothing)
 
 
 def couple_all(problem: ContactProblem) -> None:

@@ -127,7 +127,8 @@ class ClientServices:
         bounds = states.bounds(entity.name)
         return {
             "static": entity.is_static,
-            "floating": entity.joint is not None,
+            "floating": entity.joint is not None and not entity.is_kinematic,
+            "kinematic": entity.is_kinematic,
             "spawned": entity.name in self._control.spawned,
             "source": entity.source,
             "position": [getattr(pose.position, axis) for axis in "xyz"],
