@@ -36,19 +36,16 @@ REPEATS = 300
 
 # A profile looks inside the step, so it needs the step's private stages.
 _evaluate_dynamics = stages._evaluate_dynamics
-_load_smooth_terms, _load_limits, _load_drives = (
-    stages._load_smooth_terms,
-    stages._load_limits,
-    stages._load_drives,
-)
-_guess, _take_solution, _judge_guesses = stages._guess, stages._take_solution, stages._judge_guesses
+_load_inertia, _load_limits, _load_drives = stages._load_inertia, stages._load_limits, stages._load_drives
+_guess, _solve_loaded, _take_solution = stages._guess, stages._solve, stages._take_solution
+_judge_guesses = stages._judge_guesses
 _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
 
 
 @entry
 def _dynamics(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        _evaluate_dynamics(machine.model, machine.state, machine.scratch, dt)
+        _evaluate_dynamics(machine.model, machine.state, machine.scratch)
 
 
 @entry
@@ -63,17 +60,18 @@ def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> No
     model, state, scratch = machine.model, machine.state, machine.scratch
     for _ in range(times):
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
-        _load_smooth_terms(model, state, scratch, dt)
+        _load_inertia(model, state, scratch, dt)
         _load_limits(model, state, scratch, dt)
         _load_drives(model, state, machine.drives, scratch, dt)
+        _guess(model, state, machine.drives, scratch, dt)
         load_patches(model, scratch, dt)
 
 
 @entry
 def _solve(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        _guess(machine.state, machine.scratch, dt)
-        solve(machine.scratch.problem, machine.model.options, machine.scratch.solver)
+        _guess(machine.model, machine.state, machine.drives, machine.scratch, dt)
+        _solve_loaded(machine, solve, dt)
 
 
 @entry
@@ -81,9 +79,9 @@ def _store(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> N
     model, state, scratch = machine.model, machine.state, machine.scratch
     for _ in range(times):
         _take_solution(model, state, scratch, dt)
-        _judge_guesses(state, scratch, dt)
+        _judge_guesses(model, state, scratch, dt)
         _store_wrenches(model, scratch, dt)
-        _store_efforts(scratch, dt)
+        _store_efforts(model, scratch, dt)
 
 
 STAGES: dict[str, Callable[..., None]] = {
