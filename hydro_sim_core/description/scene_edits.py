@@ -59,7 +59,7 @@ def without(scene: LoadedScene, name: str) -> LoadedScene:
         if model.attach_to in links:
             raise InputError(_SOURCE, f"'{name}'", f"carries '{model.name}'", f"delete '{model.name}' first")
     kept = [i for i in range(len(scene.robots)) if i != index]
-    lost = {joint.name for joint in scene.robots[index].joints}
+    lost = {name for joint in scene.robots[index].joints for name in joint.all_names}
     return replace(
         scene,
         spec=_changed(_without_drives(scene.spec, lost), models=_at(scene.spec.models, kept)),

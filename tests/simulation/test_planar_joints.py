@@ -10,6 +10,7 @@ import pytest
 from made_scenes import G, inertial, make_world, robot, slider
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.viewer.scene import scene_of_world
@@ -232,3 +233,13 @@ def test_a_page_shows_lengths_and_an_angle_without_ends(tmp_path: Path) -> None:
     assert (x.unit, y.unit, yaw.unit) == ("m", "m", "rad")
     assert (x.commandable, y.commandable, yaw.commandable) == (True, False, True)
     assert {end for joint in (x, y, yaw) for end in (joint.lower, joint.upper)} == {None}
+
+
+def test_a_scene_loses_the_drives_of_a_base_that_is_deleted(tmp_path: Path) -> None:
+    """As those of other joints: what is left can be run."""
+    script = [{"joint": "base/x", "signal": {"constant": 0.1}}]
+    models = [{"text": base(), "name": "cart"}, {"text": slider(), "name": "other"}]
+    world = make_world(tmp_path, *models, actuators=drives(), commands=script)
+    left = without(world.scene, "cart")
+    assert (left.spec.actuators, left.spec.commands) == ((), ())
+    assert hs.World(left).actuated_joint_names == ("rail_joint",)
