@@ -27,7 +27,7 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "environment": lambda item: [item["name"]],
     "grippers": lambda item: [item["name"]],
     "actuators": lambda item: item["joints"],
-    "commands": lambda item: [item.get("gripper") or item.get("joint") or ""],
+    "commands": lambda item: [item.get("gripper") or item.get("joint") or item.get("model") or ""],
 }
 _JOINT_VALUES = ("damping", "friction", "rotor_inertia")
 _LIMITS = tuple(field.name for field in fields(LimitSpec))

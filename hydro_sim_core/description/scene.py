@@ -16,6 +16,7 @@ from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene_fields import (
     COMMANDED,
+    TWIST_MODES,
     Acceleration,
     CommandMode,
     Fraction,
@@ -118,6 +119,11 @@ class ModelSpec(Section):
         description="Add the effort that balances the weight each joint carries that has a drive, attached "
         "models too, within the joint's effort limit.",
     )
+
+    @property
+    def base_joint_name(self) -> str:
+        """Name of the joint of a base that is not welded."""
+        return f"{self.prefix}{self.name}_base"
 
     @model_validator(mode="after")
     def _floats_alone(self) -> ModelSpec:
@@ -342,26 +348,41 @@ class SignalSpec(Section):
 
 
 class CommandSpec(Section):
-    """A scripted command to a gripper or a joint."""
+    """A scripted command to a gripper, a joint or a kinematic model."""
 
     gripper: Name | None = Field(None, description="Commanded gripper.")
     joint: Name | None = Field(None, description="Commanded joint, as an actuator names it.")
-    mode: Literal["position", "velocity", "effort", "force"] | None = Field(
-        None,
-        description="Joint: its actuator's mode by default. Gripper: force (N a finger, the default) or "
-        "position (gap, m).",
+    model: Name | None = Field(None, description="Commanded kinematic model.")
+    mode: Literal["position", "velocity", "effort", "force", "vx", "vy", "vz", "wx", "wy", "wz"] | None = (
+        Field(
+            None,
+            description="Joint: its actuator's mode by default. Gripper: force (N a finger, the default) or "
+            "position (gap, m). Model: velocity of its root link along (vx, vy, vz; m/s) or about (wx, wy, wz; rad/s) "
+            "an axis of the world.",
+        )
     )
     signal: SignalSpec = Field(description="What is commanded over time.")
 
     @model_validator(mode="after")
     def _one_target(self) -> CommandSpec:
-        if (self.gripper is None) == (self.joint is None):
-            raise conflict("a command needs one target", "write either gripper or joint")
-        modes = ("force", "position") if self.joint is None else ("position", "velocity", "effort")
-        if self.mode is not None and self.mode not in modes:
-            target = "gripper" if self.joint is None else "joint"
-            raise conflict(f"a {target} has no mode '{self.mode}'", f"use one of {', '.join(modes)}")
+        modes = {
+            "gripper": ("force", "position"),
+            "joint": ("position", "velocity", "effort"),
+            "model": TWIST_MODES,
+        }
+        given = [kind for kind in modes if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise conflict("a command needs one target", "write one of gripper, joint and model")
+        kind = given[0]
+        if self.mode not in (modes[kind] if kind == "model" else (*modes[kind], None)):
+            has = f"has no mode '{self.mode}'" if self.mode else "needs a mode"
+            raise conflict(f"a {kind} {has}", f"use one of {', '.join(modes[kind])}")
         return self
+
+    @property
+    def target(self) -> str:
+        """What is commanded: a gripper, a joint, or a component of a model's twist."""
+        return self.gripper or self.joint or f"{self.model}.{self.mode}"
 
 
 class ReportSettings(Section):

@@ -103,7 +103,7 @@ class SceneBuilder:
         self,
         name: str,
         *,
-        base: Literal["fixed", "floating"] = "fixed",
+        base: Literal["fixed", "floating", "kinematic"] = "fixed",
         xyz: ArrayLike = _ORIGIN,
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
@@ -114,7 +114,7 @@ class SceneBuilder:
 
         Args:
             name: Unique in the scene.
-            base: Whether its root link is welded or free.
+            base: Whether its root link is welded, free, or moves as it is told.
             xyz: Of its root link in the world, or in the link that it is attached to, (3,), m.
             rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
             attach_to: Link of an earlier model that carries its root.
@@ -169,7 +169,7 @@ class SceneBuilder:
         path: str | os.PathLike[str],
         name: str | None = None,
         *,
-        base: Literal["fixed", "floating"] = "fixed",
+        base: Literal["fixed", "floating", "kinematic"] = "fixed",
         xyz: ArrayLike = _ORIGIN,
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
@@ -314,21 +314,23 @@ class SceneBuilder:
         *,
         joint: str | None = None,
         gripper: str | None = None,
+        model: str | None = None,
         mode: str | None = None,
     ) -> SceneBuilder:
-        """Tell a joint or a gripper something over time.
+        """Tell a joint, a gripper or a kinematic model something over time.
 
         Args:
             signal: A constant, or a signal as in a scene file: ``{"sine": {"amplitude": 0.1, "period": 1.0}}``.
             joint: Which joint.
             gripper: Or which gripper.
+            model: Or which kinematic model.
             mode: What the signal means, as in a scene file.
 
         Raises:
             InputError: A value does not fit. What is commanded is looked for by ``build``.
         """
-        place = call_site(f"command to '{joint or gripper}'")
-        told = {"joint": joint, "gripper": gripper, "mode": mode}
+        place = call_site(f"command to '{joint or gripper or model}'")
+        told = {"joint": joint, "gripper": gripper, "model": model, "mode": mode}
         given = {key: value for key, value in told.items() if value is not None}
         course = signal if isinstance(signal, Mapping) else {"constant": signal}
         self._append("commands", section({**given, "signal": course}, CommandSpec, place), place)

@@ -62,7 +62,7 @@ def without(scene: LoadedScene, name: str) -> LoadedScene:
     lost = {name for joint in scene.robots[index].joints for name in joint.all_names}
     return replace(
         scene,
-        spec=_changed(_without_drives(scene.spec, lost), models=_at(scene.spec.models, kept)),
+        spec=_changed(_without_drives(scene.spec, name, lost), models=_at(scene.spec.models, kept)),
         robots=_at(scene.robots, kept),
         start_positions=_at(scene.start_positions, kept),
     )
@@ -108,8 +108,8 @@ def _model_index(scene: LoadedScene, name: str) -> int | None:
     return None
 
 
-def _without_drives(spec: SceneSpec, lost: set[str]) -> SceneSpec:
-    """``spec`` without actuators, grippers and commands of the joints ``lost``."""
+def _without_drives(spec: SceneSpec, model: str, lost: set[str]) -> SceneSpec:
+    """``spec`` without actuators, grippers and commands of a model and its joints ``lost``."""
     actuators = [
         _changed(actuator, joints=tuple(name for name in actuator.joints if name not in lost))
         for actuator in spec.actuators
@@ -123,7 +123,9 @@ def _without_drives(spec: SceneSpec, lost: set[str]) -> SceneSpec:
         commands=tuple(
             command
             for command in spec.commands
-            if command.joint not in lost and (command.gripper is None or command.gripper in names)
+            if command.joint not in lost
+            and command.model != model
+            and (command.gripper is None or command.gripper in names)
         ),
     )
 

@@ -18,6 +18,8 @@ Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 LinkPair = tuple[Name, Name]
 CommandMode = Literal["position", "velocity", "effort"]
+#: What may be commanded of a kinematic model: the components of its twist, in the order of ``V_WB``.
+TWIST_MODES = ("wx", "wy", "wz", "vx", "vy", "vz")
 #: Unit of a signal.
 COMMANDED = "as commanded"
 

@@ -275,6 +275,7 @@ def _ratio(joint: JointSpec) -> float:
 def _check_commands(spec: SceneSpec, source: Path) -> None:
     grippers = {gripper.name for gripper in spec.grippers}
     actuated = {name: actuator for actuator in spec.actuators for name in actuator.joints}
+    led = [model.name for model in spec.models if model.base == "kinematic"]
     targets: set[str] = set()
     for i, command in enumerate(spec.commands):
         if command.gripper is not None and command.gripper not in grippers:
@@ -287,10 +288,13 @@ def _check_commands(spec: SceneSpec, source: Path) -> None:
             _check_gain(
                 command, actuated[command.joint].kp, actuated[command.joint].kd, f"commands.{i}", source
             )
-        target = command.gripper or command.joint or ""
-        if target in targets:
-            raise InputError(source, f"commands.{i}", f"'{target}' has two commands", "keep one of the two")
-        targets.add(target)
+        if command.model is not None and command.model not in led:
+            problem = f"no kinematic model '{command.model}'"
+            raise InputError(source, f"commands.{i}.model", problem, did_you_mean(command.model, led))
+        if command.target in targets:
+            problem = f"'{command.target}' has two commands"
+            raise InputError(source, f"commands.{i}", problem, "keep one of the two")
+        targets.add(command.target)
 
 
 def _check_gain(command: CommandSpec, kp: float, kd: float, where: str, source: Path) -> None:

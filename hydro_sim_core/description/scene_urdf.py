@@ -87,7 +87,7 @@ def _add_robot(root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[s
             _add_link(root, link)
     if robot.root != _WORLD:
         base = JointSpec(
-            name=f"{model.prefix}{model.name}_base",
+            name=model.base_joint_name,
             type="fixed" if model.base == "fixed" else "floating",
             parent=model.attach_to or _WORLD,
             child=robot.root,

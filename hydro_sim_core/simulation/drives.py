@@ -49,16 +49,22 @@ class DriveBank:
 
     Attributes:
         joint_names: Drivable joints, in the order of their velocities.
+        led: First entry of v of every kinematic model, by its name.
         arrays: What the step reads.
         writes: How often a drive was told something; what they follow has not changed while this has not.
     """
 
     def __init__(
-        self, assembly: Assembly, actuators: Sequence[ActuatorSpec], grippers: Sequence[GripperSpec]
+        self,
+        assembly: Assembly,
+        actuators: Sequence[ActuatorSpec],
+        grippers: Sequence[GripperSpec],
+        led: Mapping[str, int],
     ) -> None:
         tree = assembly.tree
         own = {name: i for i, name in enumerate(assembly.velocity_names) if tree.q_of_v[i] >= 0}
         self.joint_names = tuple(own)
+        self.led = led
         self.arrays: Drives = make_drives(len(assembly.velocity_names))
         self.writes = 0
         self._velocity_of = own
@@ -234,6 +240,11 @@ class DriveBank:
         """Give prescribed velocities, from entry ``first`` of v on: in the coming time step, and in those after it."""
         self.arrays.v_target[first : first + len(coming)] = coming
         self.arrays.v_after[first : first + len(after)] = after
+
+    def lead(self, model: str, component: int, value: float) -> None:
+        """Give one component (0 to 5, angular ones first) of a kinematic model's twist from now on, rad/s or m/s."""
+        place = self.led[model] + component
+        self.arrays.v_target[place] = self.arrays.v_after[place] = value
 
     @property
     def prescribes_a_change(self) -> bool:

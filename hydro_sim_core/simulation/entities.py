@@ -78,7 +78,7 @@ class Entities:
                 name=model.name,
                 link=row.get(robot.root, -1),
                 X_WL=model.pose.X,
-                joint=f"{model.prefix}{model.name}_base" if model.base != "fixed" else None,
+                joint=model.base_joint_name if model.base != "fixed" else None,
                 is_kinematic=model.base == "kinematic",
                 attached_to=model.attach_to,
                 has_joints=any(joint.type != "fixed" for joint in robot.joints),

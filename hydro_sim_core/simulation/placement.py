@@ -25,7 +25,7 @@ def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
             floating=model.base != "fixed",
             prescribed=model.base == "kinematic",
             attach_to=model.attach_to,
-            base_joint_name=f"{model.prefix}{model.name}_base",
+            base_joint_name=model.base_joint_name,
         )
         for model, robot in zip(scene.spec.models, scene.robots, strict=True)
     ]

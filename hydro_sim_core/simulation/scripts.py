@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 
-from hydro_sim_core.description.scene import CommandSpec, SignalSpec
+from hydro_sim_core.description.scene import TWIST_MODES, CommandSpec, SignalSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.drives import DriveBank
 
@@ -54,7 +54,7 @@ class Script:
     """The scripted commands that nobody has taken over yet."""
 
     def __init__(self, commands: Sequence[CommandSpec]) -> None:
-        self._commands = {command.gripper or command.joint or "": command for command in commands}
+        self._commands = {command.target: command for command in commands}
         self._applied: dict[str, float] = {}
         #: Targets that somebody else commands now.
         self.released: tuple[str, ...] = ()
@@ -67,11 +67,11 @@ class Script:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Grippers and joints that the script commands, or did until somebody took over."""
+        """What the script commands, or did until somebody took over; see ``CommandSpec.target``."""
         return (*self._commands, *self.released)
 
     def release(self, target: str) -> None:
-        """Stop playing the command of a gripper or joint: somebody commands it now."""
+        """Stop playing the command of a target: somebody commands it now."""
         if self._commands.pop(target, None) is not None:
             self.released = (*self.released, target)
         self._applied.pop(target, None)
@@ -89,10 +89,12 @@ class Script:
             if self._applied.get(target) == value:
                 continue
             self._applied[target] = value
-            if command.gripper is None:
-                drives.set_command({target: value}, command.mode or drives.default_mode(target))
-            else:
+            if command.gripper is not None:
                 drives.set_gripper(target, **_gripper_command(command, value))
+            elif command.model is not None:
+                drives.lead(command.model, TWIST_MODES.index(command.mode or ""), value)
+            else:
+                drives.set_command({target: value}, command.mode or drives.default_mode(target))
 
     def steps_until_change(self, time: float, time_step: float) -> int:
         """Steps of ``time_step`` (s) that may be taken from ``time`` before a value can change; at least 1."""

@@ -21,6 +21,7 @@ from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene import TWIST_MODES
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import TreeEvaluator, evaluate
 from hydro_sim_core.dynamics.tree import FLOATING
@@ -135,7 +136,12 @@ class World:
         self.visuals: tuple[tuple[str, VisualSpec], ...] = tuple(
             (link.name, visual) for robot in scene.robots for link in robot.links for visual in link.visuals
         )
-        self._drives = DriveBank(assembly, spec.actuators, spec.grippers)
+        led = {
+            model.name: assembly.velocity_names.index(f"{model.base_joint_name}/0")
+            for model in spec.models
+            if model.base == "kinematic"
+        }
+        self._drives = DriveBank(assembly, spec.actuators, spec.grippers, led)
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
@@ -293,7 +299,7 @@ class World:
         if V is not None:
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V
             if tree.prescribed[v]:
-                self._drives.prescribe(v, V, V)
+                self._lead(v, V, V)
         carrier = self._built.model.geometry_body
         is_with_it = (carrier >= 0) & np.isin(carrier, list(self._moved_with(body)))
         state.push[is_with_it[self._built.model.pairs].any(axis=1)] = 0.0
@@ -310,6 +316,7 @@ class World:
     def move(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
         """Tell a kinematic model where to be after the coming time step, and how fast to go on from there.
 
+        Ends scripted commands to it.
         It gets there at constant velocity, whatever is in its way; contact pushes the others alone. Without any call it
         goes on as it was told last.
 
@@ -335,6 +342,13 @@ class World:
         else:
             X_WS = self._evaluator.update(self._state.q).body_pose(body)
             coming = twist_between(X_WS, as_pose(X_WB, "move", "X_WB"), self.time_step)
+        self._lead(first, coming, after)
+
+    def _lead(self, first: int, coming: Array, after: Array) -> None:
+        """Prescribe six velocities and end scripted commands of them."""
+        model = next(name for name, place in self._drives.led.items() if place == first)
+        for mode in TWIST_MODES:
+            self._script.release(f"{model}.{mode}")
         self._drives.prescribe(first, coming, after)
 
     def _floating_body(self, asker: str, name: str) -> int:

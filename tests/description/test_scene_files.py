@@ -142,7 +142,7 @@ BAD = {
         "{gripper: hand,",
         "{gripper: hand, joint: elbow,",
         "commands.0",
-        "either gripper or joint",
+        "one of gripper, joint and model",
     ),
     "gripper mode": ("{gripper: hand,", "{gripper: hand, mode: effort,", "commands.0", "no mode 'effort'"),
     "two signals": (
