@@ -145,7 +145,9 @@ def inertia_about_centre(body, plant):
 def test_drake_reads_the_same(name):
     """Link by link: mass, centre and inertia, and the pose that the start joints give."""
     robot = load_robot(URDF / name)
-    plant = drake_plant(xacro.process_file(str(URDF / name)).toxml())
+    # Text has no folder from which a mesh could be found.
+    text = xacro.process_file(str(URDF / name)).toxml()
+    plant = drake_plant(text.replace('filename="meshes/', f'filename="{(URDF / "meshes").as_uri()}/'))
     context = plant.CreateDefaultContext()
     root = plant.GetBodyByName(robot.root)
     for link in robot.links:
