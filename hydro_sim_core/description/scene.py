@@ -188,7 +188,9 @@ class ContactSettings(Section):
         ContactDefaults(), description="Contact properties of geometries that give none."
     )
     damping: Literal["hunt_crossley", "linear"] | None = Field(
-        None, description="Law of dissipation: hunt_crossley by default, linear with the solver model sap."
+        None,
+        description="Law of dissipation: hunt_crossley by default, linear with the solver model sap. The first looks "
+        "at dissipation alone, the second at relaxation_time.",
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
 

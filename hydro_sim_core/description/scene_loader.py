@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from hydro_sim_core.description.scene_shapes import shape_spec
 from hydro_sim_core.description.spec import CollisionSpec, JointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot, with_prefix
 from hydro_sim_core.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,33 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
     environment = tuple(
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
-    return LoadedScene(spec, robots, start_positions, environment, source)
+    scene = LoadedScene(spec, robots, start_positions, environment, source)
+    _warn_of_unused_dissipation(scene)
+    return scene
+
+
+def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
+    """Say that linear damping does not look at a dissipation for which no relaxation time is given instead."""
+    defaults = scene.spec.contact.defaults
+    if scene.spec.damping != "linear" or "relaxation_time" in defaults.model_fields_set:
+        return
+    links = [link for robot in scene.robots for link in robot.links]
+    collisions = [*(one for link in links for one in link.collisions), *scene.environment]
+    unused = ["contact.defaults"] if "dissipation" in defaults.model_fields_set else []
+    unused += [
+        one.name
+        for one in collisions
+        if one.proximity.dissipation is not None and one.proximity.relaxation_time is None
+    ]
+    if unused:
+        logger.warning(
+            "%s: dissipation does nothing with linear damping%s, and %s has one; write "
+            "contact.defaults.relaxation_time, which is %g s where nobody gives one",
+            scene.source,
+            ", which is that of sap" if scene.spec.contact.damping is None else "",
+            unused[0] if len(unused) == 1 else f"{unused[0]} beside {len(unused) - 1} more",
+            defaults.relaxation_time,
+        )
 
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_scenes import GROUND, G, box, free, make_world
+from scipy.optimize import brentq
 
 import hydro_sim_core as hs
 
@@ -67,3 +68,57 @@ def test_motion_is_that_of_a_damped_oscillator(tmp_path: Path) -> None:
     world.step(round(t / DT))
     depth = SIDE / 2 - world.q[6]
     assert depth - rest == pytest.approx(x, abs=0.05 * abs(x0))
+
+
+def speed_after_a_bounce(relaxation_time: float) -> float:
+    """Share of its speed with which the box leaves: m x'' + k (x + tau x') = 0 from x = 0 until x + tau x' = 0."""
+    rate, square = STIFFNESS * relaxation_time / (2.0 * MASS), STIFFNESS / MASS
+    roots = -rate + np.sqrt(complex(rate**2 - square)) * np.array([1.0, -1.0])
+
+    def motion(t: float) -> tuple[float, float]:
+        """Depth and its rate."""
+        waves = np.exp(roots * t) * [1.0, -1.0] / (roots[0] - roots[1])
+        return float(waves.sum().real), float((roots * waves).sum().real)
+
+    longest = 1.01 * np.pi / abs(roots[0].imag) if roots[0].imag else 20.0 * relaxation_time
+    end = brentq(lambda t: motion(t)[0] + relaxation_time * motion(t)[1], 1e-6, longest)
+    return -motion(end)[1]
+
+
+@pytest.mark.parametrize("model", ["sap", "lagged"])
+@pytest.mark.parametrize("relaxation_time", [0.0, 0.002, 0.005, 0.1])
+def test_a_bounce_returns_what_the_relaxation_time_says(
+    tmp_path: Path, relaxation_time: float, model: str
+) -> None:
+    """Whatever the dissipation, which this law does not look at. A step damps as its length would."""
+    cube = free(
+        box("cube", (SIDE,) * 3, MASS, modulus=None, mu=0.0, dissipation=0.0), (0, 0, SIDE / 2 + 1e-6)
+    )
+    slab = {**SLAB, "proximity": {**SLAB["proximity"], "relaxation_time": relaxation_time}}
+    contact = {"damping": "linear", "defaults": {"relaxation_time": 0.0}}
+    world = make_world(
+        tmp_path,
+        cube,
+        environment=[slab],
+        contact=contact,
+        time_step=1e-5,
+        gravity=[0, 0, 0],
+        solver={"model": model},
+    )
+    world.set_state(world.q, [0, 0, 0, 0, 0, -0.1])
+    world.step(10_000 if relaxation_time < 0.1 else 100_000)
+    assert not world.contacts
+    assert world.v[5] / 0.1 == pytest.approx(speed_after_a_bounce(relaxation_time + 1e-5), abs=2e-4)
+
+
+def test_dissipation_that_linear_damping_does_not_look_at_is_told(tmp_path: Path, caplog) -> None:
+    ball = free(box("cube", (SIDE,) * 3, MASS, dissipation=0.0))
+    make_world(tmp_path, ball, solver={"model": "lagged"})
+    assert not caplog.records
+    make_world(tmp_path, ball, solver={"model": "sap"})
+    (record,) = caplog.records
+    assert "dissipation does nothing with linear damping, which is that of sap" in record.getMessage()
+    assert "relaxation_time, which is 0.1 s" in record.getMessage()
+    caplog.clear()
+    make_world(tmp_path, ball, solver={"model": "sap"}, contact={"defaults": {"relaxation_time": 0.0}})
+    assert not caplog.records
