@@ -83,6 +83,11 @@ class ProximityChoice(Section):
         json_schema_extra=unit("m"),
     )
     pressure_field: PressureField | None = Field(None, description="Pressure in depth of a compliant mesh.")
+    surface_velocity: Vector3 | None = Field(
+        None,
+        description="With which its surface runs over it, as a conveyor's does, in the axes of the shape.",
+        json_schema_extra=unit("m/s"),
+    )
 
     @property
     def spec(self) -> ProximitySpec:

@@ -133,7 +133,20 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
             f"static friction {mu_static:g} is below dynamic friction {mu_dynamic:g}",
             "make drake:mu_static at least drake:mu_dynamic",
         )
-    return ProximitySpec(compliance=compliance, pressure_field=_read_field(properties), **numbers)
+    return ProximitySpec(
+        compliance=compliance,
+        pressure_field=_read_field(properties),
+        surface_velocity=_read_surface_velocity(properties),
+        **numbers,
+    )
+
+
+def _read_surface_velocity(properties: XmlElement) -> tuple[float, float, float] | None:
+    element = properties.child("hydro:surface_velocity")
+    if element is None:
+        return None
+    x, y, z = element.vector("value", 3).tolist()
+    return x, y, z
 
 
 def _read_field(properties: XmlElement) -> PressureField | None:

@@ -61,6 +61,7 @@ class ProximitySpec:
         point_stiffness: Stiffness of point contact, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
         pressure_field: How the pressure of a compliant mesh grows with depth; see ``docs/geometry.md``.
+        surface_velocity: With which the surface runs over its body, as a belt does, in the axes of the shape, m/s.
     """
 
     compliance: Compliance | None = None
@@ -74,6 +75,7 @@ class ProximitySpec:
     point_stiffness: float | None = None
     slab_thickness: float | None = None
     pressure_field: PressureField | None = None
+    surface_velocity: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,6 +91,9 @@ def build_model(
     pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude, told)
     geometries = {id(c.geometry): c.geometry for c in colliders}
     row = {identity: i for i, identity in enumerate(geometries)}
+    surface_velocity = np.array([c.proximity.surface_velocity or (0.0,) * 3 for c in colliders]).reshape(
+        -1, 3
+    )
     is_linear, nothing = damping == "linear", np.zeros(len(pairs))
     model = Model(
         tree=assembly.tree,
@@ -98,6 +101,8 @@ def build_model(
         geometries=make_geometry_set(list(geometries.values())),
         geometry_row=frozen([row[id(c.geometry)] for c in colliders], np.int64),
         geometry_body=frozen([c.body for c in colliders], np.int64),
+        surface_velocity=frozen(surface_velocity, shape=(-1, 3)),
+        running=frozen(np.flatnonzero(np.any(surface_velocity, axis=1)), np.int64),
         R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
         p_BG=frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
         pairs=frozen(pairs, np.int64, (-1, 2)),

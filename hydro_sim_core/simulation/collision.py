@@ -317,17 +317,34 @@ def _set_jacobian(model, scratch, p):
                 x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
                 for i in range(3):
                     problem.jacobian[p, half + i, k] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
-    if model.forest.prescribed.shape[0] > 0:
-        _set_drift(problem, scratch.solver.v, p, model.forest.velocities.shape[0], R_WG, J)
+    if model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0:
+        _set_drift(model, scratch, p, J)
 
 
 @kernel
-def _set_drift(problem, v, p, unknowns, R_WG, J):
-    """What prescribed velocities add to the twist of patch p, before the step and in it; J (6, nv) in world axes."""
+def add_surface_velocity(model, scratch, p, velocity):
+    """Add to ``velocity`` (3,), in the axes of patch p, that of B's surface relative to A's beyond the geometries'."""
+    pair = scratch.patches.pair[p]
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    of_a, of_b = model.surface_velocity[a], model.surface_velocity[b]
+    R_WA, R_WB = scratch.R_WG[a], scratch.R_WG[b]
+    for i in range(3):
+        velocity[i] += of_b[i]
+        for j in range(3):
+            along = R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2]
+            velocity[i] -= R_WB[j, i] * along
+
+
+@kernel
+def _set_drift(model, scratch, p, J):
+    """What nothing in the step changes of the twist of patch p, before the step and in it; J (6, nv) in world axes."""
+    problem, v, R_WG = scratch.problem, scratch.solver.v, scratch.patches.R_WG[p]
     before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
     before[:] = 0.0
     drift[:] = 0.0
-    for k in range(unknowns, order.shape[0]):
+    add_surface_velocity(model, scratch, p, before[3:])
+    add_surface_velocity(model, scratch, p, drift[3:])
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
         for half in range(0, 6, 3):
             x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
             for i in range(3):

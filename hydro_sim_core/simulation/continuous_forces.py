@@ -25,6 +25,7 @@ from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates
 from hydro_sim_core.simulation.collision import (
     MIN_AREA,
     MIN_SLOPE,
+    add_surface_velocity,
     combined_slope,
     find_patches,
     place_geometries,
@@ -190,6 +191,8 @@ def _press_patches(model, scratch, v):
         R, x = patches.R_WG[p], patches.p_WG[p]
         twist = scratch.solver.twists[p]
         _relative_twist(tree.V_WB, body_a, body_b, R, x, twist)
+        if model.running.shape[0] > 0:
+            add_surface_velocity(model, scratch, p, twist[3:])
         _press_faces(model, scratch, p, twist)
         for body, sign in ((body_a, -1.0), (body_b, 1.0)):
             if body >= 0:

@@ -35,6 +35,8 @@ class Model(NamedTuple):
         geometries: Shapes of the collision geometries; equal ones stand there once.
         geometry_row: (G,) row of each geometry's shape in ``geometries``.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
+        surface_velocity: (G, 3) with which each surface runs over its geometry, in its axes, m/s.
+        running: Geometries whose surface does.
         R_BG: (G, 3, 3) orientation of each geometry in its body.
         p_BG: (G, 3) origin of each geometry in its body, m.
         pairs: (P, 2) geometries that may touch, in the query's canonical order.
@@ -50,6 +52,8 @@ class Model(NamedTuple):
     geometries: GeometrySet
     geometry_row: ConstInt1D
     geometry_body: ConstInt1D
+    surface_velocity: ConstFloat2D
+    running: ConstInt1D
     R_BG: ConstFloat3D
     p_BG: ConstFloat2D
     pairs: ConstInt2D

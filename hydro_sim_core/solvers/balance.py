@@ -12,7 +12,7 @@ from hydro_sim_core.solvers.problem import DRIFT
 
 @kernel
 def relative_twists(problem, island, v, drift, twists):
-    """Twist of B relative to A of every patch of an island at velocities ``v`` and the prescribed ones of ``drift``."""
+    """Twist of B relative to A of every patch of an island at velocities ``v``, with a row of its ``drift``."""
     islands = problem.islands
     for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[i]

@@ -52,7 +52,8 @@ class ContactProblem(NamedTuple):
         delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
-        drift: (3, patches, 6) part of that twist that comes from prescribed velocities, in and before the step.
+        drift: (3, patches, 6) part of that twist that no impulse changes, in and before the step: of prescribed
+            velocities, and of surfaces that run over their bodies.
         limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
         drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
         drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
