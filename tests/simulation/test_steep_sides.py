@@ -1,0 +1,73 @@
+"""Sides that stand steep on what they sank into push through the whole of a long step: how hard, and what limits it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_scenes import GROUND, box, free, make_world
+
+import hydro_sim_core as hs
+
+EDGE, MASS, MODULUS, DEPTH = 0.01, 0.1, 1e9, 5e-4
+#: Enough for two of the four sides to lean outwards, rad.
+TILT = 1e-6
+G = 9.81
+
+
+def sunken_box(folder: Path, time_step: float, dissipation: float = 0.0) -> hs.World:
+    """A cube at rest that starts ``DEPTH`` deep in rigid ground."""
+    cube = box("cube", (EDGE,) * 3, MASS, modulus=MODULUS, dissipation=dissipation, mu=0.0)
+    start = free(cube, (0, 0, 0.5 * EDGE - DEPTH), (TILT, 0, 0))
+    return make_world(folder, start, environment=[GROUND], time_step=time_step)
+
+
+def released_energy(world: hs.World, duration: float) -> float:
+    """Kinetic energy (J) after ``duration`` (s)."""
+    world.step(round(duration / world.time_step))
+    return world.energies().kinetic
+
+
+def stored_energy() -> float:
+    """Of the cube in the ground, J: in closed form the field of a true cube, E times depth over half an edge.
+
+    At depth z the pressure of a level cut is the least distance to a face, a pyramid's frustum of height z.
+    """
+
+    def force(z: float) -> float:
+        frustum = z / 3.0 * (EDGE**2 + (EDGE - 2.0 * z) ** 2 + EDGE * (EDGE - 2.0 * z))
+        return MODULUS / (0.5 * EDGE) * frustum
+
+    # Simpson's rule is exact for a cubic.
+    return DEPTH / 6.0 * (force(0.0) + 4.0 * force(0.5 * DEPTH) + force(DEPTH))
+
+
+def test_the_sides_push_through_the_whole_of_a_long_step(tmp_path):
+    """Their pressure hardly falls as the cube rises, whereas that of its underside is gone within a hair."""
+    world = sunken_box(tmp_path, 1e-2)
+    world.step()
+    (patch,) = world.contacts
+    slope = patch.gradients.min(axis=1)
+    sides = (slope > 0.0) & (slope < 1e-3 * slope.max())
+    push = float(patch.areas[sides] @ patch.pressures[sides])
+    assert 0.02 < push / float(patch.areas @ patch.pressures) < 0.04
+    # One side leans outwards, so the cube turns too: as fast as its end of the underside allows.
+    spin, speed = world.v[0], world.v[5]
+    rising = speed + spin * patch.centroids[sides, 1]
+    falls = world.time_step * float((patch.areas * slope)[sides] @ rising)
+    assert speed == pytest.approx((push - falls - MASS * G) * world.time_step / MASS, rel=1e-5)
+    assert world.energies().kinetic > 20.0 * stored_energy()
+
+
+def test_short_steps_give_no_more_than_was_stored(tmp_path):
+    energies = [released_energy(sunken_box(tmp_path, dt), 5e-3) for dt in (1e-4, 2.5e-5, 1e-5)]
+    assert energies == sorted(energies)
+    assert 0.7 * stored_energy() < energies[-1] < stored_energy()
+
+
+@pytest.mark.parametrize("dissipation", [5.0, 50.0])
+def test_dissipation_lets_nothing_leave_faster_than_its_inverse(tmp_path, dissipation):
+    """Hunt and Crossley's factor is 1 - d v."""
+    world = sunken_box(tmp_path, 1e-2, dissipation)
+    world.step()
+    assert 0.0 < world.v[5] <= 1.0 / dissipation
