@@ -110,6 +110,8 @@ def build_model(
         pair_dissipation=frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
         pair_relaxation=frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
+        link_body=frozen(assembly.link_body, np.int64),
+        p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
     )
     return BuiltModel(model, assembly, tuple(colliders), frozen(unsupported, np.int64, (-1, 2)))

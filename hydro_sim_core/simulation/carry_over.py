@@ -45,6 +45,9 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
         getattr(target, name)[:] = getattr(source, name)
     for from_array, to_array in zip(old_machine.drives, machine.drives, strict=True):
         to_array[v_new] = from_array[v_old]
+    links_old, links_new = _matches(old.assembly.link_names, new.assembly.link_names)
+    machine.loads.wrench[links_new] = old_machine.loads.wrench[links_old]
+    machine.loads.num[0] = np.any(machine.loads.wrench, axis=1).sum()
     new_pair = np.full(len(old.model.pairs), -1)
     new_pair[pairs_old] = pairs_new
     _carry_contacts(old_machine, machine, new_pair)

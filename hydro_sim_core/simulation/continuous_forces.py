@@ -30,6 +30,7 @@ from hydro_sim_core.simulation.collision import (
     find_patches,
     place_geometries,
 )
+from hydro_sim_core.simulation.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.face_laws import lagged_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
@@ -82,7 +83,7 @@ def state_derivative(
                 if is_shifted:
                     y[column] = before
                 return num_faces
-        _accelerate(model, state, drives, scratch, dt, y, shifted if is_shifted else dy)
+        _accelerate(model, state, drives, machine.loads, scratch, dt, y, shifted if is_shifted else dy)
         if is_shifted:
             for row in range(size):
                 jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
@@ -113,7 +114,7 @@ def _hold_prescribed(prescribed, M):
 
 
 @kernel
-def _accelerate(model, state, drives, scratch, dt, y, dy):
+def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     """Rates at the poses and faces in ``scratch``."""
     nq, nv = state.q.shape[0], state.v.shape[0]
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
@@ -125,8 +126,12 @@ def _accelerate(model, state, drives, scratch, dt, y, dy):
         scratch.effort[i] = drive
         forces, _ = joint_impulse(scratch.problem, i, v[i])
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
+    if loads.num[0] > 0:
+        apply_loads(model, loads, scratch)
+        for i in range(nv):
+            acceleration[i] += scratch.applied[i]
     _press_patches(model, scratch, v)
-    _add_body_wrenches(model.tree, scratch, acceleration)
+    add_body_wrenches(model.tree, scratch, acceleration)
     for k in range(model.forest.prescribed.shape[0]):
         acceleration[model.forest.prescribed[k]] = 0.0
     factor, envelope = scratch.solver.hessian, scratch.problem.islands.envelope
@@ -351,17 +356,3 @@ def _move_to_reference_point(scratch, p):
     wrench[0] -= r1 * wrench[5] - r2 * wrench[4]
     wrench[1] -= r2 * wrench[3] - r0 * wrench[5]
     wrench[2] -= r0 * wrench[4] - r1 * wrench[3]
-
-
-@kernel
-def _add_body_wrenches(tree, scratch, forces):
-    """Add to the generalised forces (nv,) those of the bodies' wrenches about the origin; sums these up the tree."""
-    F_WB = scratch.tree.F_WB
-    for i in range(tree.parent.shape[0] - 1, -1, -1):
-        parent = tree.parent[i]
-        for k in range(tree.num_v[i]):
-            for r in range(6):
-                forces[tree.v_index[i] + k] += scratch.S[i, k, r] * F_WB[i, r]
-        if parent >= 0:
-            for r in range(6):
-                F_WB[parent, r] += F_WB[i, r]

@@ -17,6 +17,7 @@ from hydro_sim_core.simulation.model import (
     State,
     copied,
     freeze,
+    make_loads,
     make_scratch_memory,
     make_state,
     overwrite,
@@ -43,8 +44,9 @@ class Machine:
         model: The model.
         state: The state; steps write into it.
         drives: What the drives were told.
+        loads: What pushes links from outside.
         scratch: Memory of the step; replaced when it grows.
-        handle: All four, as compiled steps take them.
+        handle: All five, as compiled steps take them.
         solve: The solver of the model's contact law.
     """
 
@@ -52,6 +54,7 @@ class Machine:
         self.model = model
         self._model_handle = Handle(model)
         self.drives = drives
+        self.loads = make_loads(len(model.link_body))
         self.solve = SOLVERS[model.options.law]
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
         self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
@@ -60,7 +63,7 @@ class Machine:
 
     def _make_handle(self) -> Handle:
         model: Any = self._model_handle  # written once; handles take handles
-        return Handle(MachineData(model, self.state, self.drives, self.scratch))
+        return Handle(MachineData(model, self.state, self.drives, self.loads, self.scratch))
 
     def __getstate__(self) -> dict[str, Any]:
         """Handles mean nothing to another process."""
@@ -86,6 +89,8 @@ class Machine:
         """Go to rest at coordinates ``q`` (nq,) and time zero, with no contacts and nothing failed."""
         self.restore_state(make_state(q, np.zeros(len(self.state.v)), len(self.model.pairs)))
         self.forget_contacts()
+        for load in self.loads:
+            load[:] = 0
         self.scratch.effort[:] = 0.0
         self.scratch.solver.report[:] = 0.0
         self.scratch.solver.report[CONVERGED] = 1.0
@@ -102,6 +107,7 @@ class Machine:
         other = Machine.__new__(Machine)
         other.__dict__.update(self.__dict__)
         other.drives = drives
+        other.loads = copied(self.loads)
         other.state = self.copy_state()
         other.scratch = copied(self.scratch)
         other.handle = other._make_handle()

@@ -44,6 +44,8 @@ class Model(NamedTuple):
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
         compensated: (nv,) 1 where a drive carries its robot's weight.
+        link_body: (nl,) body that carries each link, -1 for the world.
+        p_BL: (nl, 3) its origin in that body, m.
         options: Solver options.
     """
 
@@ -61,6 +63,8 @@ class Model(NamedTuple):
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D
     compensated: ConstInt1D
+    link_body: ConstInt1D
+    p_BL: ConstFloat2D
     options: SolverOptions
 
 
@@ -78,6 +82,18 @@ class Drives(NamedTuple):
     effort: Float1D
     limit: Float1D
     v_after: Float1D
+
+
+class Loads(NamedTuple):
+    """What pushes links from outside.
+
+    Attributes:
+        wrench: (nl, 6) of every link: torque and force at its origin, world axes, N m and N.
+        num: (1,) links whose wrench is not zero.
+    """
+
+    wrench: Float2D
+    num: Int1D
 
 
 class State(NamedTuple):
@@ -172,6 +188,7 @@ class Scratch(NamedTuple):
         spins_alone: (trees,) bodies that nothing keeps from spinning on as they do.
         spin: (trees,) angular speed of the body of each tree that turns fastest, rad/s.
         q_next: (nq,) coordinates that it leads to.
+        applied: (nv,) generalised forces of the loads, where there are any.
         effort: (nv,) drive efforts of the last step, N m.
         push: (P, 3) what becomes ``State.push``, N.
     """
@@ -197,6 +214,7 @@ class Scratch(NamedTuple):
     spins_alone: Bool1D
     spin: Float1D
     q_next: Float1D
+    applied: Float1D
     effort: Float1D
     push: Float2D
 
@@ -207,6 +225,7 @@ class MachineData(NamedTuple):
     model: Model
     state: State
     drives: Drives
+    loads: Loads
     scratch: Scratch
 
 
@@ -257,6 +276,11 @@ def make_drives(nv: int) -> Drives:
     return Drives(*(np.zeros(nv) for _ in Drives._fields))
 
 
+def make_loads(num_links: int) -> Loads:
+    """Loads that push nothing."""
+    return Loads(np.zeros((num_links, 6)), np.zeros(1, dtype=np.int64))
+
+
 def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> Scratch:
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
@@ -300,6 +324,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         spins_alone=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
         spin=np.zeros(len(model.forest.first) - 1),
         q_next=np.zeros(num_coordinates),
+        applied=np.zeros(nv),
         effort=np.zeros(nv),
         push=np.zeros((num_pairs, 3)),
     )

@@ -14,7 +14,7 @@ import numpy as np
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import Drives, Model, State
+from hydro_sim_core.simulation.model import Drives, Loads, Model, State
 
 #: Counters of what went wrong belong to the run, not to the state.
 _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
@@ -31,12 +31,14 @@ class SavedState:
         scene: Fingerprint of the scene.
         state: The state.
         drives: What the drives were told.
+        loads: What pushes links from outside.
         released: Scripted targets that somebody else commands.
     """
 
     scene: str
     state: State
     drives: Drives
+    loads: Loads
     released: tuple[str, ...]
 
     def write(self, path: Path) -> None:
@@ -47,7 +49,7 @@ class SavedState:
         """
         groups = {
             name: {key: array.tolist() for key, array in group._asdict().items() if key not in _COUNTERS}
-            for name, group in (("state", self.state), ("drives", self.drives))
+            for name, group in (("state", self.state), ("drives", self.drives), ("loads", self.loads))
         }
         data = {"scene": self.scene, "released": list(self.released), **groups}
         try:
@@ -88,15 +90,18 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
         problem = f"is {saved_for!r} where {scene!r} is run"
         raise InputError(path, "scene", problem, "use the scene, unchanged, that the state was saved from")
     groups: dict[str, dict[str, np.ndarray]] = {}
-    for name, like in (("state", machine.state), ("drives", machine.drives)):
+    for name, like in (("state", machine.state), ("drives", machine.drives), ("loads", machine.loads)):
         groups[name] = {
             key: _array(path, f"{name}.{key}", data.get(name), key, array)
             for key, array in like._asdict().items()
         }
     state = State(**groups["state"])
     _check(path, state, machine)
+    loads = Loads(**groups["loads"])
+    if loads.num[0] != np.any(loads.wrench, axis=1).sum():
+        raise InputError(path, "loads.num", "does not fit loads.wrench", _MEND)
     return SavedState(
-        scene, state, Drives(**groups["drives"]), _released(path, data.get("released"), targets)
+        scene, state, Drives(**groups["drives"]), loads, _released(path, data.get("released"), targets)
     )
 
 
@@ -110,6 +115,8 @@ def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> 
     is_whole = like.dtype.kind == "i"
     if values.dtype.kind not in ("iu" if is_whole else "iuf") and values.size:
         raise InputError(path, element, f"is no array of {'whole ' if is_whole else ''}numbers", _MEND)
+    if not values.size and not like.size:
+        return np.zeros_like(like)  # lists do not tell how long the rows would be that they have none of
     if values.shape != like.shape:
         problem = f"has shape {values.shape} where the scene needs {like.shape}"
         raise InputError(path, element, problem, "use the scene that the state was saved from")

@@ -9,6 +9,7 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.loads import apply_loads
 from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
 from hydro_sim_core.solvers.islands import find_islands
@@ -112,7 +113,7 @@ def _guess(model, state, drives, scratch, dt):
 
 
 @kernel
-def _load_momentum(model, state, scratch, dt, is_solved):
+def _load_momentum(model, state, loads, scratch, dt, is_solved):
     """Momentum M v0 - dt bias, with Coriolis forces at the middle of v0 and the solver's v, a guess or a solution.
 
     The velocity of a step is that over the step, so v0 and v lie symmetrically about the posture from which it starts.
@@ -123,11 +124,11 @@ def _load_momentum(model, state, scratch, dt, is_solved):
         i = order[k]
         scratch.v_next[i] = scratch.solver.v[k]
         scratch.v_middle[i] = 0.5 * (state.v[i] + scratch.v_next[i])
-    islands = problem.islands
+    islands, is_pushed = problem.islands, loads.num[0] > 0
     for tree in range(scratch.spins_alone.shape[0]):
         island = islands.island[tree]
         is_touched = islands.first_patch[island] < islands.first_patch[island + 1]
-        scratch.spins_alone[tree] = not (is_touched or is_solved)
+        scratch.spins_alone[tree] = not (is_touched or is_solved or is_pushed)
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
     free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
@@ -140,6 +141,8 @@ def _load_momentum(model, state, scratch, dt, is_solved):
         # What is carried resists the change of a prescribed velocity.
         for m in range(unknowns, order.shape[0]):
             momentum -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
+        if is_pushed:
+            momentum += dt * scratch.applied[order[k]]
         problem.momentum[k] = momentum
 
 
@@ -180,9 +183,11 @@ def _is_centred(model, scratch, dt):
 @kernel
 def _solve(machine, solve, dt):
     """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution."""
-    model, state, scratch = machine.model, machine.state, machine.scratch
+    model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
+    if loads.num[0] > 0:
+        apply_loads(model, loads, scratch)
     for n in range(MAX_CORIOLIS_SOLVES):
-        _load_momentum(model, state, scratch, dt, n > 0)
+        _load_momentum(model, state, loads, scratch, dt, n > 0)
         converged = solve(scratch.problem, model.options, scratch.solver)
         if not converged or _is_centred(model, scratch, dt):
             return converged

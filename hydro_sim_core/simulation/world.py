@@ -423,7 +423,8 @@ class World:
             self._failed_step = self._saved(self._stepper.failed)
 
     def _saved(self, state: State) -> SavedState:
-        return SavedState(self._fingerprint, state, copied(self._machine.drives), self._script.released)
+        drives, loads = copied(self._machine.drives), copied(self._machine.loads)
+        return SavedState(self._fingerprint, state, drives, loads, self._script.released)
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -463,6 +464,7 @@ class World:
         self._machine.restore_state(saved.state)
         self._machine.forget_contacts()
         overwrite(self._machine.drives, saved.drives)
+        overwrite(self._machine.loads, saved.loads)
         self._drives.writes += 1
         self._script = Script(self._commands)
         self._script.resume(self.time, saved.released)
@@ -689,6 +691,34 @@ class World:
         """
         for name in self._drives.set_command(values, mode, joints):
             self._script.release(name)
+
+    def apply_wrench(self, link: str, wrench: ArrayLike | None) -> None:
+        """Push a link from outside: in every step from now on, until it is told otherwise or reset.
+
+        Args:
+            link: In ``frame_names``.
+            wrench: (6,) torque about the origin of the link's frame and force, in world axes, N m and N. The origin
+                goes with the link, the direction stays. None ends it.
+
+        Raises:
+            InputError: There is no such link, it cannot move, or the wrench is none. Nothing is then changed.
+        """
+        row = self._frame("apply_wrench", link)
+        if self._built.model.link_body[row] < 0:
+            raise InputError(
+                "apply_wrench", f"link '{link}'", "is fixed to the world", "push a link that moves"
+            )
+        loads = self._machine.loads
+        loads.wrench[row] = 0.0 if wrench is None else _checked("wrench", wrench, 6)
+        loads.num[0] = np.any(loads.wrench, axis=1).sum()
+
+    def applied_wrench(self, link: str) -> Array:
+        """What ``apply_wrench`` pushes a link with, (6,), a copy.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self._machine.loads.wrench[self._frame("applied_wrench", link)].copy()
 
     def check_command(
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
