@@ -215,7 +215,7 @@ class World:
 
         Args:
             q: (nq,) coordinates; quaternions are normalised.
-            v: (nv,) velocities.
+            v: (nv,) velocities; those of kinematic models hold until the next step, which goes by what they were told.
 
         Raises:
             InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
