@@ -16,12 +16,11 @@ from rich.table import Table
 
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.scenes import open_world
 
 SCENE = "spatula_slip"
 BLOCK = 1.0  # s
-#: As in the node and in ``hydro-sim run``, s.
-SWITCH_INTERVAL = 5e-4
 
 
 class Probe:

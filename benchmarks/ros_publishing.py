@@ -35,13 +35,12 @@ from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim_core import World
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
 
 #: Edges of the bubbles' and of the cylinder's mesh, m, that give about 1500 faces.
 FACES, HINTS = 1500, (0.01, 0.0031)
 #: Simulated time until the grip is closed, s.
 SETTLE = 0.6
-#: As in the node.
-SWITCH_INTERVAL = 5e-4
 PHASES = ("alone", "nobody listens", "all listened to")
 TOPICS = {
     "/clock": "rosgraph_msgs.msg.Clock",

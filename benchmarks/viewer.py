@@ -35,6 +35,7 @@ from hydro_sim_core.drawing.patch_surface import patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
 from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
 #: Bubbles so fine, held so tightly, have 2000 faces.
 BUBBLE_HINT, GRIP_FORCE = 0.003, 1.6  # m, N
-#: As in the node and in ``hydro-sim run``, s.
-SWITCH_INTERVAL = 5e-4
 #: After viewers have come or gone, s.
 SETTLING = 1.0
 PAGE_LOADS = 3

@@ -48,6 +48,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
 from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.simulation.snapshot import take_snapshot
 from hydro_sim_core.simulation.timing import Durations
@@ -56,8 +57,6 @@ from hydro_sim_core.viewer.viewer import Viewer
 
 #: How often the main thread looks at a runner, s.
 _POLL = 0.02
-#: How long another thread may keep the interpreter from the one that steps, s; Python's default is 5 ms.
-_SWITCH_INTERVAL = 5e-4
 
 
 def run(
@@ -237,7 +236,7 @@ def run_world(
     if page is not None:
         console.print(f"watch it at {page.viewer.url}", markup=False, highlight=False, soft_wrap=True)
     if recording is not None or page is not None:
-        sys.setswitchinterval(_SWITCH_INTERVAL)
+        sys.setswitchinterval(SWITCH_INTERVAL)
     if recording is not None:
         recording.start(take_snapshot(world, epoch=0), world)
     try:

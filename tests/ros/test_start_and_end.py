@@ -1,6 +1,7 @@
 """How the node starts with bad input and how it ends."""
 
 import dataclasses
+import gc
 import logging
 import re
 import subprocess
@@ -17,6 +18,7 @@ from hydro_sim.__main__ import USAGE
 from hydro_sim.parameters import Parameters
 from hydro_sim_core import World
 from hydro_sim_core.compilation import CompilationFailed
+from hydro_sim_core.simulation import FixedRateRunner
 
 SCENE = "config/scenes/spatula_slip.yaml"
 
@@ -277,3 +279,20 @@ def test_namespace_holds_what_belongs_to_one_robot(start_node):
         context.shutdown()
     assert expected <= topics
     assert not {"/joint_states", "/robot_description"} & topics
+
+
+def test_what_is_loaded_is_set_aside_from_the_collector_while_the_node_runs(run_here, monkeypatch):
+    """It would stop the stepping thread for 60 ms at a time, and robots that are spawned have it come."""
+    frozen = []
+    start = FixedRateRunner.start
+
+    def seen(runner: FixedRateRunner) -> None:
+        frozen.append(gc.get_freeze_count())
+        start(runner)
+
+    monkeypatch.setattr(FixedRateRunner, "start", seen)
+    status, output = run_here("-p", f"scene:={SCENE}", "-p", "duration:=0.05")
+    assert status == 0, output
+    (count,) = frozen
+    assert count > 10_000
+    assert gc.get_freeze_count() == 0

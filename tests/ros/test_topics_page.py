@@ -50,7 +50,11 @@ def published(start_node):
             for end in node.get_publishers_info_by_topic(topic):
                 if end.node_name == "hydro_sim" and topic not in EVERYWHERE and "/_action/" not in topic:
                     qos = end.qos_profile
-                    found[as_on_the_page(topic)] = (end.topic_type, qos.depth, DURABILITY[qos.durability.name])
+                    found[as_on_the_page(topic)] = (
+                        end.topic_type,
+                        qos.depth,
+                        DURABILITY[qos.durability.name],
+                    )
         return found
 
     # The node makes its publishers one after the other, so the last one is seen last, and then none comes for a while.

@@ -32,18 +32,16 @@ from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.recording import check_new_file, episode_path
+from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
 
 _NODE_NAME = "hydro_sim"
 _FAREWELL = 0.2  # s, how long the last answers have to reach their clients
 _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
-_SWITCH_INTERVAL = 5e-4  # s
 
 
 def run(arguments: list[str], stop: Event) -> int:
     """Run the node until ``stop`` is set or the end of ``duration``; the exit status."""
-    # The stepping thread needs the interpreter for a moment in every step; Python's default lets another
-    # thread keep it for 5 ms.
-    sys.setswitchinterval(_SWITCH_INTERVAL)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     console = Console()
     status = 0
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ from hydro_sim.viewing.controls import NodeControls
 from hydro_sim.viewing.node_viewer import NodeViewer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.realtime import make_realtime
+from hydro_sim_core.simulation.realtime import make_realtime, set_aside_what_lives
 from hydro_sim_core.viewer.viewer import ServerDied
 
 #: Parameters that the runner has to be told of.
@@ -224,6 +225,8 @@ class Simulation:
 
     def start(self) -> None:
         """Step and publish, from the start or from where ``stop`` left off."""
+        set_aside_what_lives()
+        self._running.callback(gc.unfreeze)
         for part in (self.runner, self._receiver, *self._threads):
             part.start()
             self._running.callback(part.stop)
