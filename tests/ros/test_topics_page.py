@@ -18,12 +18,14 @@ DURABILITY = {"VOLATILE": "", "TRANSIENT_LOCAL": "transient local"}
 
 def told() -> dict[str, tuple[str, int, str]]:
     """Type, depth and durability of every topic of the page, as far as the packages of its types are installed."""
-    rows = re.findall(r"^\| `([^`]+)` \| (\w+)/(\w+)[^|]*\| ([^|]+)\|", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]+`) \| (\w+)/(\w+)[^|]*\| ([^|]+)\|", PAGE.read_text(), re.MULTILINE)
     found = {}
-    for topic, package, message, kept in rows:
+    for topics, package, message, kept in rows:
         depth, _, durability = kept.strip().partition(", ")
-        name = topic.replace("~", "/hydro_sim") if topic[0] in "~/" else f"/{topic}"
-        if find_spec(package) is not None:
+        if find_spec(package) is None:
+            continue
+        for topic in re.findall("`(.+?)`", topics):
+            name = topic.replace("~", "/hydro_sim") if topic[0] in "~/" else f"/{topic}"
             found[name] = (f"{package}/msg/{message}", int(depth), durability)
     return found
 
