@@ -1,0 +1,123 @@
+"""What a world's joints and grippers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.simulation.contacts import (
+    ContactRecord,
+    contact_effort,
+    record_contacts,
+)
+from hydro_sim_core.simulation.drives import CommandMode, JointCommand, Values
+from hydro_sim_core.simulation.world.parts import WorldParts
+
+Array = NDArray[np.float64]
+
+
+class WorldCommands(WorldParts):
+    """Commands to joints and grippers."""
+
+    def set_command(self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None) -> None:
+        """Command joints; ends scripted commands to them.
+
+        See ``DriveBank.check_command`` for arguments and errors.
+        """
+        for name in self._drives.set_command(values, mode, joints):
+            self._script.release(name)
+
+    def check_command(
+        self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
+    ) -> None:
+        """Raise what ``set_command`` would raise, without commanding anything."""
+        self._drives.check_command(values, mode, joints)
+
+    @property
+    def drive_writes(self) -> int:
+        """How often drives were told something; ``drive_targets`` has not changed while this has not."""
+        return self._drives.writes
+
+    def drive_targets(self) -> Array:
+        """(3, n) position, velocity and effort that the drives were told, by the script too.
+
+        One column for each of ``actuated_joint_names``; NaN where a drive follows none.
+        """
+        return self._drives.targets()
+
+    def command_joints(self, commands: Mapping[str, JointCommand]) -> None:
+        """Command joints in modes that may differ and mix; ends scripted commands to them.
+
+        Raises:
+            InputError: As ``DriveBank.check_joints``.
+        """
+        for name in self._drives.set_joints(commands):
+            self._script.release(name)
+
+    def check_joint_commands(self, commands: Mapping[str, JointCommand]) -> None:
+        """Raise what ``command_joints`` would raise, without commanding anything."""
+        self._drives.check_joints(commands)
+
+    def takes(self, joint: str, mode: CommandMode) -> bool:
+        """Whether a joint that takes commands has the gain for those of a mode."""
+        return self._drives.can(joint, mode)
+
+    @cached_property
+    def weightless_joint_names(self) -> frozenset[str]:
+        """Joints that take commands and whose drive bears their model's weight by itself."""
+        borne = self._built.model.compensated
+        return frozenset(name for name in self.actuated_joint_names if borne[self.velocity_names.index(name)])
+
+    @property
+    def gripper_names(self) -> tuple[str, ...]:
+        """Grippers of the scene."""
+        return self._drives.gripper_names
+
+    @property
+    def gripper_joint_names(self) -> tuple[str, ...]:
+        """Drivable joints that move fingers: the fingers' own, or those that they mimic."""
+        return self._drives.gripper_joint_names
+
+    def gripper_joints(self, name: str) -> tuple[str, ...]:
+        """Those of ``gripper_joint_names`` that move the fingers of one gripper."""
+        return self._drives.gripper_joints(name)
+
+    def set_gripper(
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
+    ) -> None:
+        """Command a gripper; ends a scripted command to it. See ``DriveBank.set_gripper``."""
+        gripper = self._drives.check_gripper(name, force, position, max_force)
+        self._script.release(gripper.name)
+        self._drives.set_gripper(gripper.name, force, position, max_force)
+
+    def check_gripper(
+        self,
+        name: str | None = None,
+        force: float | None = None,
+        position: float | None = None,
+        max_force: float | None = None,
+    ) -> None:
+        """Raise what ``set_gripper`` would raise, without commanding anything."""
+        self._drives.check_gripper(name, force, position, max_force)
+
+    def grip_force(self, name: str | None = None) -> float:
+        """Mean contact force a finger along its closing direction over the last step, N."""
+        return self.grip_force_of(record_contacts(self._scratch), name)
+
+    def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
+        """Mean contact force a finger along its closing direction in a record of contacts, N."""
+        fingers = self._drives.gripper(name).joints
+        bodies = {joint: self._built.assembly.joint_names.index(joint) for joint in fingers}
+        # What is held pushes a finger open, against its closing direction.
+        forces = [
+            -sign * contact_effort(record, self._built.model, bodies[joint])
+            for joint, sign in fingers.items()
+        ]
+        return float(np.mean(forces))

@@ -1,0 +1,89 @@
+"""What touches in a world, and what its last step did."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.contacts import (
+    ContactRecord,
+    contact_patches,
+    faceless_overlaps,
+    record_contacts,
+)
+from hydro_sim_core.simulation.placement import reported_pairs
+from hydro_sim_core.simulation.world.parts import WorldParts
+from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
+
+Array = NDArray[np.float64]
+
+
+class WorldContacts(WorldParts):
+    """Contacts and reports of the last step."""
+
+    @cached_property
+    def contact_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of links whose contact wrench is reported; found when first asked for, as there may be very many."""
+        return reported_pairs(self._built, self.scene.spec)
+
+    @property
+    def contacts(self) -> list[ContactPatch]:
+        """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
+
+        Where a time step was taken in pieces, its last piece is meant, and with the continuous model its end.
+        """
+        return self.patches_of(self.record_contacts())
+
+    def record_contacts(self) -> ContactRecord:
+        """Copy the last step's contacts, to be turned into patches later and elsewhere."""
+        return record_contacts(self._scratch)
+
+    def patches_of(self, record: ContactRecord) -> list[ContactPatch]:
+        """Patches of a record; safe to call from any thread."""
+        return contact_patches(record, self._built.model, self._built.colliders)
+
+    def faceless_overlaps_of(self, record: ContactRecord) -> tuple[tuple[str, str], ...]:
+        """Pairs of links that overlap without contact in a record; safe to call from any thread."""
+        return faceless_overlaps(record, self._built.model, self._built.colliders)
+
+    def contact_summary(self) -> ContactSummary:
+        """How far the last step's contact forces can be trusted; about 1 ms a patch of 200 faces."""
+        record = self.record_contacts()
+        return ContactSummary(tuple(self.patches_of(record)), self.faceless_overlaps_of(record))
+
+    def diagnostics(self) -> dict[str, float | int | bool]:
+        """What the last step did, and how many steps since the start did not meet their tolerances.
+
+        Returns:
+            Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the island that needed most;
+            relative momentum ``residual`` and whether it ``converged``; ``friction_change``, how far Coulomb's bounds
+            were from those of the solution (relative, of the worst patch); ``unconverged_steps`` and
+            ``unsettled_steps``; ``deep_steps``, in which bodies were pushed past a medial surface, and
+            ``faceless_steps``, in which bodies overlapped without contact; ``faceless_overlaps``, how many pairs do so
+            now; and ``step_statistics``.
+        """
+        report = self._scratch.solver.report
+        patches = self._scratch.patches
+        return {
+            "faces": int(patches.first_face[patches.num[0]]),
+            "patches": int(patches.num[0]),
+            "iterations": int(report[ITERATIONS]),
+            "residual": float(report[RESIDUAL]),
+            "converged": bool(report[CONVERGED]),
+            "solves": int(report[SOLVES]),
+            "friction_change": float(report[FRICTION_CHANGE]),
+            "unconverged_steps": int(self._state.unconverged[0]),
+            "unsettled_steps": int(self._state.unsettled[0]),
+            "deep_steps": int(self._state.deep[0]),
+            "faceless_steps": int(self._state.faceless[0]),
+            "faceless_overlaps": int(patches.num_faceless[0]),
+            **self.step_statistics(),
+        }
+
+    def step_statistics(self) -> dict[str, float | int]:
+        """What was done beyond plain steps since the start; what that is depends on ``solver`` in the scene."""
+        return self._stepper.statistics()

@@ -1,0 +1,122 @@
+"""Where a world's links are and how they move; its equations of motion and its energies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.simulation.contacts import (
+    ContactRecord,
+)
+from hydro_sim_core.simulation.energies import Energies, elastic_energy
+from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
+
+Array = NDArray[np.float64]
+
+
+class WorldKinematics(WorldParts):
+    """Kinematics and dynamics at the present state."""
+
+    def mass_matrix(self) -> Array:
+        """Mass matrix (nv, nv) at the current state."""
+        return self._evaluator.update(self._state.q).mass_matrix()
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces (nv,): ``M a + bias = tau``."""
+        return self._evaluator.update(self._state.q).bias_forces(self._state.v)
+
+    def inverse_dynamics(self, a: ArrayLike) -> Array:
+        """Generalised forces (nv,) that give accelerations ``a`` (nv,) without contact, damping and friction."""
+        return self._evaluator.update(self._state.q).inverse_dynamics(
+            self._state.v, checked_array("a", a, len(self._state.v))
+        )
+
+    def gravity_forces(self) -> Array:
+        """Generalised forces (nv,) that hold the joints at rest against gravity, N m or N."""
+        return self._evaluator.update(self._state.q).gravity_forces()
+
+    def energies(self) -> Energies:
+        """Kinetic, potential and elastic energy at the current state; the elastic one of what touched in the last step.
+
+        For analysis: elastic energy looks at all pairs of elements of two bodies, which takes milliseconds.
+        """
+        patches = self._scratch.patches
+        return self._energies(
+            self._evaluator.update(self._state.q), self._state.v, patches.pair[: patches.num[0]]
+        )
+
+    def energies_of(self, q: Array, v: Array, record: ContactRecord) -> Energies:
+        """The same at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
+        return self._energies(TreeEvaluator(self._built.model.tree).update(q), v, record.pair)
+
+    def _energies(self, posture: TreeEvaluator, v: Array, pairs: NDArray[np.int64]) -> Energies:
+        return Energies(
+            posture.kinetic_energy(v),
+            posture.potential_energy(),
+            elastic_energy(self._built.model, posture, pairs),
+        )
+
+    def frame_pose(self, name: str) -> Array:
+        """Pose (4, 4) of a link in the world.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self.frame_poses()[self._frame("frame_pose", name)]
+
+    def frame_jacobian(self, name: str) -> Array:
+        """Jacobian J (6, nv) of the origin of a link's frame, world axes: ``J v = [w_WF; v_WF]``.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        index = self._frame("frame_jacobian", name)
+        body = int(self._built.assembly.link_body[index])
+        evaluator = self._evaluator.update(self._state.q)
+        X_WF = evaluator.body_pose(body) @ self._built.assembly.X_BL[index]
+        return evaluator.point_jacobian(body, X_WF[:3, 3].copy())
+
+    def frame_poses(self, q: Array | None = None) -> Array:
+        """Poses (links, 4, 4) of all links at ``q`` (nq,) or the current coordinates, in the order of ``frame_names``.
+
+        Safe to call from several threads if ``q`` is given.
+
+        Raises:
+            InputError: ``q`` is not an array of nq finite numbers.
+        """
+        if q is not None:
+            q = checked_array("q", q, len(self._state.q))
+        evaluator = self._evaluator if q is None else TreeEvaluator(self._built.model.tree)
+        evaluator.update(self._state.q if q is None else q)
+        bodies = np.zeros((len(evaluator.p_WB) + 1, 4, 4))
+        bodies[:-1, :3, :3], bodies[:-1, :3, 3], bodies[:-1, 3, 3] = evaluator.R_WB, evaluator.p_WB, 1.0
+        bodies[-1] = np.eye(4)  # index -1: the world
+        return bodies[self._built.assembly.link_body] @ self._built.assembly.X_BL
+
+    def frame_twists(self, q: Array | None = None, v: Array | None = None) -> Array:
+        """Twists (links, 6) of all links about the world's origin, in the order of ``frame_names``.
+
+        The velocity of a link at a point p is then ``twist[3:] + twist[:3] x p``. Safe to call from several threads if
+        ``q`` (nq,) and ``v`` (nv,) are given; otherwise the current ones are meant.
+
+        Raises:
+            InputError: ``q`` or ``v`` is no array of as many finite numbers.
+        """
+        q = self.q if q is None else checked_array("q", q, len(self._state.q))
+        v = self.v if v is None else checked_array("v", v, len(self._state.v))
+        bodies = TreeEvaluator(self._built.model.tree).update(q).body_velocities(v)
+        bodies = np.vstack([bodies, np.zeros(6)])  # index -1: the world
+        return bodies[self._built.assembly.link_body]
+
+    def joint_positions(self) -> Array:
+        """Position of every joint in ``joint_names``, rad or m."""
+        return self._joint_scale * self._state.q[self._joint_q] + self._joint_offset
+
+    def joint_velocities(self) -> Array:
+        """Velocity of every joint in ``joint_names``, rad/s or m/s."""
+        return self._joint_scale * self._state.v[self._joint_v]
+
+    def joint_efforts(self) -> Array:
+        """Drive effort of every joint in ``joint_names`` over the last step, N m or N; 0 for mimic joints."""
+        return np.where(self._joint_is_master, self._scratch.effort[self._joint_v], 0.0)

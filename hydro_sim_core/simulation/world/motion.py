@@ -1,0 +1,211 @@
+"""Where a world's bodies are put, and what leads and pushes them from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene import TWIST_MODES
+from hydro_sim_core.dynamics.tree import FLOATING
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.rotations import quaternions_of, twist_between
+from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
+
+Array = NDArray[np.float64]
+
+
+class WorldMotion(WorldParts):
+    """State, placement and loads, by name."""
+
+    def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
+        """Set coordinates and velocities; time goes on.
+
+        Args:
+            q: (nq,) coordinates; quaternions are normalised.
+            v: (nv,) velocities; those of kinematic models hold until the next step, which goes by what they were told.
+
+        Raises:
+            InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
+        """
+        q, v = checked_array("q", q, len(self._state.q)), checked_array("v", v, len(self._state.v))
+        for first in self._machine.quaternion_starts:
+            length = norm(q[first : first + 4])
+            if length < 1e-6:
+                raise InputError(
+                    "set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one"
+                )
+            q[first : first + 4] /= length
+        self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
+        for history in (
+            self._state.extrapolate,
+            self._state.dt_previous,
+            self._state.substep,
+            self._state.push,
+        ):
+            history[:] = 0
+
+    def set_joint_positions(self, positions: Mapping[str, float]) -> None:
+        """Set the positions of some joints; velocities, all other joints and the time stay as they are.
+
+        Args:
+            positions: By name of a joint in ``joint_names``, rad or m; its limits are not looked at. A mimic joint goes
+                with the joint that it mimics.
+
+        Raises:
+            InputError: There is no such joint, it has no position of its own, or a position is not finite. Nothing is
+                then changed.
+        """
+        q = self.q
+        for index, value in self._own_coordinates("set_joint_positions", positions).items():
+            q[self._joint_q[index]] = value
+        self.set_state(q, self._state.v)
+
+    def set_joint_velocities(self, velocities: Mapping[str, float]) -> None:
+        """Set the velocities of some joints, rad/s or m/s; otherwise as ``set_joint_positions``."""
+        v = self.v
+        for index, value in self._own_coordinates("set_joint_velocities", velocities).items():
+            v[self._joint_v[index]] = value
+        self.set_state(self._state.q, v)
+
+    def _own_coordinates(self, asker: str, values: Mapping[str, float]) -> dict[int, float]:
+        """Values by the rows of their joints in ``joint_names``."""
+        found: dict[int, float] = {}
+        for name, value in values.items():
+            element = f"joint '{name}'"
+            if name not in self.joint_names:
+                mend = did_you_mean(str(name), self.joint_names)
+                raise InputError(asker, element, "is not in the scene, or has not one coordinate", mend)
+            index = self.joint_names.index(name)
+            if not self._joint_is_master[index]:
+                master = self.velocity_names[self._joint_v[index]]
+                raise InputError(asker, element, f"mimics '{master}'", f"set '{master}'")
+            found[index] = float(checked_array(element, [value], 1)[0])
+        return found
+
+    def place(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
+        """Put a body that is welded to nothing somewhere else; all others and the time stay as they are.
+
+        Args:
+            name: A model with a floating or kinematic base, or any floating joint, as named in ``velocity_names``.
+            X_WB: (4, 4) pose of its root link in the world, or of the joint's child in the frame that it floats in;
+                None leaves it where it is.
+            V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are. A kinematic
+                model goes on with it.
+
+        Raises:
+            InputError: There is no such thing, it is fixed, or pose or velocity is none. Nothing is then changed.
+        """
+        body = self._floating_body("place", name)
+        X = None if X_WB is None else as_pose(X_WB, "place", "X_WB")
+        V = None if V_WB is None else checked_array("V_WB", V_WB, 6)
+        tree, state = self._built.model.tree, self._state
+        q, v = int(tree.q_index[body]), int(tree.v_index[body])
+        if X is not None:
+            x, y, z, w = quaternions_of(X[:3, :3])
+            state.q[q : q + 7] = [w, x, y, z, *X[:3, 3]]
+        if V is not None:
+            state.v[v : v + 6] = state.v_previous[v : v + 6] = V
+            if tree.prescribed[v]:
+                self._lead(v, V, V)
+        carrier = self._built.model.geometry_body
+        is_with_it = (carrier >= 0) & np.isin(carrier, list(self._moved_with(body)))
+        state.push[is_with_it[self._built.model.pairs].any(axis=1)] = 0.0
+
+    def _moved_with(self, body: int) -> set[int]:
+        """Bodies of the same independent tree, and those that a body carries."""
+        moved = {body}
+        parent, tree_of_body = self._built.model.tree.parent, self._built.model.forest.tree_of_body
+        for i in range(len(parent)):
+            if int(parent[i]) in moved or tree_of_body[i] == tree_of_body[body] >= 0:
+                moved.add(i)
+        return moved
+
+    def move(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
+        """Tell a kinematic model where to be after the coming time step, and how fast to go on from there.
+
+        Ends scripted commands to it.
+        It gets there at constant velocity, whatever is in its way; contact pushes the others alone. Without any call it
+        goes on as it was told last.
+
+        Args:
+            name: A model with ``base: kinematic``.
+            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it the model goes by
+                ``V_WB`` from now on.
+            V_WB: (6,) its angular and linear velocity from then on, rad/s and m/s, which the world's axes and the root
+                link's origin are meant by; without it the model stands still then.
+
+        Raises:
+            InputError: There is no such model, it is not kinematic, or pose or velocity is none. Nothing is then
+                changed.
+        """
+        body = self._floating_body("move", name)
+        first = int(self._built.model.tree.v_index[body])
+        if not self._built.model.tree.prescribed[first]:
+            problem = "moves as forces make it"
+            raise InputError("move", f"'{name}'", problem, "write base: kinematic for it in the scene")
+        after = np.zeros(6) if V_WB is None else checked_array("V_WB", V_WB, 6)
+        if X_WB is None:
+            coming = after
+        else:
+            X_WS = self._evaluator.update(self._state.q).body_pose(body)
+            coming = twist_between(X_WS, as_pose(X_WB, "move", "X_WB"), self.time_step)
+        self._lead(first, coming, after)
+
+    def _lead(self, first: int, coming: Array, after: Array) -> None:
+        """Prescribe six velocities and end scripted commands of them."""
+        model = next(name for name, place in self._drives.led.items() if place == first)
+        for mode in TWIST_MODES:
+            self._script.release(f"{model}.{mode}")
+        self._drives.prescribe(first, coming, after)
+
+    def _floating_body(self, asker: str, name: str) -> int:
+        """Body that a floating joint, or the floating or kinematic base of a model, moves."""
+        joints = self._built.assembly.joint_names
+        floating = [
+            joint
+            for joint, kind in zip(joints, self._built.model.tree.joint_type, strict=True)
+            if kind == FLOATING
+        ]
+        if name in floating:
+            return joints.index(name)
+        if name not in self.entities.names:
+            mend = did_you_mean(str(name), [*self.entities.names, *floating])
+            raise InputError(asker, f"'{name}'", "is not in the scene", mend)
+        joint = self.entities[name].joint
+        if joint is None:
+            base = "kinematic" if asker == "move" else "floating"
+            raise InputError(asker, f"'{name}'", "is fixed", f"write base: {base} for it in the scene")
+        return joints.index(joint)
+
+    def apply_wrench(self, link: str, wrench: ArrayLike | None) -> None:
+        """Push a link from outside: in every step from now on, until it is told otherwise or reset.
+
+        Args:
+            link: In ``frame_names``.
+            wrench: (6,) torque about the origin of the link's frame and force, in world axes, N m and N. The origin
+                goes with the link, the direction stays. None ends it.
+
+        Raises:
+            InputError: There is no such link, it cannot move, or the wrench is none. Nothing is then changed.
+        """
+        row = self._frame("apply_wrench", link)
+        if self._built.model.link_body[row] < 0:
+            raise InputError(
+                "apply_wrench", f"link '{link}'", "is fixed to the world", "push a link that moves"
+            )
+        loads = self._machine.loads
+        loads.wrench[row] = 0.0 if wrench is None else checked_array("wrench", wrench, 6)
+        loads.num[0] = np.any(loads.wrench, axis=1).sum()
+
+    def applied_wrench(self, link: str) -> Array:
+        """What ``apply_wrench`` pushes a link with, (6,), a copy.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self._machine.loads.wrench[self._frame("applied_wrench", link)].copy()

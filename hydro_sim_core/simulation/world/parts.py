@@ -1,0 +1,139 @@
+"""What all aspects of a world share: its parts, its time and its state."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.builder import BuiltModel
+from hydro_sim_core.simulation.drives import DriveBank
+from hydro_sim_core.simulation.entities import Entities
+from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.model import Scratch, State
+from hydro_sim_core.simulation.scripts import Script
+from hydro_sim_core.simulation.steppers import (
+    Stepper,
+)
+
+Array = NDArray[np.float64]
+
+
+class WorldParts:
+    """The parts of a world; ``World`` makes them.
+
+    Attributes:
+        scene: What the world was made from.
+        name: Name of the scene.
+        time_step: s.
+    """
+
+    scene: LoadedScene
+    name: str
+    time_step: float
+    joint_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    actuated_joint_names: tuple[str, ...]
+    frame_names: tuple[str, ...]
+    _built: BuiltModel
+    _machine: Machine
+    _drives: DriveBank
+    _script: Script
+    _stepper: Stepper
+
+    @property
+    def built(self) -> BuiltModel:
+        """The frozen model and the names behind its indices: bodies, colliders, pairs."""
+        return self._built
+
+    @property
+    def _state(self) -> State:
+        return self._machine.state
+
+    @property
+    def _scratch(self) -> Scratch:
+        return self._machine.scratch
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self._state.step[0]) * self.time_step
+
+    @property
+    def step_count(self) -> int:
+        """Steps done since the start or the last reset."""
+        return int(self._state.step[0])
+
+    @property
+    def q(self) -> Array:
+        """(nq,) coordinates, a copy."""
+        return self._state.q.copy()
+
+    @property
+    def v(self) -> Array:
+        """(nv,) velocities, a copy."""
+        return self._state.v.copy()
+
+    @cached_property
+    def _evaluator(self) -> TreeEvaluator:
+        return TreeEvaluator(self._built.model.tree)
+
+    def _frame(self, asker: str, name: str) -> int:
+        index = self._frame_index.get(str(name))
+        if index is None:
+            mend = did_you_mean(str(name), self.frame_names)
+            raise InputError(asker, f"link '{name}'", "is not in the scene", mend)
+        return index
+
+    @cached_property
+    def _frame_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.frame_names)}
+
+    @cached_property
+    def _joint_q(self) -> NDArray[np.int64]:
+        return np.array([j.q_index for j in self._built.assembly.scalar_joints], dtype=np.int64)
+
+    @cached_property
+    def _joint_v(self) -> NDArray[np.int64]:
+        return np.array([j.v_index for j in self._built.assembly.scalar_joints], dtype=np.int64)
+
+    @cached_property
+    def _joint_scale(self) -> Array:
+        return np.array([j.scale for j in self._built.assembly.scalar_joints])
+
+    @cached_property
+    def _joint_offset(self) -> Array:
+        return np.array([j.offset for j in self._built.assembly.scalar_joints])
+
+    @cached_property
+    def _joint_is_master(self) -> NDArray[np.bool_]:
+        return np.array([name in self.velocity_names for name in self.joint_names], dtype=bool)
+
+    @cached_property
+    def entities(self) -> Entities:
+        """The models and static shapes of the scene."""
+        return Entities(self.scene, self._built)
+
+
+def checked_array(name: str, values: ArrayLike, length: int) -> Array:
+    """Finite numbers (length,).
+
+    Raises:
+        InputError: They are not so many, or not finite.
+    """
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            "world", name, "is not an array of numbers", f"give {length} finite numbers"
+        ) from None
+    if array.shape != (length,):
+        raise InputError("world", name, f"has shape {array.shape}", f"give {length} numbers")
+    if not np.all(np.isfinite(array)):
+        raise InputError("world", name, "holds NaN or infinity", f"give {length} finite numbers")
+    return array

@@ -1,0 +1,333 @@
+"""A scene that runs: ``World`` holds the model, the state and the step's memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.compilation import prepare
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.spec import VisualSpec
+from hydro_sim_core.dynamics import evaluate
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.simulation import continuous
+from hydro_sim_core.simulation.builder import BuiltModel, build_model
+from hydro_sim_core.simulation.carry_over import carry_over
+from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
+from hydro_sim_core.simulation.drives import DriveBank
+from hydro_sim_core.simulation.machine import Machine, step_entries
+from hydro_sim_core.simulation.model import State, copied, overwrite
+from hydro_sim_core.simulation.placement import place_robots, start_coordinates
+from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
+from hydro_sim_core.simulation.scripts import Script, check_commands
+from hydro_sim_core.simulation.steppers import (
+    ErrorControlledSteps,
+    FixedSteps,
+    StepFailed,
+    Stepper,
+    stepper_of,
+)
+from hydro_sim_core.simulation.world.commands import WorldCommands
+from hydro_sim_core.simulation.world.contacts import WorldContacts
+from hydro_sim_core.simulation.world.kinematics import WorldKinematics
+from hydro_sim_core.simulation.world.motion import WorldMotion
+from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
+
+if TYPE_CHECKING:
+    from hydro_sim_core.viewer.world_view import WorldView
+
+Array = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+
+#: Contact law of a scene's solver model; the continuous one has the lagged law's friction at every instant.
+_LAWS = {"lagged": LAGGED, "similar": SIMILAR, "sap": SAP, "tamsi": TAMSI, "continuous": LAGGED}
+
+
+class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
+    """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
+
+    Attributes:
+        scene: What the world was made from.
+        name: Name of the scene.
+        time_step: Seconds.
+        joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of planar joints:
+            ``joint/x``, ``joint/y`` and ``joint/yaw``.
+        velocity_names: What each entry of ``v`` moves: one of ``joint_names``, or ``joint/i`` of a floating joint.
+        actuated_joint_names: Joints that take commands.
+        frame_names: Every link.
+        link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
+        visuals: (link, visual geometry) of every robot.
+
+    Args:
+        scene: What to make it from.
+        like: A world with much the same scene; geometry that both share is not made again.
+    """
+
+    def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
+        spec = scene.spec
+        placed = place_robots(scene)
+        compensated = [
+            name
+            for model, robot in zip(spec.models, scene.robots, strict=True)
+            if model.gravity_compensation
+            for joint in robot.joints
+            for name in joint.coordinate_names
+        ]
+        options = SolverOptions(
+            law=_LAWS[spec.solver.model],
+            tolerance=spec.solver.tolerance,
+            max_iterations=spec.solver.max_iterations,
+            stiction_speed=spec.solver.stiction_speed,
+            relag=spec.solver.relag,
+        )
+        # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
+        is_continuous = spec.solver.model == "continuous"
+        prepare((*evaluate.ENTRIES, *(continuous.ENTRIES if is_continuous else step_entries(options.law))))
+        self._built: BuiltModel = build_model(
+            placed,
+            scene.environment,
+            spec.gravity,
+            spec.contact,
+            spec.damping,
+            options,
+            compensated,
+            like.built.colliders if like is not None else (),
+        )
+        pairs = self._built.unsupported_pairs
+        if len(pairs):
+            logger.warning(
+                "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
+                spec.name,
+                len(pairs),
+                *(self._built.colliders[geometry].link for geometry in pairs[0]),
+            )
+        assembly = self._built.assembly
+        self.scene = scene
+        self.name = spec.name
+        self.time_step = spec.time_step
+        self.joint_names = tuple(joint.name for joint in assembly.scalar_joints)
+        self.velocity_names = assembly.velocity_names
+        self.frame_names = assembly.link_names
+        self.link_tree = assembly.link_tree
+        self.visuals: tuple[tuple[str, VisualSpec], ...] = tuple(
+            (link.name, visual) for robot in scene.robots for link in robot.links for visual in link.visuals
+        )
+        led = {
+            model.name: assembly.velocity_names.index(f"{model.base_joint_name}/0")
+            for model in spec.models
+            if model.base == "kinematic"
+        }
+        self._drives = DriveBank(assembly, spec.actuators, spec.grippers, led)
+        self.actuated_joint_names = self._drives.joint_names
+        check_commands(spec.commands, self._drives, scene.source)
+        self._commands = spec.commands
+        self._q0 = start_coordinates(self._built, scene)
+        self._machine = Machine(self._built.model, self._drives.arrays, self._q0)
+        self._start()
+
+    def _start(self) -> None:
+        self._machine.restart(self._q0)
+        self._stepper = self._make_stepper()
+        self._failed_step: SavedState | None = None
+        self._drives.hold(self._q0)
+        self._script = Script(self._commands)
+
+    def _make_stepper(self) -> Stepper:
+        settings = self.scene.spec.solver
+        if settings.model == "continuous":
+            return ContinuousSteps(self._machine, self.time_step, settings.accuracy or DEFAULT_ACCURACY)
+        if settings.accuracy is None:
+            return FixedSteps(self._machine, self.time_step)
+        return ErrorControlledSteps(self._machine, self.time_step, settings.accuracy)
+
+    def __repr__(self) -> str:
+        return (
+            f"<World '{self.name}' at {self.time:g} s: {len(self.entities.names)} entities, "
+            f"{len(self.velocity_names)} velocities>"
+        )
+
+    def take_over(self, other: World) -> None:
+        """Go on where another world stands: at its time, and in the state of whatever both have, by name.
+
+        What only this world has starts at its place; contacts of the last step stay to be seen where both have them.
+        """
+        self._start()
+        carry_over(other._built, other._machine, self._built, self._machine)
+        released = [name for name in other._script.released if name in self._script.targets]
+        self._script.resume(self.time, released)
+
+    def reset(self, *, time: bool = True, state: bool = True) -> None:
+        """Go back to the start.
+
+        Args:
+            time: Begin to count time anew; otherwise it goes on.
+            state: Take everything back to its start, at rest, and its commands; otherwise it goes on moving.
+        """
+        step = 0 if time else self.step_count
+        if state:
+            self._start()
+        self._state.step[0] = step
+
+    def step(self, n: int = 1) -> None:
+        """Advance by ``n`` time steps.
+
+        Raises:
+            InputError: ``n`` is negative or not a whole number.
+            FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
+        """
+        last = self.step_count + whole_number("step", "n", n, least=0)
+        is_told = len(self._built.model.forest.prescribed) > 0
+        while self.step_count < last:
+            self._script.apply(self.time, self._drives)
+            chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
+            if is_told and self._drives.prescribes_a_change:
+                chunk = 1
+            try:
+                self._stepper.advance(chunk)
+            except StepFailed as failure:
+                self._keep_failed_step()
+                self._machine.forget_contacts()  # those of the failed step would not fit the state
+                raise FloatingPointError(
+                    f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
+                ) from None
+            self._keep_failed_step()
+            if is_told:
+                self._drives.end_time_step()
+
+    def _keep_failed_step(self) -> None:
+        if self._failed_step is None and self._stepper.failed is not None:
+            self._failed_step = self._saved(self._stepper.failed)
+
+    def _saved(self, state: State) -> SavedState:
+        drives, loads = copied(self._machine.drives), copied(self._machine.loads)
+        return SavedState(self._fingerprint, state, drives, loads, self._script.released)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """Tells scenes apart whose states would mean something else."""
+        return fingerprint(self.name, self.scene, self._built.model)
+
+    @property
+    def failed_step(self) -> SavedState | None:
+        """The state before the first step that did not reach its tolerance, or none at all, since the start."""
+        return self._failed_step
+
+    def save_state(self) -> SavedState:
+        """Everything that the next steps depend on, bit by bit."""
+        return self._saved(self._machine.copy_state())
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a state that ``SavedState.write`` wrote for this scene, at its time.
+
+        Raises:
+            InputError: The file is no saved state of this scene; the state is then unchanged.
+        """
+        saved = read_saved_state(Path(path), self._fingerprint, self._machine, tuple(self._script.targets))
+        self._start()
+        self.restore_state(saved)
+
+    def restore_state(self, saved: SavedState) -> None:
+        """Go on from a state that this world saved, or another of the same scene, at its time.
+
+        What was counted since the start is kept, and the contacts of the last step are forgotten.
+
+        Raises:
+            InputError: It was saved by another scene; the state is then unchanged.
+        """
+        if saved.scene != self._fingerprint:
+            problem = f"is of {saved.scene!r} where {self._fingerprint!r} is run"
+            raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
+        self._machine.restore_state(saved.state)
+        self._machine.forget_contacts()
+        overwrite(self._machine.drives, saved.drives)
+        overwrite(self._machine.loads, saved.loads)
+        self._drives.writes += 1
+        self._script = Script(self._commands)
+        self._script.resume(self.time, saved.released)
+
+    def copy(self) -> World:
+        """A world that goes on from here by itself, to the same bits.
+
+        Both share what never changes: the scene, the meshes and the model.
+        """
+        other = World.__new__(World)
+        other.__dict__.update(self._values())
+        other._drives = self._drives.copy()
+        other._machine = self._machine.copy(other._drives.arrays)
+        other._stepper = stepper_of(other._machine, like=self._stepper)
+        other._script = self._script.copy()
+        return other
+
+    def __copy__(self) -> World:
+        return self.copy()
+
+    def __deepcopy__(self, _: dict[int, Any]) -> World:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        """Pickled apart from its version, which is looked at before the rest is unpacked."""
+        return _unpickled, (version("hydro-sim-core"), pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL))
+
+    def _values(self) -> dict[str, Any]:
+        """Everything but the evaluator, which writes into memory of its own and is made anew where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+
+    def view(self, open_browser: bool = False, full_scale: float | None = None) -> WorldView:
+        """Serve a page that shows the world; ``sync`` of what this returns shows it as it is then.
+
+        Args:
+            open_browser: Open the page in the user's browser.
+            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+
+        Raises:
+            InputError: The page cannot be served.
+        """
+        view: WorldView = import_module("hydro_sim_core.viewer.world_view").WorldView(self, full_scale)
+        return view.open_browser() if open_browser else view
+
+    def render(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        camera: str = "iso",
+        size: tuple[int, int] = (1280, 720),
+        full_scale: float | None = None,
+    ) -> NDArray[np.uint8]:
+        """A picture of the world as it is now, (height, width, 3) red, green, blue.
+
+        Takes a second or two, most of it for starting a browser; ``pictures.world_camera`` takes many.
+
+        Args:
+            path: PNG file to write it to as well.
+            camera: Where the camera stands: ``iso``, ``front``, ``side``, ``top`` or ``contact``.
+            size: Width and height, pixels.
+            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+
+        Raises:
+            InputError: There is no browser, no such camera, or the file cannot be written.
+        """
+        room = import_module("hydro_sim_core.pictures.world_camera")
+        picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
+        return picture
+
+
+def _unpickled(made_by: str, values: bytes) -> World:
+    here = version("hydro-sim-core")
+    if made_by != here:
+        raise InputError(
+            "pickle",
+            "world",
+            f"was made by hydro-sim-core {made_by}, and this is {here}",
+            "load the scene anew, or install that version",
+        )
+    world = World.__new__(World)
+    world.__dict__.update(pickle.loads(values))
+    return world
