@@ -121,12 +121,18 @@ def test_the_step_that_a_box_is_dropped_with_by_default_is_found_too_long():
     assert not result.good
 
 
-@pytest.mark.parametrize("name", sorted(shipped_scenes()))
+@pytest.mark.parametrize("name", sorted(shipped_scenes().keys() - {"peppers"}))
 def test_the_steps_of_shipped_scenes_are_good(name):
     world = open_world(name)
     result = converge(world, 2.0 if name == "drop_box" else 0.4, 3)
     assert result.good, result.verdict
     assert result.agrees_until == pytest.approx(result.duration)
+
+
+def test_a_heap_that_falls_together_is_said_to_have_no_order():
+    result = converge(open_world("peppers"), 0.4, 3)
+    assert result.verdict.startswith("no order: the angle of p3_pepper ")
+    assert result.agrees_until < 0.2
 
 
 def test_accuracy_is_refined_with_the_step():
