@@ -19,7 +19,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation import world as world_module
+from hydro_sim_core.simulation.world import world as world_module
 
 #: A script and a gripper; many faces; friction on three bodies.
 SCENES = ["spatula_slip", "mug_on_plate", "cylinder_grasp"]
