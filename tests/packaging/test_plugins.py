@@ -1,0 +1,145 @@
+"""The plug-in of docs/extending.md, outside of the tree: its shape and its topic are known everywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+FILES = dict(re.findall(r"<!-- file: plugin/(\S+) -->\n+```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL))
+
+
+def install(folder: Path, entry_points: dict[str, dict[str, str]]) -> None:
+    """Put a package on the path as an installer would tell of it."""
+    told = folder / "cones-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: cones\nVersion: 1.0\n")
+    lines = []
+    for group, names in entry_points.items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in names.items())]
+    (told / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    """The folder of the installed plug-in."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    install(tmp_path, tomllib.loads(FILES["pyproject.toml"])["project"]["entry-points"])
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_the_page_has_all_files():
+    modules = tomllib.loads(FILES["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
+    assert set(FILES) == {"pyproject.toml", "cone.yaml", "drop_cone.py", *(f"{name}.py" for name in modules)}
+
+
+def test_programs_know_the_shape(plugin):
+    """It stands on its base, a quarter of its length below its centre of mass, and has a cone's inertia."""
+    done = run(plugin, "drop_cone.py")
+    assert done.returncode == 0, done.stderr
+    height, moment = map(float, done.stdout.split())
+    assert height == pytest.approx(0.025, abs=1e-4)
+    assert moment == pytest.approx(0.3 * 0.3 * 0.05**2, rel=1e-12)
+
+
+def test_scene_files_and_urdfs_know_the_shape(plugin):
+    done = run(plugin, "-m", "hydro_sim_core", "check", "cone.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "hat" in done.stdout
+    (plugin / "cone.urdf").write_text(
+        '<robot name="cone" xmlns:cones="http://example.org/cones"><link name="cone">'
+        '<visual><geometry><cones:cone radius="0.05" length="0.1"/></geometry></visual>'
+        '<collision><geometry><cones:cone radius="0.05" length="0.1"/></geometry></collision></link></robot>'
+    )
+    done = run(
+        plugin,
+        "-c",
+        "import hydro_sim_core as hs\n"
+        "from hydro_sim_core.description.scene_urdf import scene_urdf\n"
+        "from hydro_sim_core.viewer.meshes import shape_meshes\n"
+        "world = hs.load_urdf('cone.urdf')\n"
+        "collider, = world.built.colliders\n"
+        "print(collider.collision.shape.kind, len(shape_meshes(collider.collision.shape, None)))\n"
+        "print(scene_urdf(world.scene, 'world').count('cone-'))",
+    )
+    assert done.stdout.split() == ["cone", "1", "1"], done.stderr
+
+
+def test_recordings_hold_the_topic(plugin):
+    """The top speed of a ball that falls is that of its centre."""
+    done = run(
+        plugin,
+        "-m",
+        "hydro_sim_core",
+        "run",
+        "drop_box",
+        "--headless",
+        "--duration",
+        "0.1",
+        "--record",
+        "run.mcap",
+    )
+    assert done.returncode == 0, done.stderr
+    from mcap.reader import make_reader
+    from mcap_ros2.decoder import DecoderFactory
+
+    with open(plugin / "run.mcap", "rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        found = [
+            (message.log_time / 1e9, decoded.data)
+            for _, _, message, decoded in reader.iter_decoded_messages(topics="/hydro_sim/top_speed")
+        ]
+    assert len(found) == 6
+    times, speeds = np.array(found).T
+    fell = speeds[1:] - speeds[0]
+    assert np.all(np.diff(times) > 0.0)
+    assert np.all(fell != 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("nowhere:CONE", "nowhere:CONE: hydro_sim.shapes: cannot be loaded (ModuleNotFoundError"),
+        ("cones:solid_cone", "cones:solid_cone: hydro_sim.shapes: is no ShapeType"),
+        ("again:SPHERE", "again:SPHERE: hydro_sim.shapes: a second 'sphere'"),
+    ],
+)
+def test_a_plugin_that_is_none_is_told_of_in_one_line(tmp_path, value, says):
+    (tmp_path / "cones.py").write_text(FILES["cones.py"])
+    (tmp_path / "again.py").write_text(
+        "from hydro_sim_core.description.shape_types import ShapeType\n"
+        "SPHERE = ShapeType('sphere', 'Another.', (), 'again:make')\n"
+    )
+    install(tmp_path, {"hydro_sim.shapes": {"cone": value}})
+    done = run(tmp_path, "-m", "hydro_sim_core", "check", "drop_box")
+    assert done.returncode != 0
+    assert says in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_rates_of_recordings_name_streams():
+    from hydro_sim_core.errors import InputError
+    from hydro_sim_core.messages.streams import View, recorded_streams
+
+    with pytest.raises(InputError, match="rate 'wrench': is of no stream; did you mean 'wrenches'"):
+        recorded_streams(None, {"wrench": 10.0}, View())
