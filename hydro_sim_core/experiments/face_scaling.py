@@ -174,7 +174,7 @@ def _repeat_geometry(machine: MachineData, repeats: int) -> None:
 def _repeat_solver(machine: MachineData, solve: SolverEntry, dt: float, repeats: int) -> None:
     state, scratch = machine.state, machine.scratch
     for _ in range(repeats):
-        load_patches(machine.model, scratch, dt)
+        load_patches(machine.model, machine.state, scratch, dt)
         for i in range(state.v.shape[0]):
             scratch.solver.v[i] = state.v[scratch.problem.islands.order[i]] + ACCELERATED
         solve(scratch.problem, machine.model.options, scratch.solver)

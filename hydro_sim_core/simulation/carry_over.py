@@ -32,6 +32,7 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
     for name in ("v", "v_previous"):
         getattr(target, name)[v_new] = getattr(source, name)[v_old]
     target.push[pairs_new] = source.push[pairs_old]
+    target.overlaps[pairs_new] = source.overlaps[pairs_old]
     for name in (
         "dt_previous",
         "extrapolate",

@@ -28,6 +28,11 @@ from hydro_sim_core.solvers.problem import (
 #: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
 MIN_AREA = 1e-14
 MIN_SLOPE = 1e-14
+#: How many times farther than it came in a body may be pushed out of its first contact. 1.1 would end with what came
+#: in, but also the rattling of a stiff rod without margin that ``experiments/margin_rod.py`` reproduces.
+FIRST_REACH = 5.0
+#: Stands for no reach at all, m.
+SHORTEST_REACH = 1e-9
 
 
 @kernel
@@ -167,6 +172,7 @@ def _find_patch(model, state, scratch, pair, p, count):
         patches.num_faceless[0] += 1
         for i in range(3):
             push[i] = sound[i]
+    scratch.overlaps[pair] = 1 if found > count or _dot(push, push) > 0.0 else 0
     return found
 
 
@@ -183,6 +189,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if _bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             scratch.push[pair, :] = 0.0
+            scratch.overlaps[pair] = 0
             continue
         p = patches.num[0]
         found = _find_patch(model, state, scratch, pair, p, count)
@@ -213,7 +220,7 @@ def _set_trees(model, scratch, p):
 
 
 @kernel
-def load_patches(model, scratch, dt):
+def load_patches(model, state, scratch, dt):
     """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
 
     The solver's v holds the prescribed velocities already.
@@ -234,8 +241,8 @@ def load_patches(model, scratch, dt):
         )
         # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
         horizon = dt + model.pair_relaxation[pair]
-        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon)
         _set_jacobian(model, scratch, p)
+        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, _reach(model, state, scratch, p))
         problem.delassus[p] = _delassus(problem, p, factor, scratch.solver.product)
 
 
@@ -259,8 +266,56 @@ def combined_slope(slope_a, slope_b):
 
 
 @kernel
-def _fill_blocks(scratch, p, horizon):
-    """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block."""
+def _extent(geometries, row):
+    """Diagonal of a geometry's box, m; infinite for half spaces."""
+    root = geometries.node_start[row]
+    if root == geometries.node_start[row + 1]:
+        return math.inf
+    half = geometries.boxes[root, 3:]
+    return 2.0 * math.sqrt(_dot(half, half))
+
+
+@kernel
+def _reach(model, state, scratch, p):
+    """How far the bodies of patch p may move apart before they do not overlap any more, m.
+
+    Never by more than the size of the smaller one. Bodies that were not in contact at the last posture overlap by no
+    more than they have come closer since.
+    """
+    pair = scratch.patches.pair[p]
+    reach = min(
+        _extent(model.geometries, model.geometry_row[model.pairs[pair, 0]]),
+        _extent(model.geometries, model.geometry_row[model.pairs[pair, 1]]),
+    )
+    if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
+        return reach
+    data, problem, V = scratch.faces.data, scratch.problem, scratch.solver.patch_impulse[p]
+    columns = problem.islands.columns[p]
+    has_drift = model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0
+    for row in range(6):
+        V[row] = problem.drift[DRIFT_BEFORE, p, row] if has_drift else 0.0
+        for side in range(2):
+            for k in range(columns[side, 0], columns[side, 1]):
+                V[row] += problem.jacobian[p, row, k] * problem.v0[k]
+    p_GR, fastest = scratch.patches.p_GR[p], 0.0
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        x = data[CENTROID, f] - p_GR[0]
+        y = data[CENTROID + 1, f] - p_GR[1]
+        z = data[CENTROID + 2, f] - p_GR[2]
+        v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
+        v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
+        v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
+        fastest = max(fastest, abs(v_n))
+    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
+
+
+@kernel
+def _fill_blocks(scratch, p, horizon, reach):
+    """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block.
+
+    No push lasts beyond the ``reach`` of the patch, m. Where a field hardly falls along the normal, as at the rim of a
+    box and deep in any body, the slope alone would push for metres and throw what is light.
+    """
     data, blocks = scratch.faces.data, scratch.problem.blocks
     p_GR = scratch.patches.p_GR[p]
     block, lane = scratch.problem.first_block[p], 0
@@ -269,7 +324,7 @@ def _fill_blocks(scratch, p, horizon):
         falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
-        slope = combined_slope(slope_a, slope_b)
+        slope = max(combined_slope(slope_a, slope_b), data[PRESSURE, f] / max(reach, SHORTEST_REACH))
         out = blocks[block]
         for i in range(3):
             out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]

@@ -111,6 +111,7 @@ class State(NamedTuple):
         unsettled: (1,) steps whose friction bounds differ from those of their solution by more than ``SETTLED_CHANGE``.
         push: (P, 3) of every pair, in the frame of its geometry B, the force on B when the contact was last sound, N;
             zero where the bodies are apart.
+        overlaps: (P,) 1 for every pair that overlapped at the last posture, or was put where it is.
         deep: (1,) steps in which a patch lost more than ``DEEP_SHARE`` of its force to dropped faces.
         faceless: (1,) steps in which a pair overlapped without faces.
     """
@@ -125,6 +126,7 @@ class State(NamedTuple):
     unconverged: Int1D
     unsettled: Int1D
     push: Float2D
+    overlaps: Int1D
     deep: Int1D
     faceless: Int1D
 
@@ -186,11 +188,14 @@ class Scratch(NamedTuple):
         v_next: (nv,) velocities at the end of the step: guessed, then the solution.
         v_middle: (nv,) velocities that Coriolis forces are taken at.
         spins_alone: (trees,) bodies that nothing keeps from spinning on as they do.
+        strays: (trees,) trees whose Coriolis forces do not agree with the solution.
+        is_lost: (trees,) trees that have to do without Coriolis forces: strays, and those that touch them.
         spin: (trees,) angular speed of the body of each tree that turns fastest, rad/s.
         q_next: (nq,) coordinates that it leads to.
         applied: (nv,) generalised forces of the loads, where there are any.
         effort: (nv,) drive efforts of the last step, N m.
         push: (P, 3) what becomes ``State.push``, N.
+        overlaps: (P,) what becomes ``State.overlaps``.
     """
 
     R_WB: Float3D
@@ -212,11 +217,14 @@ class Scratch(NamedTuple):
     v_next: Float1D
     v_middle: Float1D
     spins_alone: Bool1D
+    strays: Bool1D
+    is_lost: Bool1D
     spin: Float1D
     q_next: Float1D
     applied: Float1D
     effort: Float1D
     push: Float2D
+    overlaps: Int1D
 
 
 class MachineData(NamedTuple):
@@ -266,6 +274,7 @@ def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:
         unconverged=np.zeros(1, dtype=np.int64),
         unsettled=np.zeros(1, dtype=np.int64),
         push=np.zeros((num_pairs, 3)),
+        overlaps=np.ones(num_pairs, dtype=np.int64),
         deep=np.zeros(1, dtype=np.int64),
         faceless=np.zeros(1, dtype=np.int64),
     )
@@ -322,9 +331,12 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         v_next=np.zeros(nv),
         v_middle=np.zeros(nv),
         spins_alone=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
+        strays=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
+        is_lost=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
         spin=np.zeros(len(model.forest.first) - 1),
         q_next=np.zeros(num_coordinates),
         applied=np.zeros(nv),
         effort=np.zeros(nv),
         push=np.zeros((num_pairs, 3)),
+        overlaps=np.zeros(num_pairs, dtype=np.int64),
     )

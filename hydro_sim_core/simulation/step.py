@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import entry, kernel
-from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
+from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, kinetic_energy, mass_matrix
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
-from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
 from hydro_sim_core.simulation.loads import apply_loads
 from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
-from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
+from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.patch_terms import normal_impulse
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -132,6 +132,7 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
     free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
+    _forget_coriolis_forces(model.forest, scratch)
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
         momentum = -dt * scratch.bias[order[k]]
@@ -147,20 +148,47 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
 
 
 @kernel
-def _is_centred(model, scratch, dt):
-    """Whether Coriolis forces at the middle of the solution would change it by less than ``CORIOLIS_TOLERANCE``.
+def _forget_coriolis_forces(forest, scratch):
+    """Leave only the weight of trees that are lost."""
+    for tree in range(scratch.is_lost.shape[0]):
+        if scratch.is_lost[tree]:
+            for n in range(forest.first[tree], forest.first[tree + 1]):
+                i = forest.velocities[n]
+                scratch.bias[i] = scratch.gravity[i]
 
-    A change d of velocities changes them in a step by at most some 2 dt |w| d, w being how fast the tree's bodies turn.
-    """
-    problem, forest, spin = scratch.problem, model.forest, scratch.spin
-    spin[:] = 0.0
+
+@kernel
+def _find_spins(forest, V_WB, spin):
+    """Raise ``spin`` (trees,) to the angular speed of the body of each tree that turns fastest, rad/s."""
     for body in range(forest.tree_of_body.shape[0]):
-        w = scratch.tree.V_WB[body]
+        w = V_WB[body]
         tree = forest.tree_of_body[body]
         if tree < 0:
             continue
         spin[tree] = max(spin[tree], math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
+
+
+@kernel
+def _find_strays(model, scratch, dt):
+    """Mark the trees that Coriolis forces at the middle of the solution would change by ``CORIOLIS_TOLERANCE``.
+
+    A change d of velocities changes them in a step by at most some 2 dt |w| d, w being how fast the tree's bodies turn.
+
+    Returns:
+        True if there are any.
+    """
+    problem, forest, spin = scratch.problem, model.forest, scratch.spin
+    any_stray = False
+    spin[:] = 0.0
+    _find_spins(forest, scratch.tree.V_WB, spin)
+    # What an impact sets turning did not turn in the guess.
+    for k in range(scratch.v_middle.shape[0]):
+        i = problem.islands.order[k]
+        scratch.v_middle[i] += 0.5 * (scratch.solver.v[k] - scratch.v_next[i])
+    body_velocities(model.tree, scratch.v_middle, scratch.S, scratch.tree.V_WB)
+    _find_spins(forest, scratch.tree.V_WB, spin)
     for tree in range(spin.shape[0]):
+        scratch.strays[tree] = False
         if spin[tree] == 0.0:
             continue
         begin = problem.islands.position[tree]
@@ -175,32 +203,88 @@ def _is_centred(model, scratch, dt):
                 change += problem.A[k, m] * c * d
                 size += problem.A[k, m] * a * b
         reach = 2.0 * dt * spin[tree]
-        if reach * reach * change > CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
-            return False
-    return True
+        # Written so that a tree whose velocities are no numbers is one.
+        if not reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
+            scratch.strays[tree] = any_stray = True
+    return any_stray
 
 
 @kernel
-def _solve(machine, solve, dt):
-    """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution."""
+def _solve(machine, solve, dt, accept):
+    """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution.
+
+    Where they never are, iterating has mostly led away from any solution. A step that must be taken all the same is
+    solved without them, see ``_hold_energy``.
+    """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
     if loads.num[0] > 0:
         apply_loads(model, loads, scratch)
+    scratch.is_lost[:] = False
     for n in range(MAX_CORIOLIS_SOLVES):
         _load_momentum(model, state, loads, scratch, dt, n > 0)
         converged = solve(scratch.problem, model.options, scratch.solver)
-        if not converged or _is_centred(model, scratch, dt):
+        if not (converged and _find_strays(model, scratch, dt)):
             return converged
+    if accept:
+        _lose_islands(model, state, scratch)
+        _load_momentum(model, state, loads, scratch, dt, True)
+        solve(scratch.problem, model.options, scratch.solver)
+    scratch.solver.report[CONVERGED] = 0.0
     return False
+
+
+@kernel
+def _lose_islands(model, state, scratch):
+    """Give up all trees of islands with lost ones, which have led them astray, and start them from where they were."""
+    islands, forest = scratch.problem.islands, model.forest
+    for tree in range(scratch.strays.shape[0]):
+        for other in range(scratch.strays.shape[0]):
+            if scratch.strays[other] and islands.island[other] == islands.island[tree]:
+                scratch.is_lost[tree] = True
+        if scratch.is_lost[tree]:
+            begin = islands.position[tree]
+            for k in range(begin, begin + forest.first[tree + 1] - forest.first[tree]):
+                scratch.solver.v[k] = state.v[islands.order[k]]
+
+
+@kernel
+def _hold_energy(model, state, scratch):
+    """Slow lost trees down to the kinetic energy that they would have had in the posture from which the step starts.
+
+    Without Coriolis forces a tree that folds up, or slides inwards, would keep its rates and gain energy from nothing.
+    """
+    forest, tree = model.forest, model.tree
+    forward_kinematics(tree, scratch.q_next, scratch.R_WB, scratch.p_WB, scratch.S)
+    for lost in range(scratch.is_lost.shape[0]):
+        if not scratch.is_lost[lost]:
+            continue
+        scratch.v_middle[:] = 0.0
+        before = 0.0
+        for n in range(forest.first[lost], forest.first[lost + 1]):
+            i = forest.velocities[n]
+            scratch.v_middle[i] = scratch.v_next[i]
+            for m in range(forest.first[lost], forest.first[lost + 1]):
+                j = forest.velocities[m]
+                before += 0.5 * scratch.M[i, j] * scratch.v_next[i] * scratch.v_next[j]
+        after = kinetic_energy(tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.v_middle, scratch.tree)
+        if after > before:
+            for n in range(forest.first[lost], forest.first[lost + 1]):
+                scratch.v_next[forest.velocities[n]] *= math.sqrt(before / after)
+    forward_kinematics(tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
 
 
 @kernel
 def _take_solution(model, state, scratch, dt):
     """Next velocities and coordinates from the solution."""
+    is_lost = False
     for k in range(state.v.shape[0]):
         scratch.v_next[scratch.problem.islands.order[k]] = scratch.solver.v[k]
     integrate_positions(model.tree, state.q, scratch.v_next, dt, scratch.q_next)
     carry_centres(model.tree, model.forest, scratch.R_WB, scratch.S, dt, scratch.v_next, scratch.q_next)
+    for tree in range(scratch.is_lost.shape[0]):
+        is_lost = is_lost or scratch.is_lost[tree]
+    if is_lost:
+        _hold_energy(model, state, scratch)
 
 
 @kernel
@@ -263,6 +347,7 @@ def _move_on(state, scratch, dt, converged):
     for pair in range(state.push.shape[0]):
         for i in range(3):
             state.push[pair, i] = scratch.push[pair, i]
+        state.overlaps[pair] = scratch.overlaps[pair]
     state.dt_previous[0] = dt
     state.step[0] += 1
     state.unconverged[0] += 0 if converged else 1
@@ -305,8 +390,8 @@ def advance(
         _load_limits(model, state, scratch, dt)
         _load_drives(model, state, drives, scratch, dt)
         _guess(model, state, drives, scratch, dt)
-        load_patches(model, scratch, dt)
-        converged = _solve(machine, solve, dt)
+        load_patches(model, state, scratch, dt)
+        converged = _solve(machine, solve, dt, accept)
         _take_solution(model, state, scratch, dt)
         # A residual that is no number tells of an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]

@@ -100,6 +100,26 @@ def is_balanced(residual, previous, tolerance):
     return residual <= tolerance or (residual < ROUND_OFF and residual > 0.5 * previous)
 
 
+@kernel
+def is_round_off(problem, island, scratch, residual, previous):
+    """Whether a residual that no longer falls is round-off of impulses that cancel.
+
+    A drive that presses against a contact, at rest, leaves no net impulse to compare with: the residual of
+    ``linearise`` is then relative to nothing but rounding.
+    """
+    if not residual > 0.5 * previous:
+        return False
+    islands = problem.islands
+    left, exchanged = 0.0, 0.0
+    for i in range(islands.first[island], islands.first[island + 1]):
+        weight = 1.0 / problem.A[i, i]
+        joint, _ = joint_impulse(problem, i, scratch.v[i])
+        contact = scratch.impulse[i] - joint
+        left += weight * scratch.residual[i] * scratch.residual[i]
+        exchanged += weight * (joint * joint + contact * contact)
+    return left <= ROUND_OFF * ROUND_OFF * exchanged
+
+
 @kernel(constants=("law",))
 def minimise(problem, options, law, island, scratch):
     """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``."""
@@ -110,7 +130,9 @@ def minimise(problem, options, law, island, scratch):
     for iteration in range(options.max_iterations + 1):
         residual = linearise(problem, law, island, scratch)
         report[RESIDUAL] = residual
-        if is_balanced(residual, previous, options.tolerance):
+        if is_balanced(residual, previous, options.tolerance) or is_round_off(
+            problem, island, scratch, residual, previous
+        ):
             report[CONVERGED] = 1.0
             return
         previous = residual

@@ -11,7 +11,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
-from hydro_sim_core.solvers.convex import is_balanced, lag, minimise
+from hydro_sim_core.solvers.convex import is_balanced, is_round_off, lag, minimise
 from hydro_sim_core.solvers.face_laws import LAGGED
 from hydro_sim_core.solvers.linear import solve_general
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
@@ -34,21 +34,40 @@ def solve_tamsi_island(problem, options, island, scratch):
         _bound_friction(problem, options, island, scratch)
         residual = linearise(problem, LAGGED, island, scratch)
         report[RESIDUAL] = residual
-        if is_balanced(residual, previous, options.tolerance):
+        if is_balanced(residual, previous, options.tolerance) or is_round_off(
+            problem, island, scratch, residual, previous
+        ):
             report[CONVERGED] = 1.0
             return
         previous = residual
         if iteration == options.max_iterations:
-            return
+            break
         _fill_matrix(problem, island, scratch)
         for i in range(begin, end):
             scratch.direction[i] = -scratch.residual[i]
         if not solve_general(scratch.matrix, begin, end, scratch.direction):
-            return
+            break
         alpha = _step_limit(problem, options, island, scratch)
         for i in range(begin, end):
             scratch.v[i] += alpha * scratch.direction[i]
         report[ITERATIONS] += 1.0
+    _return_to_convex(problem, options, island, scratch)
+
+
+@kernel
+def _return_to_convex(problem, options, island, scratch):
+    """Take the convex problem's solution where Newton finds none: its last velocities may be anything.
+
+    With much friction the equations need not have a solution. The convex one gives no energy away that was not there;
+    the residual stays that of the equations, and the step counts as unconverged.
+    """
+    report, v0, islands = scratch.island_report, problem.v0, problem.islands
+    residual, iterations = report[RESIDUAL], report[ITERATIONS]
+    for i in range(islands.first[island], islands.first[island + 1]):
+        scratch.v[i] = v0[i]
+    lag(problem, options, island, v0, DRIFT_BEFORE, scratch)
+    minimise(problem, options, LAGGED, island, scratch)
+    report[RESIDUAL], report[ITERATIONS], report[CONVERGED] = residual, iterations, 0.0
 
 
 @kernel

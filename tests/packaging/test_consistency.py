@@ -13,6 +13,9 @@ import pytest
 import yaml
 
 from hydro_sim.parameters import Parameters
+from hydro_sim_core.messages.bubbles import Bubble
+from hydro_sim_core.messages.streams import View, recorded_streams
+from hydro_sim_core.simulation import load_scene
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(ROOT.glob("ros2_ws/src/*/package.xml"))
@@ -53,11 +56,21 @@ def test_every_imported_package_is_a_dependency():
     source = "\n".join(path.read_text() for path in NODE.rglob("*.py"))
     imported = set(re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE))
     imported |= {name.partition(".")[0] for name in re.findall(r'_import\("([\w.]+)"\)', source)}
+    imported |= stream_packages()
 
     imported -= sys.stdlib_module_names | NOT_ROS
     imported = {ROSDEP_KEYS.get(name, name) for name in imported}
     package = ElementTree.parse(NODE.parent / "package.xml").getroot()
     assert {element.text for element in package.findall("exec_depend")} == imported
+
+
+def stream_packages():
+    """Packages of the messages of all streams: the node finds them by name."""
+    world = load_scene("cylinder_grasp")
+    bubble = Bubble("left_finger", "left_bubble_camera")
+    streams = [stream for stream, _ in recorded_streams(world, {}, View(bubbles=(bubble,)))]
+    assert len(streams) > 12
+    return {stream.type_name.partition("/")[0] for stream in streams}
 
 
 def test_every_ros_package_that_we_name_is_forbidden_in_the_engine():
@@ -127,7 +140,6 @@ def test_node_pages_name_every_topic_and_service():
     names = set(re.findall(r'"((?:~/|/)[a-z_]+)"', source))
     names |= set(re.findall(r'create_publisher\(\s*\w+, "([a-z_]+)"', source))
     assert {
-        "~/contact_markers",
         "/clock",
         "joint_states",
         "robot_description",

@@ -1,9 +1,10 @@
-"""Sides that stand steep on what they sank into push through the whole of a long step: how hard, and what limits it."""
+"""Sides that stand steep on what they sank into push through the whole of a long step: how far, and what limits it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_scenes import GROUND, box, free, make_world
 
@@ -42,8 +43,8 @@ def stored_energy() -> float:
     return DEPTH / 6.0 * (force(0.0) + 4.0 * force(0.5 * DEPTH) + force(DEPTH))
 
 
-def test_the_sides_push_through_the_whole_of_a_long_step(tmp_path):
-    """Their pressure hardly falls as the cube rises, whereas that of its underside is gone within a hair."""
+def test_the_sides_push_no_longer_than_the_body_is_large(tmp_path):
+    """Their pressure hardly falls as the cube rises, but is gone when it has risen by its diagonal."""
     world = sunken_box(tmp_path, 1e-2)
     world.step()
     (patch,) = world.contacts
@@ -54,13 +55,18 @@ def test_the_sides_push_through_the_whole_of_a_long_step(tmp_path):
     # One side leans outwards, so the cube turns too: as fast as its end of the underside allows.
     spin, speed = world.v[0], world.v[5]
     rising = speed + spin * patch.centroids[sides, 1]
+    slope[sides] = np.maximum(slope[sides], patch.pressures[sides] / (np.sqrt(3.0) * EDGE))
     falls = world.time_step * float((patch.areas * slope)[sides] @ rising)
-    assert speed == pytest.approx((push - falls - MASS * G) * world.time_step / MASS, rel=1e-5)
-    assert world.energies().kinetic > 20.0 * stored_energy()
+    # The faces of the underside, gone within a hair, take the rest.
+    assert speed == pytest.approx((push - falls - MASS * G) * world.time_step / MASS, rel=0.05)
+    # Without an end to the push it leaves with 23 m/s, 27 times what was stored.
+    assert world.energies().kinetic < 0.1 * stored_energy()
 
 
-def test_short_steps_give_no_more_than_was_stored(tmp_path):
-    energies = [released_energy(sunken_box(tmp_path, dt), 5e-3) for dt in (1e-4, 2.5e-5, 1e-5)]
+def test_no_step_gives_more_than_was_stored(tmp_path):
+    energies = [
+        released_energy(sunken_box(tmp_path, dt), max(5e-3, dt)) for dt in (1e-2, 1e-3, 1e-4, 2.5e-5, 1e-5)
+    ]
     assert energies == sorted(energies)
     assert 0.7 * stored_energy() < energies[-1] < stored_energy()
 

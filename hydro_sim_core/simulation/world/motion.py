@@ -114,7 +114,8 @@ class WorldMotion(WorldParts):
                 self._lead(v, V, V)
         carrier = self._built.model.geometry_body
         is_with_it = (carrier >= 0) & np.isin(carrier, list(self._moved_with(body)))
-        state.push[is_with_it[self._built.model.pairs].any(axis=1)] = 0.0
+        pairs = is_with_it[self._built.model.pairs].any(axis=1)
+        state.push[pairs], state.overlaps[pairs] = 0.0, 1
 
     def _moved_with(self, body: int) -> set[int]:
         """Bodies of the same independent tree, and those that a body carries."""
