@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from hydro_sim_core.experiments.random_parts import USUAL, WIDE
 from hydro_sim_core.experiments.reliability import ReliabilityReport, run_scenes
 
 
@@ -34,6 +35,9 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=1_000_000, help="least number of steps")
     parser.add_argument("--seed", type=int, default=1, help="of the series of scenes")
     parser.add_argument("--first", type=int, default=0, help="number of the first scene")
+    parser.add_argument(
+        "--wide", action="store_true", help="arms, all solvers and extremes, see random_parts.WIDE"
+    )
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)  # rigid shells that the rigid ground lets through are meant to be
     console = Console()
@@ -41,11 +45,15 @@ def main() -> int:
     report = ReliabilityReport()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("steps", total=arguments.steps)
-        for report in run_scenes(arguments.seed, arguments.steps, arguments.first):
+        ranges = WIDE if arguments.wide else USUAL
+        for report in run_scenes(arguments.seed, arguments.steps, arguments.first, ranges):
             failures = f", {len(report.failures)} failures" if report.failures else ""
             progress.update(task, completed=report.steps, description=f"steps{failures}")
     console.print(summary(report))
-    write(arguments.out, {"seed": arguments.seed, "first": arguments.first, **report.as_dict()})
+    write(
+        arguments.out,
+        {"seed": arguments.seed, "first": arguments.first, "wide": arguments.wide, **report.as_dict()},
+    )
     return 1 if report.failures else 0
 
 
