@@ -36,7 +36,7 @@ REPEATS = 300
 
 # A profile looks inside the step, so it needs the step's private stages.
 _evaluate_dynamics = stages._evaluate_dynamics
-_load_inertia, _load_limits, _load_drives = stages._load_inertia, stages._load_limits, stages._load_drives
+_load_inertia, _load_joints = stages._load_inertia, stages._load_joints
 _guess, _solve_loaded, _take_solution = stages._guess, stages._solve, stages._take_solution
 _judge_guesses = stages._judge_guesses
 _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
@@ -61,17 +61,16 @@ def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> No
     for _ in range(times):
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         _load_inertia(model, state, scratch, dt)
-        _load_limits(model, state, scratch, dt)
-        _load_drives(model, state, machine.drives, scratch, dt)
+        _load_joints(model, state, machine.drives, scratch, dt)
         _guess(model, state, machine.drives, scratch, dt)
-        load_patches(model, scratch, dt)
+        load_patches(model, state, scratch, dt)
 
 
 @entry
 def _solve(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
         _guess(machine.model, machine.state, machine.drives, machine.scratch, dt)
-        _solve_loaded(machine, solve, dt)
+        _solve_loaded(machine, solve, dt, True)
 
 
 @entry

@@ -30,7 +30,7 @@ from hydro_sim_core.experiments.random_parts import USUAL, Ranges
 from hydro_sim_core.experiments.random_scenes import RandomScene, make_random_scene
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.contacts import ContactRecord
-from hydro_sim_core.simulation.step import LIMIT_BETA
+from hydro_sim_core.simulation.joint_forces import LIMIT_BETA
 
 Array = NDArray[np.float64]
 

@@ -30,12 +30,12 @@ from hydro_sim_core.simulation.collision import (
     find_patches,
     place_geometries,
 )
+from hydro_sim_core.simulation.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.face_laws import lagged_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
-from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
 #: Change of a coordinate or velocity for the Jacobian: far above round-off, far below depths and stiction speeds.
 JACOBIAN_STEP = 1e-8
@@ -99,7 +99,6 @@ def _place(model, state, scratch, dt, y):
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
     _hold_prescribed(model.forest.prescribed, scratch.M)
-    _set_end_stops(model, scratch, dt, q)
     place_geometries(model, scratch)
     return find_patches(model, state, scratch)
 
@@ -120,7 +119,7 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
     coordinate_rates(model.tree, q, v, dy[:nq])
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, v, scratch.bias, scratch.tree)
-    _set_drives(model, drives, scratch, dt, q)
+    _load_joints(model, drives, scratch, dt, q)
     for i in range(nv):
         drive, _ = drive_impulse(scratch.problem, i, v[i])
         scratch.effort[i] = drive
@@ -143,43 +142,15 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
 
 
 @kernel
-def _set_end_stops(model, scratch, dt, q):
-    """Springs with dampers; those without a stiffness as stiff as the convex models': a swing takes about a step."""
+def _load_joints(model, drives, scratch, dt, q):
+    """End stops, drives and friction of all velocities, as forces."""
     problem = scratch.problem
-    nv = scratch.M.shape[0]
-    relaxation = dt / math.pi
-    for i in range(nv):
-        coordinate = model.tree.q_of_v[i]
-        rigid = 4.0 * math.pi * math.pi * scratch.M[i, i] / (dt * (dt + relaxation))
-        stiffness = min(model.tree.limit_stiffness[i], rigid)
-        for side in range(2):
-            row = problem.limits[i + side * nv]
-            row[LIMIT_SIGN] = 1.0 - 2.0 * side
-            row[LIMIT_INVERSE_R] = stiffness * relaxation
-            row[LIMIT_TARGET] = -math.inf
-            if coordinate >= 0:
-                bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
-                row[LIMIT_TARGET] = -row[LIMIT_SIGN] * (q[coordinate] - bound) / relaxation
-
-
-@kernel
-def _set_drives(model, drives, scratch, dt, q):
-    problem = scratch.problem
-    # Impulses over a unit of time are forces.
     problem.dt[0] = _UNIT_TIME
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
-        position = q[coordinate] if coordinate >= 0 else 0.0
-        effort = drives.effort[i] + drives.kp[i] * (drives.q_target[i] - position)
-        effort += drives.kd[i] * drives.v_target[i]
-        if model.compensated[i]:
-            effort += scratch.gravity[i]
-        problem.drive_bias[i] = effort
-        problem.drive_gain[i] = drives.kd[i]
-        problem.drive_limit[i] = drives.limit[i]
-        problem.speed_limit[i] = model.tree.velocity_limit[i]
-        # Beyond the speed limit a push fades over the speed that it would add in a time step.
-        problem.speed_gain[i] = scratch.M[i, i] / dt
+        position, inertia = q[coordinate] if coordinate >= 0 else 0.0, scratch.M[i, i]
+        load_end_stops(model, problem, i, i, position, inertia, dt, 0.0)
+        load_drive(model, drives, scratch.gravity, problem, i, i, position, inertia, dt, 0.0)
         problem.joint_friction[i] = model.tree.friction[i]
 
 

@@ -9,6 +9,7 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, kinet
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.loads import apply_loads
 from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
@@ -16,7 +17,6 @@ from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.patch_terms import normal_impulse
-from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 from hydro_sim_core.solvers.solve import SolverEntry
 
 #: What ``advance`` may return besides the number of faces a larger buffer needs.
@@ -24,14 +24,10 @@ DONE = 0
 NOT_FINITE = -1
 UNCONVERGED = -2
 
-#: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
-LIMIT_BETA = 1.0
 #: Coriolis forces are those at the middle of a step where they leave its velocities so well known, as a share of them;
 #: a step that does not get there in so many solves has not converged.
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
-#: Beyond its speed limit a drive's push is gone within this part of the speed that it would add in a step.
-SPEED_LIMIT_STIFFNESS = 1e3
 
 
 @kernel
@@ -58,43 +54,15 @@ def _load_inertia(model, state, scratch, dt):
 
 
 @kernel
-def _load_limits(model, state, scratch, dt):
-    problem = scratch.problem
-    nv = state.v.shape[0]
-    relaxation = LIMIT_BETA * dt / math.pi
-    for k in range(model.forest.velocities.shape[0]):
-        i = problem.islands.order[k]
-        coordinate = model.tree.q_of_v[i]
-        rigid = LIMIT_BETA * LIMIT_BETA / (problem.A[k, k] * 4.0 * math.pi * math.pi)
-        stiffness = model.tree.limit_stiffness[i]
-        soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
-        for side in range(2):
-            row = problem.limits[k + side * nv]
-            row[LIMIT_SIGN] = 1.0 - 2.0 * side
-            row[LIMIT_INVERSE_R] = 1.0 / max(rigid, soft)
-            row[LIMIT_TARGET] = -math.inf
-            if coordinate >= 0:
-                bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
-                gap = row[LIMIT_SIGN] * (state.q[coordinate] - bound)
-                row[LIMIT_TARGET] = -gap / (dt + relaxation)
-
-
-@kernel
-def _load_drives(model, state, drives, scratch, dt):
+def _load_joints(model, state, drives, scratch, dt):
+    """End stops and drives of all unknown velocities."""
     problem = scratch.problem
     for k in range(model.forest.velocities.shape[0]):
         i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
-        q = state.q[coordinate] if coordinate >= 0 else 0.0
-        bias = drives.effort[i] + drives.kp[i] * (drives.q_target[i] - q) + drives.kd[i] * drives.v_target[i]
-        if model.compensated[i]:
-            bias += scratch.gravity[i]
-        problem.drive_bias[k] = bias
-        # Implicit in the velocity at the end of the step, so stiff gains stay stable.
-        problem.drive_gain[k] = drives.kd[i] + dt * drives.kp[i]
-        problem.drive_limit[k] = drives.limit[i]
-        problem.speed_limit[k] = model.tree.velocity_limit[i]
-        problem.speed_gain[k] = SPEED_LIMIT_STIFFNESS * problem.A[k, k] / dt
+        position, inertia = state.q[coordinate] if coordinate >= 0 else 0.0, problem.A[k, k]
+        load_end_stops(model, problem, k, i, position, inertia, dt, dt)
+        load_drive(model, drives, scratch.gravity, problem, k, i, position, inertia, dt, dt)
 
 
 @kernel
@@ -387,8 +355,7 @@ def advance(
                 return num_faces
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         _load_inertia(model, state, scratch, dt)
-        _load_limits(model, state, scratch, dt)
-        _load_drives(model, state, drives, scratch, dt)
+        _load_joints(model, state, drives, scratch, dt)
         _guess(model, state, drives, scratch, dt)
         load_patches(model, state, scratch, dt)
         converged = _solve(machine, solve, dt, accept)

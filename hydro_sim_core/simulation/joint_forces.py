@@ -1,0 +1,68 @@
+"""End stops and drives of one joint, as rows of the solver's problem: for steps and for instants alike.
+
+A step is implicit: it looks ahead by ``horizon``, its own length, and counts in impulses over it. At an instant the
+horizon is 0 and the unit of time is 1 s, so that impulse and force are the same number.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
+
+#: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
+LIMIT_BETA = 1.0
+#: Beyond its speed limit a drive's push is gone within this part of the speed that it would add in a step.
+SPEED_LIMIT_STIFFNESS = 1e3
+
+
+@kernel
+def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
+    """Write both end stops of velocity ``i`` to the rows of position ``k``.
+
+    Args:
+        model: The ``Model``.
+        problem: The ``ContactProblem``.
+        k: Position of the velocity in the problem.
+        i: The velocity.
+        position: Coordinate behind it, rad or m; nothing stops one that has none.
+        inertia: That it moves, kg m^2 or kg.
+        dt: Time step of the scene, s: how stiff stops are that have no stiffness of their own.
+        horizon: See the module, s.
+    """
+    relaxation = LIMIT_BETA * dt / math.pi
+    rigid = LIMIT_BETA * LIMIT_BETA / (inertia * 4.0 * math.pi * math.pi)
+    stiffness = model.tree.limit_stiffness[i]
+    soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
+    inverse_r = 1.0 / max(rigid, soft)
+    if horizon == 0.0:
+        # The same spring and damper, without the look ahead, and as a force.
+        inverse_r *= relaxation / (dt * (dt + relaxation))
+    for side in range(2):
+        row = problem.limits[k + side * problem.v0.shape[0]]
+        row[LIMIT_SIGN] = 1.0 - 2.0 * side
+        row[LIMIT_INVERSE_R] = inverse_r
+        row[LIMIT_TARGET] = -math.inf
+        if model.tree.q_of_v[i] >= 0:
+            bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
+            row[LIMIT_TARGET] = -row[LIMIT_SIGN] * (position - bound) / (horizon + relaxation)
+
+
+@kernel
+def load_drive(model, drives, gravity, problem, k, i, position, inertia, dt, horizon):
+    """Write the drive of velocity ``i`` to position ``k``; ``gravity`` (nv,) is what compensation bears.
+
+    Other arguments as for ``load_end_stops``.
+    """
+    effort = (
+        drives.effort[i] + drives.kp[i] * (drives.q_target[i] - position) + drives.kd[i] * drives.v_target[i]
+    )
+    if model.compensated[i]:
+        effort += gravity[i]
+    problem.drive_bias[k] = effort
+    # Implicit in the velocity at the end of the step, so stiff gains stay stable.
+    problem.drive_gain[k] = drives.kd[i] + horizon * drives.kp[i]
+    problem.drive_limit[k] = drives.limit[i]
+    problem.speed_limit[k] = model.tree.velocity_limit[i]
+    problem.speed_gain[k] = SPEED_LIMIT_STIFFNESS * inertia / dt
