@@ -47,6 +47,12 @@ def excerpt(value: object) -> str:
     return " ".join(reprlib.repr(value).split())
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """``text`` on one line, and at most so many characters of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def whole_number(source: str, element: str, value: int, least: int) -> int:
     """Check a count.
 

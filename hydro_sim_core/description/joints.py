@@ -73,10 +73,12 @@ def unit_axis(axis: Array, place: Place) -> Array:
     Raises:
         InputError: It has none.
     """
-    length = norm(axis)
-    if length == 0.0:
+    largest = np.abs(axis).max()
+    if largest == 0.0:
         raise place.error("the axis has no direction", "write an axis other than 0 0 0")
-    return np.asarray(axis / length)
+    if not 1e-100 < largest < 1e100:  # squares of such numbers overflow, or vanish
+        axis = axis / largest
+    return np.asarray(axis / norm(axis))
 
 
 def _read_limits(element: XmlElement, joint_type: JointType) -> LimitSpec:

@@ -28,6 +28,8 @@ def mass_properties(shapes: Sequence[tuple[ShapeSpec, Array]], place: Place) -> 
     parts = []
     for shape, X_LG in shapes:
         volume, p_GCo, I_GCo = _solid(shape, place)
+        if not 0.0 < volume < np.inf:
+            raise place.error(f"a {shape.kind} of {volume:g} m^3 has no mass", "correct its lengths: metres")
         R_LG = X_LG[:3, :3]
         parts.append((volume, R_LG @ p_GCo + X_LG[:3, 3], product(R_LG, I_GCo, R_LG.T)))
     volume = sum(part[0] for part in parts)

@@ -30,7 +30,8 @@ from hydro_sim_core.description.spec import (
     VisualSpec,
 )
 from hydro_sim_core.description.topology import PlacedJoint, order_tree, resolve_mimics
-from hydro_sim_core.description.values import finite_number, proximity_of, shape_of, vector
+from hydro_sim_core.description.values import finite_number, flag, proximity_of, shape_of, text, vector
+from hydro_sim_core.errors import excerpt
 
 _ORIGIN = (0.0, 0.0, 0.0)
 
@@ -63,6 +64,8 @@ class LinkBuilder:
     ) -> LinkBuilder:
         """Say how the link resists motion; what is not said follows from its shapes, as solids of one density.
 
+        What is left out stays as it was said before; a density takes the place of a mass, and a mass that of a density.
+
         Args:
             mass: kg.
             density: kg/m^3, in place of the mass.
@@ -70,30 +73,24 @@ class LinkBuilder:
             inertia: About the centre of mass in link axes, kg m^2: (3, 3), or three principal moments (3,).
 
         Raises:
-            InputError: A value does not fit, or mass and density are both given.
+            InputError: A value does not fit, or mass and density are both given. Nothing is then changed.
         """
         place = call_site(f"link '{self.name}'")
         if mass is not None and density is not None:
             raise place.error("mass and density are both given", "give one of them")
+        new_mass, new_density = (
+            (self._mass, self._density) if mass is None and density is None else (None, None)
+        )
         if mass is not None:
-            self._mass = finite_number(mass, "mass", place)
-            check_mass(self._mass, place)
+            new_mass = finite_number(mass, "mass", place)
+            check_mass(new_mass, place)
         if density is not None:
-            self._density = finite_number(density, "density", place, above=0.0)
-        if center_of_mass is not None:
-            self._p_LCo = vector(center_of_mass, 3, "center_of_mass", place)
-        if inertia is not None:
-            if self._mass is None:
-                raise place.error("an inertia without a mass", "give the mass too")
-            given = np.asarray(inertia, dtype=object)
-            if given.shape == (3,):
-                I_LCo = np.diag(vector(inertia, 3, "inertia", place))
-            else:
-                I_LCo = vector(np.ravel(given), 9, "inertia", place).reshape(3, 3)
-            if not np.array_equal(I_LCo, I_LCo.T):
-                raise place.error("the inertia is not symmetric", "correct it")
-            check_inertia(I_LCo, place)
-            self._I_LCo = I_LCo
+            new_density = finite_number(density, "density", place, above=0.0)
+        p_LCo = self._p_LCo if center_of_mass is None else vector(center_of_mass, 3, "center_of_mass", place)
+        I_LCo = self._I_LCo if inertia is None else _inertia(inertia, place)
+        if I_LCo is not None and new_mass is None:
+            raise place.error("an inertia without a mass", "give the mass too")
+        self._mass, self._density, self._p_LCo, self._I_LCo = new_mass, new_density, p_LCo, I_LCo
         return self
 
     def add_shape(
@@ -125,20 +122,27 @@ class LinkBuilder:
             InputError: There is no such kind or value, or one does not fit.
         """
         place = call_site(f"link '{self.name}', {kind}")
+        name = (
+            f"{self.name}_{len(self._collisions) + len(self._visuals)}"
+            if name is None
+            else text(name, "name", place)
+        )
+        touches, is_seen = flag(collision, "collision", place), flag(visual, "visual", place)
+        colour = None if rgba is None else _colour(rgba, place)
         X_LG = pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place))
         shape, contact = shape_of(kind, values, place, self.model.resolver)
         if shape.kind == "half_space":
             raise place.error(
                 "a half space cannot move", "add it to the scene, with add_static or add_ground"
             )
-        name = name or f"{self.name}_{len(self._collisions) + len(self._visuals)}"
-        if collision:
+        if not (touches or is_seen):
+            raise place.error("neither touches nor is seen", "leave it out")
+        if touches:
             self.insert_collision(
                 CollisionSpec(name, shape, X_LG, proximity_of(contact, place), place.source, place.element),
                 place,
             )
-        if visual:
-            colour = None if rgba is None else _colour(rgba, place)
+        if is_seen:
             self._visuals.append(VisualSpec(name, shape, X_LG, colour))
         return self
 
@@ -212,6 +216,7 @@ class ModelBuilder:
             InputError: There is a link of this name, or a value does not fit.
         """
         place = call_site(f"link '{name}'")
+        name = text(name, "name", place)
         link = LinkBuilder(name, self, place).set_inertia(mass, density, center_of_mass, inertia)
         self._insert(link, place)
         return link
@@ -277,8 +282,12 @@ class ModelBuilder:
             InputError: There is a joint of this name, or a value does not fit. Links are looked for by ``build``.
         """
         place = call_site(f"joint '{name}'")
-        if type not in get_args(JointType):
-            raise place.error(f"unknown joint type '{type}'", did_you_mean(str(type), get_args(JointType)))
+        name, parent, child = (
+            text(value, key, place) for key, value in (("name", name), ("parent", parent), ("child", child))
+        )
+        if not isinstance(type, str) or type not in get_args(JointType):
+            problem = f"unknown joint type {excerpt(type)}"
+            raise place.error(problem, did_you_mean(str(type), get_args(JointType)))
         numbers = {
             key: finite_number(value, key, place, least=0.0)
             for key, value in (("damping", damping), ("friction", friction), ("rotor_inertia", rotor_inertia))
@@ -286,7 +295,9 @@ class ModelBuilder:
         follows = None
         if mimic is not None:
             follows = MimicSpec(
-                mimic, finite_number(multiplier, "multiplier", place), finite_number(offset, "offset", place)
+                text(mimic, "mimic", place),
+                finite_number(multiplier, "multiplier", place),
+                finite_number(offset, "offset", place),
             )
             check_mimic(type, follows.multiplier, place)
         moves = type not in ("fixed", "floating")
@@ -367,11 +378,29 @@ def _limits(
     )
     check_range(ends[0], ends[1], place)
     speed, force = (
-        np.inf if value == np.inf else finite_number(value, key, place, least=0.0)
+        np.inf
+        if isinstance(value, float) and value == np.inf
+        else finite_number(value, key, place, least=0.0)
         for key, value in (("velocity", velocity), ("effort", effort))
     )
     stops = None if stiffness is None else finite_number(stiffness, "stiffness", place, above=0.0)
     return LimitSpec(ends[0], ends[1], speed, force, stops)
+
+
+def _inertia(values: ArrayLike, place: CallSite) -> Array:
+    """An inertia (3, 3) from what is given for it."""
+    given = np.array(values, dtype=object)
+    if given.shape == (3,):
+        I_LCo = np.diag(vector(values, 3, "inertia", place))
+    elif given.shape == (3, 3):
+        I_LCo = vector(np.ravel(given), 9, "inertia", place).reshape(3, 3)
+    else:
+        problem = f"inertia: {excerpt(values)} does not fit"
+        raise place.error(problem, "give (3, 3) numbers, or three principal moments")
+    if not np.array_equal(I_LCo, I_LCo.T):
+        raise place.error("the inertia is not symmetric", "correct it")
+    check_inertia(I_LCo, place)
+    return I_LCo
 
 
 def _colour(rgba: Sequence[float], place: CallSite) -> Rgba:

@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from numbers import Real
 from typing import Any
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.spec import JointSpec, LimitSpec, LinkSpec, RobotSpec
-from hydro_sim_core.description.values import CONTACT_KEYS
+from hydro_sim_core.description.values import CONTACT_KEYS, is_finite, plain
 from hydro_sim_core.description.yaml_source import checked
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 
 #: Names by which an item of a list may be called.
 _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
@@ -39,10 +38,15 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
     Raises:
         InputError: A path leads nowhere, or a value does not fit there.
     """
+    if not isinstance(values, Mapping):
+        mend = "give a mapping of paths to values"
+        raise InputError("override", "", f"{excerpt(values)} does not fit", mend)
     data = spec.model_dump(mode="json", exclude_unset=True)
     for path, value in values.items():
+        if not isinstance(path, str) or not path.isprintable():
+            raise InputError("override", excerpt(path), "is no path", "give text like 'solver.tolerance'")
         if _into_description(data, path) is None:
-            _set(data, path, value)
+            _set(data, path, plain(value))
     return checked(data, SceneSpec, "override")
 
 
@@ -168,8 +172,7 @@ def _named(known: list[str], rest: list[str], path: str) -> tuple[int, list[str]
 
 
 def _number(path: str, value: Any, least: float) -> float:
-    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
-    if not is_number or float(value) < least:
+    if not is_finite(value) or float(value) < least:
         mend = "give a finite number" if least == -math.inf else f"give a finite number of at least {least:g}"
-        raise InputError("override", path, f"{value!r} does not fit there", mend)
+        raise InputError("override", path, f"{excerpt(value)} does not fit there", mend)
     return float(value)

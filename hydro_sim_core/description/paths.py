@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat
+from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat, excerpt
 
 #: Extensions of the mesh files that the geometry room reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
@@ -160,6 +160,17 @@ class PackageResolver:
         for folder in () if self.placeless else self.description.parents:
             if _is_package(folder, name):
                 yield folder
+
+
+def as_path(value: str | os.PathLike[str], asker: str) -> Path:
+    """A path that a program gives.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(asker, excerpt(value), "is no path", "give the path of a file as text")
+    return Path(value)
 
 
 def absolute(path: Path) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 
 #: Package whose own frames are no place that a user wrote.
 _DESCRIPTION = __name__.rpartition(".")[0]
@@ -42,4 +42,4 @@ def call_site(element: str) -> CallSite:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_DESCRIPTION):
         frame = frame.f_back
-    return CallSite(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}", element)
+    return CallSite(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}", shortened(element))

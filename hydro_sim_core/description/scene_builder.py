@@ -26,8 +26,8 @@ from hydro_sim_core.description.scene import (
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.urdf import load_robot
-from hydro_sim_core.description.values import contact_keys, section, shape_choice
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.description.values import contact_keys, section, shape_choice, text
+from hydro_sim_core.errors import InputError, excerpt
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _EARTH = (0.0, 0.0, -9.81)
@@ -67,7 +67,7 @@ class SceneBuilder:
         damping: Literal["hunt_crossley", "linear"] | None = None,
     ) -> None:
         place = call_site(f"scene '{name}'")
-        defaults = section(contact_keys(contact or {}, place), ContactDefaults, place)
+        defaults = section(contact_keys({} if contact is None else contact, place), ContactDefaults, place)
         settings = {"model": solver} if isinstance(solver, str) else solver
         laws: dict[str, Any] = {"defaults": defaults} | ({} if damping is None else {"damping": damping})
         self._spec = section(
@@ -125,6 +125,7 @@ class SceneBuilder:
             InputError: There is such a model, or a value does not fit.
         """
         place = call_site(f"model '{name}'")
+        name = text(name, "name", place)
         keys = {"attach_to": attach_to, "positions": positions, "gravity_compensation": gravity_compensation}
         model = self._new_model(name, place)
         self._insert(name, base, xyz, rpy, keys, place.source, model, place)
@@ -199,7 +200,7 @@ class SceneBuilder:
         Raises:
             InputError: The file is wrong, there is such a model, or a value does not fit.
         """
-        place = call_site(f"model '{name or path}'")
+        place = call_site(f"model '{path if name is None else name}'")
         robot = load_robot(path, package_dirs, xacro_args, prefix)
         keys = {
             "attach_to": attach_to,
@@ -210,7 +211,8 @@ class SceneBuilder:
             "xacro_args": dict(xacro_args) if xacro_args else None,
             "proximity": contact_keys(contact, place) or None,
         }
-        self._insert(name or robot.name, base, xyz, rpy, keys, str(Path(path).absolute()), robot, place)
+        name = robot.name if name is None else text(name, "name", place)
+        self._insert(name, base, xyz, rpy, keys, str(Path(path).absolute()), robot, place)
         return self
 
     def _insert(
@@ -224,12 +226,12 @@ class SceneBuilder:
         description: RobotSpec | ModelBuilder,
         place: CallSite,
     ) -> None:
-        given = {key: value for key, value in keys.items() if value}
+        given = {key: value for key, value in keys.items() if value is not None}
         pose = {"xyz": xyz, "rpy": rpy}
         model = section(
             {"name": name, "urdf": described_by, "base": base, "pose": pose, **given}, ModelSpec, place
         )
-        self._refuse_known(name, place)
+        self._refuse_known(model.name, place)
         self._append("models", model, place)
         self._descriptions.append(description)
 
@@ -258,7 +260,7 @@ class SceneBuilder:
         shape, contact = shape_choice(kind, values, place)
         given = {"name": name, "shape": shape, "pose": {"xyz": xyz, "rpy": rpy}}
         item = section({**given, "proximity": contact_keys(contact, place)}, EnvironmentSpec, place)
-        self._refuse_known(name, place)
+        self._refuse_known(item.name, place)
         self._append("environment", item, place)
         return self
 
@@ -287,7 +289,10 @@ class SceneBuilder:
             InputError: A value does not fit. Joints are looked for by ``build``.
         """
         place = call_site("actuators")
-        names = [joints] if isinstance(joints, str) else list(joints)
+        try:
+            names = [joints] if isinstance(joints, str) else list(joints)
+        except TypeError:
+            raise place.error(f"joints: {excerpt(joints)} does not fit", "give a list of names") from None
         self._append("actuators", section({"joints": names, **values}, ActuatorSpec, place), place)
         return self
 
@@ -329,16 +334,22 @@ class SceneBuilder:
         Raises:
             InputError: A value does not fit. What is commanded is looked for by ``build``.
         """
-        place = call_site(f"command to '{joint or gripper or model}'")
         told = {"joint": joint, "gripper": gripper, "model": model, "mode": mode}
         given = {key: value for key, value in told.items() if value is not None}
+        target = next((name for name in (joint, gripper, model) if name is not None), None)
+        place = call_site(f"command to '{target}'")
         course = signal if isinstance(signal, Mapping) else {"constant": signal}
         self._append("commands", section({**given, "signal": course}, CommandSpec, place), place)
         return self
 
     def exclude_contact(self, a: str, b: str) -> SceneBuilder:
-        """Let two bodies never touch; they are looked for by ``build``."""
+        """Let two bodies never touch; they are looked for by ``build``.
+
+        Raises:
+            InputError: One is no name.
+        """
         place = call_site(f"excluded contact of '{a}' and '{b}'")
+        a, b = text(a, "a", place), text(b, "b", place)
         contact = self._spec.contact
         self._places[f"contact.exclude.{len(contact.exclude)}"] = place
         excluded = (*contact.exclude, (a, b))

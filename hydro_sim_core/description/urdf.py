@@ -18,7 +18,7 @@ from hydro_sim_core.description import foreign
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.model_builder import ModelBuilder
-from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
 from hydro_sim_core.description.xacro_source import expand_xacro
@@ -54,13 +54,31 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
+    given = as_path(path, "load_robot")
     if str(path).lstrip().startswith("<"):
         raise InputError(
             excerpt(path), "", "is XML text and no path", "write it to a .urdf file, and name that"
         )
-    source = absolute(Path(path))
+    source = absolute(given)
+    _check_options(source, package_dirs, xacro_args, prefix)
     resolver = PackageResolver(source, package_dirs)
     return _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, prefix)
+
+
+def _check_options(source: Path, package_dirs: object, xacro_args: object, prefix: object) -> None:
+    """Refuse what programs give by mistake, like one folder in place of a list of them."""
+    if not isinstance(package_dirs, list | tuple):
+        raise InputError(
+            source, "package_dirs", f"{excerpt(package_dirs)} does not fit", "give a list of folders"
+        )
+    for folder in package_dirs:
+        as_path(folder, f"{source}: package_dirs")
+    is_mapping = xacro_args is None or isinstance(xacro_args, Mapping)
+    if not is_mapping or not all(isinstance(name, str) for name in xacro_args or ()):  # type: ignore[attr-defined]
+        problem = f"{excerpt(xacro_args)} does not fit"
+        raise InputError(source, "xacro_args", problem, "give a mapping of names to values")
+    if not isinstance(prefix, str) or not prefix.isprintable():
+        raise InputError(source, "prefix", f"{excerpt(prefix)} does not fit", "give text")
 
 
 def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:

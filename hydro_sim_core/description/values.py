@@ -26,6 +26,38 @@ CONTACT_KEYS = {name: (name,) for name in ProximityChoice.model_fields} | {
 }
 
 
+def is_finite(value: object) -> bool:
+    """Whether it is a number, and one that is finite as a float."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    except OverflowError:  # whole numbers have no end
+        return False
+
+
+def text(value: object, name: str, place: CallSite) -> str:
+    """A line of text that a file could hold, without spaces around it.
+
+    Raises:
+        InputError: It is none, or empty.
+    """
+    if isinstance(value, str):
+        given = str(value).strip()
+        if given and given.isprintable():
+            return given
+    raise place.error(f"{name}: {excerpt(value)} does not fit", "give text")
+
+
+def flag(value: object, name: str, place: CallSite) -> bool:
+    """Yes or no.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise place.error(f"{name}: {excerpt(value)} does not fit", "give True or False")
+    return bool(value)
+
+
 def finite_number(
     value: object, name: str, place: CallSite, *, least: float = -math.inf, above: float = -math.inf
 ) -> float:
@@ -34,8 +66,7 @@ def finite_number(
     Raises:
         InputError: It is none, below ``least`` or not above ``above``.
     """
-    is_number = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
-    if not is_number or float(value) < least or float(value) <= above:  # type: ignore[arg-type]
+    if not is_finite(value) or float(value) < least or float(value) <= above:  # type: ignore[arg-type]
         bound = (
             f" of at least {least:g}"
             if least > -math.inf
@@ -55,7 +86,7 @@ def vector(values: ArrayLike, count: int, name: str, place: CallSite) -> Array:
     """
     try:
         array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.zeros(0)
     if array.shape != (count,) or not np.isfinite(array).all():
         raise place.error(f"{name}: {excerpt(values)} does not fit", f"give {count} finite numbers")
@@ -92,10 +123,15 @@ def contact_keys(values: Mapping[str, Any], place: CallSite) -> dict[str, Any]:
     Raises:
         InputError: One has no such name.
     """
+    if not isinstance(values, Mapping):
+        mend = "give a mapping of contact properties to their values"
+        raise place.error(f"contact: {excerpt(values)} does not fit", mend)
     given: dict[str, Any] = {}
     for name, value in values.items():
         if name not in CONTACT_KEYS:
-            raise place.error(f"'{name}' is no contact property", did_you_mean(name, CONTACT_KEYS))
+            raise place.error(
+                f"{excerpt(name)} is no contact property", did_you_mean(str(name), CONTACT_KEYS)
+            )
         given |= dict.fromkeys(CONTACT_KEYS[name], value)
     return given
 
@@ -130,8 +166,8 @@ def shape_choice(kind: str, values: Mapping[str, Any], place: CallSite) -> tuple
     Raises:
         InputError: There is no such kind, or a length is missing or does not fit.
     """
-    if kind not in SHAPE_SECTIONS:
-        raise place.error(f"'{kind}' is no shape", did_you_mean(str(kind), SHAPE_SECTIONS))
+    if not isinstance(kind, str) or kind not in SHAPE_SECTIONS:
+        raise place.error(f"{excerpt(kind)} is no shape", did_you_mean(str(kind), SHAPE_SECTIONS))
     own = SHAPE_SECTIONS[kind].model_fields
     for name in values:
         if name not in own and name not in CONTACT_KEYS:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.simulation.fingers import finger_groups
 from hydro_sim_core.simulation.model import Drives, copied, make_drives
 
@@ -129,7 +129,7 @@ class DriveBank:
 
     def can(self, joint: str, mode: CommandMode) -> bool:
         """Whether the drive of a joint has the gain that commands of a mode need."""
-        return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[mode] != 0.0
+        return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[_mode(mode)] != 0.0
 
     def check_command(
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
@@ -201,6 +201,11 @@ class DriveBank:
         Raises:
             InputError: As ``check_command``; or a joint is given no command at all.
         """
+        if not isinstance(commands, Mapping) or not all(
+            isinstance(command, JointCommand) for command in commands.values()
+        ):
+            mend = "give a JointCommand by the name of each joint"
+            raise InputError(_SOURCE, excerpt(commands), "is no such mapping", mend)
         for name, command in commands.items():
             given = {mode: value for mode, value in command._asdict().items() if value is not None}
             if not given:
@@ -278,8 +283,9 @@ class DriveBank:
         """
         if name is None and len(self._grippers) == 1:
             return next(iter(self._grippers.values()))
+        name = None if name is None else str(name)
         if name is None or name not in self._grippers:
-            element = "gripper" if name is None else f"gripper '{name}'"
+            element = "gripper" if name is None else f"gripper '{shortened(name)}'"
             known = ", ".join(self._grippers)
             mend = f"name one of {known}" if known else "add one under 'grippers' in the scene"
             raise InputError(_SOURCE, element, "is not in the scene" if name else "is not named", mend)
@@ -347,8 +353,8 @@ class DriveBank:
 
 
 def _mode(mode: str) -> CommandMode:
-    if mode not in ("position", "velocity", "effort"):
-        raise InputError(_SOURCE, f"mode '{mode}'", "is unknown", "use position, velocity or effort")
+    if not isinstance(mode, str) or mode not in ("position", "velocity", "effort"):
+        raise InputError(_SOURCE, f"mode {excerpt(mode)}", "is unknown", "use position, velocity or effort")
     return cast(CommandMode, mode)
 
 
@@ -357,7 +363,7 @@ def _finite(value: float, element: str) -> float:
         return value  # at 1 kHz the checks below are felt
     # Text that reads as a number is a mistake of the caller's, not a command.
     if not isinstance(value, Real):
-        raise InputError(_SOURCE, element, f"{value!r} is not a number", "give a finite number")
+        raise InputError(_SOURCE, element, f"{excerpt(value)} is not a number", "give a finite number")
     try:
         number = float(value)
     except OverflowError:
@@ -373,4 +379,4 @@ def _listed(values: Any, element: str, mend: str) -> tuple[Any, ...]:
             return tuple(values)
     except TypeError:
         pass
-    raise InputError(_SOURCE, element, f"{values!r} is not a list", mend)
+    raise InputError(_SOURCE, element, f"{excerpt(values)} is not a list", mend)

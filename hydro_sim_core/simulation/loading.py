@@ -10,6 +10,7 @@ from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world import World
@@ -37,7 +38,7 @@ def find_scene(scene: str | os.PathLike[str]) -> LoadedScene:
     Raises:
         InputError: As for ``load_scene``.
     """
-    path = Path(scene)
+    path = as_path(scene, "load_scene")
     if path.suffix in _SCENE_SUFFIXES or path.is_file():
         return read_scene(path)
     name, shipped = str(scene), shipped_scenes()

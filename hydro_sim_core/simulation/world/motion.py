@@ -12,7 +12,7 @@ from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import TWIST_MODES
 from hydro_sim_core.dynamics.tree import FLOATING
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.rotations import quaternions_of, twist_between
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
@@ -74,9 +74,11 @@ class WorldMotion(WorldParts):
 
     def _own_coordinates(self, asker: str, values: Mapping[str, float]) -> dict[int, float]:
         """Values by the rows of their joints in ``joint_names``."""
+        if not isinstance(values, Mapping):
+            raise InputError(asker, excerpt(values), "is no mapping", "give values by the names of joints")
         found: dict[int, float] = {}
         for name, value in values.items():
-            element = f"joint '{name}'"
+            element = f"joint '{shortened(str(name))}'"
             if name not in self.joint_names:
                 mend = did_you_mean(str(name), self.joint_names)
                 raise InputError(asker, element, "is not in the scene, or has not one coordinate", mend)
@@ -172,11 +174,12 @@ class WorldMotion(WorldParts):
             for joint, kind in zip(joints, self._built.model.tree.joint_type, strict=True)
             if kind == FLOATING
         ]
+        name = str(name)
         if name in floating:
             return joints.index(name)
         if name not in self.entities.names:
-            mend = did_you_mean(str(name), [*self.entities.names, *floating])
-            raise InputError(asker, f"'{name}'", "is not in the scene", mend)
+            mend = did_you_mean(name, [*self.entities.names, *floating])
+            raise InputError(asker, f"'{shortened(name)}'", "is not in the scene", mend)
         joint = self.entities[name].joint
         if joint is None:
             base = "kinematic" if asker == "move" else "floating"

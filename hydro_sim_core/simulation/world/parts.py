@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.simulation.builder import BuiltModel
 from hydro_sim_core.simulation.drives import DriveBank
 from hydro_sim_core.simulation.entities import Entities
@@ -87,7 +87,7 @@ class WorldParts:
         index = self._frame_index.get(str(name))
         if index is None:
             mend = did_you_mean(str(name), self.frame_names)
-            raise InputError(asker, f"link '{name}'", "is not in the scene", mend)
+            raise InputError(asker, f"link '{shortened(str(name))}'", "is not in the scene", mend)
         return index
 
     @cached_property
@@ -128,7 +128,7 @@ def checked_array(name: str, values: ArrayLike, length: int) -> Array:
     """
     try:
         array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             "world", name, "is not an array of numbers", f"give {length} finite numbers"
         ) from None

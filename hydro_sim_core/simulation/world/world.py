@@ -8,17 +8,17 @@ import pickle
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import prepare
-from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description import LoadedScene, SceneBuilder
+from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
-from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.simulation import continuous
 from hydro_sim_core.simulation.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.carry_over import carry_over
@@ -73,6 +73,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
     """
 
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
+        _refuse_others(scene, like)
         spec = scene.spec
         placed = place_robots(scene)
         compensated = [
@@ -231,7 +232,9 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         Raises:
             InputError: The file is no saved state of this scene; the state is then unchanged.
         """
-        saved = read_saved_state(Path(path), self._fingerprint, self._machine, tuple(self._script.targets))
+        saved = read_saved_state(
+            as_path(path, "load_state"), self._fingerprint, self._machine, tuple(self._script.targets)
+        )
         self._start()
         self.restore_state(saved)
 
@@ -243,6 +246,10 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         Raises:
             InputError: It was saved by another scene; the state is then unchanged.
         """
+        if not isinstance(saved, SavedState):
+            raise InputError(
+                "restore_state", excerpt(saved), "is no saved state", "give what save_state gave"
+            )
         if saved.scene != self._fingerprint:
             problem = f"is of {saved.scene!r} where {self._fingerprint!r} is run"
             raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
@@ -317,6 +324,17 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         room = import_module("hydro_sim_core.pictures.world_camera")
         picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
         return picture
+
+
+def _refuse_others(scene: object, like: object) -> None:
+    """Say what a world is made from to whom gives a name, a path or a builder."""
+    if not isinstance(scene, LoadedScene):
+        mend = (
+            "give scene.build()" if isinstance(scene, SceneBuilder) else "use load_scene for names and paths"
+        )
+        raise InputError("World", excerpt(scene), "is no scene", mend)
+    if not isinstance(like, World | None):
+        raise InputError("World", f"like: {excerpt(like)}", "is no world", "give a world, or None")
 
 
 def _unpickled(made_by: str, values: bytes) -> World:

@@ -1,0 +1,82 @@
+"""Values of the wrong type are told in one line by whatever a world is told, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation.drives import JointCommand
+
+
+@pytest.fixture(scope="module")
+def world() -> hs.World:
+    scene = hs.SceneBuilder()
+    scene.add_body("ball", 0.2).add_shape("sphere", radius=0.05)
+    scene.add_model("lift", base="kinematic", xyz=(1, 0, 0)).add_link("plate").add_shape(
+        "box", size=(0.2, 0.2, 0.1)
+    )
+    cart = scene.add_model("cart", xyz=(0, 0, 1))
+    cart.add_link("floor")
+    cart.add_link("deck", mass=2.0).add_shape("box", size=(0.1, 0.1, 0.1))
+    cart.add_joint("base", "planar", "floor", "deck", axis=(0, 0, 1))
+    scene.add_actuators(["base/x", "base/y", "base/yaw"], kp=50, kd=5)
+    return hs.World(scene.build())
+
+
+CALLS: dict[str, Callable[[hs.World, Any], object]] = {
+    "wrench": lambda world, value: world.apply_wrench("ball", value),
+    "wrench of": lambda world, value: world.apply_wrench(value, np.zeros(6)),
+    "applied wrench of": lambda world, value: world.applied_wrench(value),
+    "place": lambda world, value: world.place("ball", value),
+    "place at": lambda world, value: world.place("ball", V_WB=value),
+    "place what": lambda world, value: world.place(value, np.eye(4)),
+    "move": lambda world, value: world.move("lift", value),
+    "move at": lambda world, value: world.move("lift", V_WB=value),
+    "move what": lambda world, value: world.move(value, np.eye(4)),
+    "position of the base": lambda world, value: world.set_command({"base/yaw": value}, mode="position"),
+    "command": lambda world, value: world.set_command(value),
+    "mode": lambda world, value: world.set_command({"base/x": 1.0}, mode=value),
+    "joint commands": lambda world, value: world.command_joints(value),
+    "joint command": lambda world, value: world.command_joints({"base/x": value}),
+    "one of a joint command": lambda world, value: world.command_joints(
+        {"base/x": JointCommand(effort=value)}
+    ),
+    "takes": lambda world, value: world.takes("base/x", value),
+    "positions": lambda world, value: world.set_joint_positions(value),
+    "position": lambda world, value: world.set_joint_positions({"base/y": value}),
+    "velocities": lambda world, value: world.set_joint_velocities(value),
+    "gripper": lambda world, value: world.set_gripper(value, force=1.0),
+    "pose of": lambda world, value: world.frame_pose(value),
+    "coordinates": lambda world, value: world.set_state(value, world.v),
+    "saved state": lambda world, value: world.restore_state(value),
+    "steps": lambda world, value: world.step(value),
+}
+WRONG = {
+    "an object": object(),
+    "a complex number": 1j,
+    "a set": {1, 2},
+    "a list of None": [None],
+    "a whole number that is no float": np.array([10**400], dtype=object),
+    "a matrix of too few": np.eye(3),
+    "NaN": [np.nan] * 6,
+    "many numbers": list(range(10000)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_wrong_types_are_told_in_one_line(world, call):
+    before = world.save_state()
+    for value in WRONG.values():
+        with pytest.raises(hs.InputError) as caught:
+            CALLS[call](world, value)
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 500
+    after = world.save_state()
+    np.testing.assert_array_equal(after.state.q, before.state.q)
+    np.testing.assert_array_equal(after.loads.wrench, before.loads.wrench)
+    for now, then in zip(after.drives, before.drives, strict=True):
+        np.testing.assert_array_equal(now, then)
