@@ -44,10 +44,10 @@ def mass_properties(shapes: Sequence[tuple[ShapeSpec, Array]], place: Place) -> 
 def _solid(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
     if shape.kind == "mesh":
         return _mesh(shape, place)
-    solid = shape_types()[shape.kind].solid
-    if solid is None:
+    known = shape_types()[shape.kind]
+    if known.solid is None:
         raise place.error(f"a {shape.kind} has no volume", "give mass and inertia")
-    volume, inertia = solid(*shape.size)
+    volume, inertia = known.volume_and_inertia(shape.size)
     return volume, np.zeros(3), inertia
 
 

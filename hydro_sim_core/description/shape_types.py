@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
-from typing import Any
+from keyword import iskeyword
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.spec import ProximitySpec
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import load_plugins
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 #: Volume, m^3, and inertia (3, 3) about the centre, per mass, m^2, of a solid of some lengths.
 Solid = Callable[..., tuple[float, Array]]
+_GROUP = "hydro_sim.shapes"
+#: Keywords beside which the lengths of a shape stand.
+_TAKEN = {"name", "kind", "xyz", "rpy", "rgba", "visual", "collision", "friction"} | {
+    field.name for field in fields(ProximitySpec)
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,12 @@ class Length:
     description: str
     count: int = 1
     is_radius: bool = False
+
+    def __post_init__(self) -> None:
+        if not _is_key(self.name) or self.name in _TAKEN:
+            raise InputError("Length", f"{self.name!r}", "cannot be the key of a length", "call it otherwise")
+        if self.count < 1:
+            raise InputError("Length", self.name, f"has {self.count} numbers", "give it one at least")
 
 
 @dataclass(frozen=True)
@@ -70,16 +85,67 @@ class ShapeType:
     is_standard_urdf: bool = False
     urdf_parts: Callable[..., list[tuple[str, tuple[float, ...], float]]] | None = None
 
+    def __post_init__(self) -> None:
+        def refuse(attribute: str, mend: str) -> None:
+            value = getattr(self, attribute)
+            raise InputError("ShapeType", f"{self.kind!r}, {attribute}", f"{value!r} does not fit", mend)
+
+        if not _is_key(self.kind) or self.kind == "mesh":
+            refuse("kind", "give a name of letters, digits and _, other than mesh")
+        lengths, tags = self.lengths, self.urdf_tags
+        if not isinstance(lengths, tuple) or not all(isinstance(length, Length) for length in lengths):
+            refuse("lengths", "give a tuple of Length")
+        if len({length.name for length in lengths}) != len(lengths):
+            refuse("lengths", "give each its own name")
+        if not isinstance(self.make, str) or ":" not in self.make:
+            refuse("make", "write module:function")
+        if not set(self.options) <= {"resolution", "slab_thickness"}:
+            refuse("options", "name resolution, slab_thickness or both")
+        if not isinstance(tags, tuple) or not all(isinstance(tag, str) for tag in tags) or "mesh" in tags:
+            refuse("urdf_tags", "give a tuple of names other than mesh")
+        if self.urdf_attributes and len(self.urdf_attributes) != self.num_lengths:
+            refuse("urdf_attributes", f"name {self.num_lengths}")
+
     @property
     def num_lengths(self) -> int:
         """How many numbers its size has."""
         return sum(length.count for length in self.lengths)
 
-    @property
-    def maker(self) -> Callable[..., Any]:
-        """The function that ``make`` names."""
+    def geometry(self, size: Sequence[float], **options: Any) -> Any:
+        """The mesh that ``make`` gives of lengths, m.
+
+        Raises:
+            InputError: A length does not fit, or what a plug-in says here does not work.
+        """
         module, _, name = self.make.partition(":")
-        return getattr(import_module(module), name)  # type: ignore[no-any-return]
+        return self._called(lambda: getattr(import_module(module), name)(*size, **options))
+
+    def volume_and_inertia(self, size: Sequence[float]) -> tuple[float, Array]:
+        """What ``solid`` gives of lengths, m.
+
+        Raises:
+            InputError: What a plug-in says here does not work.
+        """
+        solid = self.solid
+        if solid is None:
+            raise ValueError(f"a {self.kind} has no solid")
+
+        def measured() -> tuple[float, Array]:
+            volume, inertia = solid(*size)
+            return float(volume), np.asarray(inertia, dtype=float).reshape(3, 3)
+
+        return self._called(measured)
+
+    def _called(self, function: Callable[[], T]) -> T:
+        try:
+            return function()
+        except InputError:
+            raise
+        except Exception as error:  # a stranger's code may raise anything
+            problem = f"does not work ({type(error).__name__}: {error})"
+            raise InputError(
+                self.make, f"shape '{self.kind}'", problem, "mend the package that adds it"
+            ) from error
 
     def surface(self, size: Sequence[float], segments: int = 48) -> tuple[Array, NDArray[np.int64]]:
         """Its surface, finely, for looking at it.
@@ -97,7 +163,7 @@ class ShapeType:
         radii = np.asarray(size)[is_radius] if is_radius.any() else np.asarray(size)
         fine = 2.0 * math.pi * float(radii.max()) / segments
         options = {"resolution": fine} if "resolution" in self.options else {}
-        rigid = self.maker(*size, modulus=None, margin=0.0, **options)
+        rigid = self.geometry(size, modulus=None, margin=0.0, **options)
         return rigid.vertices, rigid.elements
 
 
@@ -112,8 +178,20 @@ def shape_types() -> dict[str, ShapeType]:
 
 @cache
 def _all_types() -> dict[str, ShapeType]:
-    rows = (*_SHAPES, *load_plugins("hydro_sim.shapes", ShapeType, _SHAPES, key="kind"))
+    rows = (*_SHAPES, *load_plugins(_GROUP, ShapeType, _SHAPES, key="kind"))
+    described: dict[str, str] = {}
+    for shape in rows:
+        for tag in shape.urdf_tags:
+            if described.setdefault(tag, shape.kind) != shape.kind:
+                problem = f"<{tag}> describes a {described[tag]} already"
+                raise InputError(shape.make, f"{_GROUP}, {shape.kind}", problem, "give it another tag")
     return {shape.kind: shape for shape in rows}
+
+
+def _is_key(name: object) -> bool:
+    """Whether it can be a key of scene files and a keyword of programs."""
+    is_word = isinstance(name, str) and name.isidentifier() and not iskeyword(name)
+    return is_word and not str(name).startswith("_")
 
 
 def _sphere(radius: float) -> tuple[float, Array]:

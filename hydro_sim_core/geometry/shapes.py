@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
@@ -75,7 +75,12 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
         options["slab_thickness"] = _given(source, proximity, "slab_thickness")
     if "resolution" in known.options:
         options["resolution"] = _given(source, proximity, "resolution_hint")
-    return cast(Geometry, known.maker(*shape.size, **options))
+    made = known.geometry(shape.size, **options)
+    if not isinstance(made, Geometry):
+        raise InputError(
+            known.make, f"shape '{shape.kind}'", f"gave {excerpt(made)}", "let it return a Geometry"
+        )
+    return made
 
 
 def _surface_geometry(

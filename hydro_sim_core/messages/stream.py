@@ -1,11 +1,14 @@
-"""A topic and how its messages are made."""
+"""A topic and how its messages are made; plug-ins import this while the tables are being put together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from hydro_sim_core.simulation import Snapshot
+if TYPE_CHECKING:
+    from hydro_sim_core.messages.streams import View
+    from hydro_sim_core.simulation import Snapshot, World
 
 
 @dataclass(frozen=True)
@@ -22,3 +25,24 @@ class Stream:
     topic: str
     type_name: str
     encode: Callable[[Snapshot], bytes | None]
+
+
+@dataclass(frozen=True)
+class StreamKind:
+    """Streams of one kind, which have one rate.
+
+    Attributes:
+        name: Of the kind, and of its rate.
+        streams: Makes them of a world and of how it is to be seen.
+        rate: In a recording, messages a second of simulated time; 0 for every step, None for one at the start.
+        parameter: Parameter of the node that is their rate; empty where they come once.
+        clock: Whether that rate is one of simulated time or of real time.
+        depth: How many messages the node keeps for late readers.
+    """
+
+    name: str
+    streams: Callable[[World, View], Iterable[Stream]]
+    rate: float | None
+    parameter: str = ""
+    clock: Literal["simulated", "real"] = "simulated"
+    depth: int = 10

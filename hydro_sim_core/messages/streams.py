@@ -6,10 +6,9 @@ row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from hydro_sim_core.messages.state import (
     wrench_template,
     wrench_topics,
 )
-from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.stream import Stream, StreamKind
 from hydro_sim_core.plugins import load_plugins
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -57,27 +56,6 @@ class View:
     scale: PressureScale = field(default_factory=PressureScale)
     legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
     bubbles: tuple[Bubble, ...] = ()
-
-
-@dataclass(frozen=True)
-class StreamKind:
-    """Streams of one kind, which have one rate.
-
-    Attributes:
-        name: Of the kind, and of its rate.
-        streams: Makes them of a world and of how it is to be seen.
-        rate: In a recording, messages a second of simulated time; 0 for every step, None for one at the start.
-        parameter: Parameter of the node that is their rate; empty where they come once.
-        clock: Whether that rate is one of simulated time or of real time.
-        depth: How many messages the node keeps for late readers.
-    """
-
-    name: str
-    streams: Callable[[World, View], Iterable[Stream]]
-    rate: float | None
-    parameter: str = ""
-    clock: Literal["simulated", "real"] = "simulated"
-    depth: int = 10
 
 
 def stream_kinds() -> dict[str, StreamKind]:
