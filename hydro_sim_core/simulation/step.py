@@ -81,6 +81,20 @@ def _guess(model, state, drives, scratch, dt):
 
 
 @kernel
+def _is_acted_on(model, scratch, tree, is_pushed):
+    """Whether contact couples a tree, or one of the loads, if there are any (``is_pushed``), acts on it."""
+    islands = scratch.problem.islands
+    island = islands.island[tree]
+    if islands.first_patch[island] < islands.first_patch[island + 1]:
+        return True
+    if is_pushed:
+        for k in range(model.forest.first[tree], model.forest.first[tree + 1]):
+            if scratch.applied[model.forest.velocities[k]] != 0.0:
+                return True
+    return False
+
+
+@kernel
 def _load_momentum(model, state, loads, scratch, dt, is_solved):
     """Momentum M v0 - dt bias, with Coriolis forces at the middle of v0 and the solver's v, a guess or a solution.
 
@@ -92,11 +106,9 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         i = order[k]
         scratch.v_next[i] = scratch.solver.v[k]
         scratch.v_middle[i] = 0.5 * (state.v[i] + scratch.v_next[i])
-    islands, is_pushed = problem.islands, loads.num[0] > 0
-    for tree in range(scratch.spins_alone.shape[0]):
-        island = islands.island[tree]
-        is_touched = islands.first_patch[island] < islands.first_patch[island + 1]
-        scratch.spins_alone[tree] = not (is_touched or is_solved or is_pushed)
+    is_pushed = loads.num[0] > 0
+    for i in range(scratch.spins_alone.shape[0]):
+        scratch.spins_alone[i] = not (is_solved or _is_acted_on(model, scratch, i, is_pushed))
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
     free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)

@@ -74,6 +74,23 @@ def _angular_momentum(world):
     return R @ np.diag([0.01, 0.02, 0.03]) @ R.T @ world.v[:3]
 
 
+def test_a_push_elsewhere_changes_nothing():
+    """A body that tumbles goes on to the same bits whether or not another one, far away, is pushed."""
+    worlds = []
+    for _ in range(2):
+        scene = hs.SceneBuilder(gravity=(0, 0, 0))
+        scene.add_body("body", mass=0.5, inertia=(0.01, 0.02, 0.03)).add_shape("sphere", radius=0.05)
+        scene.add_body("other", mass=1.0, inertia=(1, 1, 1), xyz=(9, 0, 0)).add_shape("sphere", radius=0.05)
+        worlds.append(hs.World(scene.build()))
+        worlds[-1].place("body", V_WB=[0.1, 20, 0.1, 0, 0, 0])
+    worlds[0].apply_wrench("other", PUSH)
+    for world in worlds:
+        world.step(2000)
+    pushed, alone = (world.frame_pose("body") for world in worlds)
+    np.testing.assert_array_equal(pushed, alone)
+    assert np.linalg.norm(worlds[0].frame_pose("other") - worlds[1].frame_pose("other")) > 1.0
+
+
 @pytest.mark.parametrize("solver", MODELS)
 def test_a_wrench_at_a_tip_acts_by_its_jacobian(solver):
     """From rest, M a + bias = J^T W; the tip is welded to the last body, away from its origin."""
