@@ -256,6 +256,31 @@ def test_a_bead_is_flung_out_along_a_rail_that_turns(tmp_path: Path, method: str
         assert errors[0] / errors[1] == pytest.approx(2.0**order, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("solver", "bound"), [("lagged", 1.6e-5), ({"accuracy": 1e-4}, 4e-6), ({"accuracy": 1e-6}, 8e-7)]
+)
+def test_a_puck_on_a_table_that_turns_and_shifts_goes_straight(solver: Any, bound: float) -> None:
+    """Without friction nothing holds it, whatever the table does: Coriolis, centrifugal and Euler forces cancel."""
+    scene = hs.SceneBuilder(gravity=(0, 0, 0), solver=solver)
+    model = scene.add_model("table", base="kinematic", positions={"x": 0.3, "y": 0.1})
+    model.add_link("top")
+    model.add_link("slide", mass=1e-9, inertia=3 * (1e-9,))
+    model.add_link("puck", mass=1.0, inertia=3 * (1e-3,))
+    model.add_joint("x", "prismatic", "top", "slide", axis=(1, 0, 0), lower=-9, upper=9)
+    model.add_joint("y", "prismatic", "slide", "puck", axis=(0, 1, 0), lower=-9, upper=9)
+    world = hs.World(scene.build())
+    world.set_joint_velocities({"x": 0.5, "y": -0.7})
+    start = world.frame_pose("puck")[:3, 3]
+    for n in range(1, 401):
+        t, X = n * DT, np.eye(4)
+        X[:3, :3] = Rotation.from_euler("z", 10.0 * t * t).as_matrix()
+        X[:2, 3] = 0.2 * t * t, 0.1 * (1.0 - math.cos(9.0 * t))
+        world.move("table", X)
+        world.step()
+    way = world.frame_pose("puck")[:3, 3] - start
+    np.testing.assert_allclose(way, np.array([0.5, -0.7, 0.0]) * world.time, rtol=0, atol=bound)
+
+
 def test_a_drive_on_a_moving_base_bears_weight_and_acceleration(tmp_path: Path) -> None:
     """A stiff drive along the vertical holds the bead on a lift: m (g + a), and m g from gravity compensation."""
     a = 2.0
