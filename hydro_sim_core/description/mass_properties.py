@@ -10,6 +10,7 @@ from hydro_sim_core.arithmetic import product
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import Array, ShapeSpec
+from hydro_sim_core.held_interrupts import held_interrupts
 
 
 def mass_properties(shapes: Sequence[tuple[ShapeSpec, Array]], place: Place) -> tuple[float, Array, Array]:
@@ -52,7 +53,8 @@ def _solid(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
 
 
 def _mesh(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     try:
         mesh = trimesh.load_mesh(shape.path, process=True)

@@ -24,6 +24,7 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
+from hydro_sim_core.held_interrupts import held_interrupts
 from hydro_sim_core.rotations import roll_pitch_yaw
 
 _WORLD = "world"
@@ -152,7 +153,8 @@ def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]
 
 def _surface_file(shape: ShapeSpec) -> Path:
     """Mesh file of a shape that URDF does not have, named after its content."""
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     vertices, triangles = shape_types()[shape.kind].surface(shape.size)
     data = bytes(trimesh.exchange.stl.export_stl(trimesh.Trimesh(vertices, triangles, process=False)))

@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 
 from hydro_sim_core.geometry.simplices import FloatArray, IntArray, longest_edges
+from hydro_sim_core.held_interrupts import held_interrupts
 
 #: Point-triangle pairs that are looked at at once: bounds the memory (about 200 bytes a pair).
 _PAIRS_AT_ONCE = 2_000_000
@@ -46,7 +47,8 @@ def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatAr
     # trimesh compares fourth powers of lengths with an absolute 1e-13: too much for triangles below a millimetre.
     origins = corners[:, 0]
     scale = sizes[:, None]
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     unit = trimesh.triangles.closest_point(
         (corners - origins[:, None]) / scale[:, None], (points - origins) / scale

@@ -13,6 +13,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import check_surface
 from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
+from hydro_sim_core.held_interrupts import held_interrupts
 
 if TYPE_CHECKING:
     import trimesh
@@ -86,7 +87,8 @@ def existing_file(path: str | Path, suffixes: tuple[str, ...]) -> Path:
 
 
 def _read_surface(path: Path) -> trimesh.Trimesh:
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     try:
         scene = trimesh.load_scene(path, process=False, skip_materials=True)

@@ -32,6 +32,7 @@ from hydro_sim_core.geometry.simplices import (
 )
 from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth, split_in_the_middle
 from hydro_sim_core.geometry.surface_repair import Surface, repair_surface
+from hydro_sim_core.held_interrupts import held_interrupts
 from hydro_sim_core.progress import tell_detail
 
 _LOG = logging.getLogger(__name__)
@@ -351,7 +352,8 @@ def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
     """The same surface in triangles small enough for a fast search of the nearest."""
     longest = longest_edges(surface.vertices, surface.triangles).max()
     size = 2.0 * max(edge_length, math.sqrt(longest * edge_length))
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     return trimesh.remesh.subdivide_to_size(surface.vertices, surface.triangles, size, max_iter=30)
 

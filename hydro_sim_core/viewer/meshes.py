@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.shape_types import shape_types
@@ -17,6 +16,10 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import load_surface
 from hydro_sim_core.geometry.files import first_line, scale_factors
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES, load_volume
+from hydro_sim_core.held_interrupts import held_interrupts
+
+with held_interrupts():
+    import trimesh
 
 Array = NDArray[np.float64]
 Rgba = tuple[float, float, float, float]

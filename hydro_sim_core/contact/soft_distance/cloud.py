@@ -12,6 +12,7 @@ import numpy as np
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.held_interrupts import held_interrupts
 
 #: An array of any library of the array-API standard: NumPy, CuPy, JAX.
 AnyArray = Any
@@ -92,7 +93,8 @@ def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tu
     if longest > resolution * 2**_MAX_SPLITS:
         problem = f"{resolution:g} m would split the edges of {longest:g} m into more than {2**_MAX_SPLITS}"
         raise InputError("OrientedCloud", "resolution", problem, "give a coarser one")
-    import trimesh  # takes a third of a second
+    with held_interrupts():
+        import trimesh  # takes a third of a second
 
     return trimesh.remesh.subdivide_to_size(vertices, triangles, resolution, max_iter=_MAX_SPLITS + 1)
 
