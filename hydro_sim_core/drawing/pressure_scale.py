@@ -6,13 +6,14 @@ every patch, at every instant and in every picture.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.drawing.viridis import VIRIDIS
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 
 #: Pa
 DEFAULT_FULL_SCALE: Final = 20e3
@@ -42,8 +43,10 @@ class PressureScale:
     name: Final = "viridis"
 
     def __init__(self, maximum: float = DEFAULT_FULL_SCALE) -> None:
-        if not _LEAST <= maximum <= _LARGEST:
-            problem = f"{maximum:g} Pa at the upper end is not {_LEAST:g} to {_LARGEST:g}"
+        is_number: bool = isinstance(maximum, Real)
+        if not is_number or not _LEAST <= maximum <= _LARGEST:
+            given = f"{float(maximum):g} Pa" if is_number else excerpt(maximum)
+            problem = f"{given} at the upper end is not {_LEAST:g} to {_LARGEST:g}"
             raise InputError("pressure scale", "maximum", problem, f"try {DEFAULT_FULL_SCALE:g}")
         self.maximum = float(maximum)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from io import BytesIO
-from pathlib import Path
 from types import TracebackType
 from typing import get_args
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.pictures.files import check_picture_file, pillow, write_picture
@@ -43,7 +43,9 @@ class WorldCamera:
     ) -> None:
         self._world = world
         self._scene = scene_of_world(
-            world, PressureScale(full_scale or DEFAULT_FULL_SCALE), takes_commands=False
+            world,
+            PressureScale(DEFAULT_FULL_SCALE if full_scale is None else full_scale),
+            takes_commands=False,
         )
         self._page = PageCamera(_checked_size(size), _checked_camera(view))
 
@@ -81,12 +83,13 @@ def render(
     full_scale: float | None,
 ) -> NDArray[np.uint8]:
     """One picture; see ``World.render``."""
-    if path is not None:
-        check_picture_file(Path(path), (".png",))
+    file = None if path is None else as_path(path, "render")
+    if file is not None:
+        check_picture_file(file, (".png",))
     with WorldCamera(world, size, view, full_scale) as camera:
         picture = camera.picture()
-        if path is not None:
-            write_picture(Path(path), camera.png())
+        if file is not None:
+            write_picture(file, camera.png())
     return picture
 
 

@@ -40,7 +40,9 @@ class WorldView:
     ) -> None:
         self._world = world
         self._scene = scene_of_world(
-            world, PressureScale(full_scale or DEFAULT_FULL_SCALE), takes_commands=False
+            world,
+            PressureScale(DEFAULT_FULL_SCALE if full_scale is None else full_scale),
+            takes_commands=False,
         )
         self._viewer = Viewer(options or ViewerOptions())
         self.url = self._viewer.start()

@@ -80,3 +80,17 @@ def test_wrong_types_are_told_in_one_line(world, call):
     np.testing.assert_array_equal(after.loads.wrench, before.loads.wrench)
     for now, then in zip(after.drives, before.drives, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+SIGHTS = {
+    "no path": lambda world: world.render(3),
+    "text as a scale": lambda world: world.render(full_scale="20"),
+    "a list as a scale": lambda world: world.view(full_scale=[1.0]),
+    "a scale of zero": lambda world: world.view(full_scale=0),
+}
+
+
+@pytest.mark.parametrize("look", SIGHTS.values(), ids=SIGHTS)
+def test_pictures_of_what_cannot_be_are_refused(world, look):
+    with pytest.raises(hs.InputError, match=r"is no path|at the upper end"):
+        look(world)
