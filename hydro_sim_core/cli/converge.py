@@ -126,5 +126,5 @@ def _cells(q: Quantity) -> list[str]:
     elif not q.is_noise:
         order, mark = ("falls", "≈ ") if q.settles else ("none", "≥ ")
     error = f"{mark}{factor * q.error:.3g} / {factor * q.error_at_the_end:.3g}"
-    colour = "red" if q.error > q.tolerance else "default"
+    colour = "red" if q.share > 1.0 else "default"
     return [escape(f"{q.name}, {q.kind}"), unit, *differences, order, f"[{colour}]{error}[/{colour}]"]

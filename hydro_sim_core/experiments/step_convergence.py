@@ -37,6 +37,8 @@ _NOISE = {"m": 1e-8, "rad": 1e-8, "N": 1e-5}
 _SAMPLES = 1000
 #: Of an order that is believed; methods here have 1 or 2.
 _LEAST_ORDER, _LARGEST_ORDER = 0.5, 3.0
+#: Where differences do not fall the error is larger than they are: 1.4 times in the middle of 584 drops, 3.4 at most.
+_UNSETTLED_FACTOR = 4.0
 #: Cosine between the differences of neighbouring levels, and how far the orders of two neighbours may differ.
 _LEAST_ALIGNMENT, _ORDER_SPREAD = 0.9, 0.5
 #: The error of a sub-step goes with its square, so accuracy is divided by this where steps are halved.
@@ -149,6 +151,11 @@ class Quantity:
         """What is good enough; infinite for forces, which follow the positions."""
         return TOLERANCES.get(self.unit, math.inf)
 
+    @property
+    def share(self) -> float:
+        """Error as a share of what is good enough; where it does not settle, with what it may be larger."""
+        return (1.0 if self.settles else _UNSETTLED_FACTOR) * self.error / self.tolerance
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
@@ -185,9 +192,8 @@ class StepConvergence:
 
     @property
     def beyond(self) -> list[Quantity]:
-        """Quantities that are farther off than is good, the worst first."""
-        off = [q for q in self.quantities if q.error > q.tolerance]
-        return sorted(off, key=lambda q: -q.error / q.tolerance)
+        """Quantities that are, or may be, farther off than is good, the worst first."""
+        return sorted((q for q in self.quantities if q.share > 1.0), key=lambda q: -q.share)
 
     @property
     def good(self) -> bool:
@@ -245,12 +251,12 @@ class StepConvergence:
 
     def _largest(self) -> str:
         measured = [q for q in self.quantities if math.isfinite(q.tolerance)]
-        worst = max(measured, key=lambda q: q.error / q.tolerance, default=None)
+        worst = max(measured, key=lambda q: q.share, default=None)
         if worst is None:
             return ""
         if worst.is_noise:
             return "; nothing differs between steps"
-        word = "off by" if worst.settles else "which does not settle, by"
+        word = "off by" if worst.settles else "which does not settle, off by at least"
         return f"; largest: the {worst.kind} of {worst.name}, {word} {_shown(worst.error, worst.unit)}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -411,7 +417,7 @@ def plot(result: StepConvergence, path: Path) -> None:
     """
     steps = [1e3 * level.time_step for level in result.levels]
     drawn = [q for q in result.quantities if math.isfinite(q.tolerance) and not q.is_noise]
-    drawn = sorted(drawn, key=lambda q: -q.error / q.tolerance)[:6]
+    drawn = sorted(drawn, key=lambda q: -q.share)[:6]
     with figure(path, 6.4, 4.6) as canvas:
         axes = canvas.subplots()
         for q in drawn:

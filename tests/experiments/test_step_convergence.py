@@ -13,6 +13,8 @@ from hydro_sim_core.experiments.step_convergence import Quantity, converge
 from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
 
 G = 9.81
+#: Of a box that falls on its corner, rad.
+TUMBLE = (-0.50910249, 0.1326402, 0.24256333)
 MASSIVE = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
@@ -103,6 +105,26 @@ def test_what_does_not_shrink_is_off_by_what_lies_between_levels_at_least():
     assert found.order is None
     assert not found.settles
     assert found.error == pytest.approx(2.5)
+
+
+def test_a_tumble_that_does_not_settle_is_not_called_good():
+    """Levels are 0.9 mm apart, not falling; steps of 31 us end 1.6 mm from there."""
+    places = []
+    for dt in (1e-3, 1e-3 / 32):
+        contact = {"friction": 0.5, "modulus": 1e6, "dissipation": 50.0}
+        scene = hs.SceneBuilder(gravity=(0, 0, -G), time_step=dt, contact=contact)
+        scene.add_static("ground", "half_space", compliance="rigid")
+        body = scene.add_body("box", mass=0.5, xyz=(0, 0, 0.3670551504731578), rpy=TUMBLE)
+        body.add_shape("box", size=(0.1, 0.15, 0.2))
+        world = hs.World(scene.build())
+        result = converge(world, 0.359, 3) if not places else result
+        world.step(round(result.duration / dt))
+        places.append(world.frame_pose("box")[:3, 3])
+    assert np.linalg.norm(places[0] - places[1]) > 1.3e-3
+    box = quantity(result, "box", "position")
+    assert not box.settles
+    assert box.error < box.tolerance
+    assert result.verdict.startswith("no order: the ")
 
 
 def test_bounces_without_dissipation_are_said_to_have_no_order():
