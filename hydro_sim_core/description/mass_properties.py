@@ -60,6 +60,8 @@ def _mesh(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
         mesh = trimesh.load_mesh(shape.path, process=True)
         mesh.apply_scale(shape.scale)
         mesh = mesh.convex_hull if shape.declare_convex else mesh
+        if mesh.is_watertight and mesh.volume < 0.0:
+            mesh.invert()  # its triangles are turned inwards
         is_solid = bool(mesh.is_watertight and mesh.volume > 0.0)
     except Exception as error:  # parsers of damaged files raise anything
         raise place.error(f"{shape.path} gives no inertia ({error})", "give mass and inertia") from None

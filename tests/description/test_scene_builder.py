@@ -171,9 +171,13 @@ def test_mass_follows_from_the_density(tmp_path):
     scene = SceneBuilder()
     box = scene.add_body("box", density=500.0).add_shape("box", size=(0.2, 0.4, 0.6)).build().inertial
     assert box.mass == pytest.approx(24.0)
-    mesh = scene.add_body("mesh", density=500.0)
-    mesh.add_shape("mesh", path=str(tmp_path / "box.stl"), scale=(2.0, 2.0, -2.0))
-    np.testing.assert_allclose(mesh.build().inertial.I_LCo, box.I_LCo, rtol=1e-6, atol=1e-9)
+    inside_out = trimesh.creation.box((0.1, 0.2, 0.3))
+    inside_out.invert()
+    inside_out.export(tmp_path / "inside_out.stl")
+    for name in ("box", "inside_out"):
+        mesh = scene.add_body(f"mesh_{name}", density=500.0)
+        mesh.add_shape("mesh", path=str(tmp_path / f"{name}.stl"), scale=(2.0, 2.0, -2.0))
+        np.testing.assert_allclose(mesh.build().inertial.I_LCo, box.I_LCo, rtol=1e-6, atol=1e-9)
 
 
 def test_a_world_has_the_inertia_of_a_solid_ball():

@@ -103,6 +103,13 @@ def test_a_wrench_at_a_tip_acts_by_its_jacobian(solver):
     np.testing.assert_allclose(world.v / world.time_step, expected, rtol=2e-3)
 
 
+def test_what_moves_as_it_is_told_is_not_pushed():
+    scene = hs.SceneBuilder()
+    scene.add_model("plate", base="kinematic").add_link("plate").add_shape("box", size=(1, 1, 0.1))
+    with pytest.raises(hs.InputError, match="link 'plate': moves as it is told"):
+        hs.World(scene.build()).apply_wrench("plate", PUSH)
+
+
 def test_wrenches_on_links_of_one_body_add_up():
     one, two = arm(), arm()
     one.apply_wrench("tip", PUSH)

@@ -195,13 +195,14 @@ class WorldMotion(WorldParts):
                 goes with the link, the direction stays. None ends it.
 
         Raises:
-            InputError: There is no such link, it cannot move, or the wrench is none. Nothing is then changed.
+            InputError: There is no such link, no force moves it, or the wrench is none. Nothing is then changed.
         """
         row = self._frame("apply_wrench", link)
-        if self._built.model.link_body[row] < 0:
-            raise InputError(
-                "apply_wrench", f"link '{link}'", "is fixed to the world", "push a link that moves"
-            )
+        model = self._built.model
+        body = int(model.link_body[row])
+        if body < 0 or model.tree.prescribed[model.tree.v_index[body]]:
+            problem = "is fixed to the world" if body < 0 else "moves as it is told, whatever pushes it"
+            raise InputError("apply_wrench", f"link '{link}'", problem, "push a link that forces move")
         loads = self._machine.loads
         loads.wrench[row] = 0.0 if wrench is None else checked_array("wrench", wrench, 6)
         loads.num[0] = np.any(loads.wrench, axis=1).sum()
