@@ -18,6 +18,14 @@ from hydro_sim_core.geometry import load_surface
 from hydro_sim_core.held_interrupts import held_interrupts
 
 
+@pytest.fixture(autouse=True)
+def hears_ctrl_c():
+    """Whoever is started in the background by a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press_ctrl_c_while_something_is_tried():
     with suppress(BaseException):
         os.kill(os.getpid(), signal.SIGINT)
