@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn
 from rich.table import Table
 
-from hydro_sim_core.simulation.timing import PaceRecorder
+from hydro_sim_core.simulation.running.timing import PaceRecorder
 
 PERIOD = 1e-3
 SCENE = "spatula_slip"

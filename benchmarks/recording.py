@@ -16,7 +16,7 @@ from rich.table import Table
 
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
-from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
+from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.scenes import open_world
 
 SCENE = "spatula_slip"

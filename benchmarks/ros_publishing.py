@@ -35,7 +35,7 @@ from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim_core import World
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
+from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 
 #: Edges of the bubbles' and of the cylinder's mesh, m, that give about 1500 faces.
 FACES, HINTS = 1500, (0.01, 0.0031)

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from hydro_sim.node import SimulationNode
 from hydro_sim.simulation_control.spawning import SpawnRequest
-from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
+from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 
 ROBOTS = ("mug", "spatula", "gen3_7dof_soft_bubble")
 #: After a spawn, s: what is left of it, such as garbage, may cost something too.

@@ -19,10 +19,10 @@ from hydro_sim_core import World
 from hydro_sim_core.compilation import Handle, entry
 from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
-from hydro_sim_core.simulation import step as stages
-from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
-from hydro_sim_core.simulation.model import MachineData
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.simulation.stepping import step as stages
+from hydro_sim_core.simulation.stepping.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.solve import SolverEntry
 

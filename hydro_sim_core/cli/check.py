@@ -15,7 +15,7 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, XacroArgOption, set_values
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.pairs import linked_pairs
+from hydro_sim_core.simulation.assembly.pairs import linked_pairs
 from hydro_sim_core.simulation.scenes import open_world
 
 #: Rows of a table that are printed unless all are asked for: nobody reads a million pairs, and they take minutes.

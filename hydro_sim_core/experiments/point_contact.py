@@ -38,7 +38,7 @@ from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.resting_body import RestingBody
 from hydro_sim_core.experiments.spatula_slip import CLOSING_TIME, GRASP, make_world, pitch
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.pairs import mixed_friction
+from hydro_sim_core.simulation.assembly.pairs import mixed_friction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -29,8 +29,8 @@ from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.experiments.random_parts import USUAL, Ranges
 from hydro_sim_core.experiments.random_scenes import RandomScene, make_random_scene
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.contacts import ContactRecord
-from hydro_sim_core.simulation.joint_forces import LIMIT_BETA
+from hydro_sim_core.simulation.stepping.joint_forces import LIMIT_BETA
+from hydro_sim_core.simulation.world.contact_records import ContactRecord
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from scipy.spatial.transform import Rotation
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY
+from hydro_sim_core.simulation.integrators.continuous import DEFAULT_ACCURACY
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from hydro_sim_core.messages.marker_message import (
     encode_marker_array,
 )
 from hydro_sim_core.messages.pressure_legend import legend
-from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 _EDGE_WIDTH = 3e-4  # m
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
 from hydro_sim_core.messages.cdr import CdrWriter
-from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 Array = NDArray[np.float64]
 

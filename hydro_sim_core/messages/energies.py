@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hydro_sim_core.messages.cdr import TemplateWriter
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.simulation import Snapshot, World
-from hydro_sim_core.simulation.energies import Energies
+from hydro_sim_core.simulation.world.energies import Energies
 
 if TYPE_CHECKING:
     from hydro_sim_core.messages.streams import View

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.drawing.patch_surface import PatchFaces
 from hydro_sim_core.messages.contact_patches import DEEP, UNDER_RESOLVED
 from hydro_sim_core.replay.decoding import TopicReader
-from hydro_sim_core.simulation.contact_summary import coarse_problem, deep_problem
+from hydro_sim_core.simulation.world.contact_summary import coarse_problem, deep_problem
 from hydro_sim_core.viewer.frame import ViewPatch
 
 Array = NDArray[np.float64]

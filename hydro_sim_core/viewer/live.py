@@ -12,7 +12,7 @@ from typing import Protocol
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
-from hydro_sim_core.simulation.runner import OverrunPolicy
+from hydro_sim_core.simulation.running.runner import OverrunPolicy
 from hydro_sim_core.viewer import commands
 from hydro_sim_core.viewer.frame import Pace, frame_of_snapshot
 from hydro_sim_core.viewer.pace import PaceMeter

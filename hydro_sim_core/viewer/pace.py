@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.timing import Durations
+from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.viewer.frame import Pace
 
 #: Wall-clock time that a reading covers, and between two readings, s.

@@ -8,7 +8,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from hydro_sim_core.cli.app import app
-from hydro_sim_core.simulation.timing import Distribution, PaceRecorder
+from hydro_sim_core.simulation.running.timing import Distribution, PaceRecorder
 
 PERIOD = 1e-3
 

@@ -10,8 +10,8 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.parameters import Parameters
 from hydro_sim_core import contact, geometry
-from hydro_sim_core.simulation.contact_summary import ContactSummary
-from hydro_sim_core.simulation.timing import PaceRecorder
+from hydro_sim_core.simulation.running.timing import PaceRecorder
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 
 @pytest.fixture

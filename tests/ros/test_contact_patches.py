@@ -9,7 +9,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from hydro_sim_core import contact, geometry
 from hydro_sim_core.messages.contact_patches import encode_contact_patches, slip_velocities, stored_energy
-from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 DEFINITIONS = Path(__file__).parents[2] / "ros2_ws" / "src" / "hydro_sim_msgs" / "msg"
 STAMP = (12, 345_678_901)

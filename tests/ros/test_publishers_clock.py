@@ -16,7 +16,7 @@ from hydro_sim.publishing import newcomers
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.snapshot import take_snapshot
+from hydro_sim_core.simulation.running.snapshot import take_snapshot
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from made_scenes import GROUND, free, make_world, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.snapshot import take_snapshot
+from hydro_sim_core.simulation.running.snapshot import take_snapshot
 
 
 @pytest.fixture

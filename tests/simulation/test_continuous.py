@@ -27,8 +27,8 @@ from made_scenes import (
 
 import hydro_sim_core as hs
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation import machine
-from hydro_sim_core.simulation.continuous_forces import pressed_part
+from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part
+from hydro_sim_core.simulation.stepping import machine
 
 CONTINUOUS = {"model": "continuous"}
 STILL = [0.0, 0.0, 0.0]

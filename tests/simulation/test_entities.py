@@ -18,7 +18,7 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_edits import moved, pose_spec, with_model, without
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.entities import Box, ConvexHull, Sphere
+from hydro_sim_core.simulation.world.entities import Box, ConvexHull, Sphere
 
 BALL = sphere("ball", 0.05, 0.3)
 

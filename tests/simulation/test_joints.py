@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_scenes import CONFIG, URDF, inertial, make_world, robot, slider
 
 import hydro_sim_core as hs
-from hydro_sim_core.simulation.joint_forces import SPEED_LIMIT_STIFFNESS
+from hydro_sim_core.simulation.stepping.joint_forces import SPEED_LIMIT_STIFFNESS
 
 M = 2.0
 STILL = {"gravity": [0.0, 0.0, 0.0]}

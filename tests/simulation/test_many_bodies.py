@@ -15,7 +15,7 @@ from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description import scene_loader
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.inertia import velocity_without_inertia
-from hydro_sim_core.simulation import machine
+from hydro_sim_core.simulation.stepping import machine
 
 SIZE = (0.1, 0.1, 0.1)
 

@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.realtime import check_realtime
+from hydro_sim_core.simulation.running.realtime import check_realtime
 
 PROGRAM = """
 import json, os, resource
 {before}
-from hydro_sim_core.simulation.realtime import make_realtime
+from hydro_sim_core.simulation.running.realtime import make_realtime
 refused = make_realtime(priority=10, cpus=[{cpu}], lock_memory=True)
 locked = int(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmLck")))
 print(json.dumps([refused, os.sched_getscheduler(0), sorted(os.sched_getaffinity(0)), locked]))
@@ -31,7 +31,7 @@ if os.getuid() == 0: os.setuid(65534)
 def realtime(before=""):
     """What is refused, the scheduling policy, the processors and the locked memory (kB) of a process."""
     cpu = min(os.sched_getaffinity(0))
-    program = PROGRAM.format(before="import hydro_sim_core.simulation.realtime\n" + before, cpu=cpu)
+    program = PROGRAM.format(before="import hydro_sim_core.simulation.running.realtime\n" + before, cpu=cpu)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), cpu

@@ -15,7 +15,7 @@ from made_scenes import CONFIG, free, make_world, slider, snake, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation import runner as runner_module
+from hydro_sim_core.simulation.running import runner as runner_module
 
 DT = 1e-3
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydro_sim_core.simulation.timing import Distribution, Durations, PaceRecorder
+from hydro_sim_core.simulation.running.timing import Distribution, Durations, PaceRecorder
 
 DURATIONS = st.lists(st.floats(1e-6, 100.0), min_size=1, max_size=300)
 

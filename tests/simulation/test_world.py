@@ -11,7 +11,7 @@ from made_scenes import CONFIG, GROUND, G, box, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
-from hydro_sim_core.simulation import machine
+from hydro_sim_core.simulation.stepping import machine
 
 
 @pytest.fixture(scope="module")

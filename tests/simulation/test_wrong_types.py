@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
-from hydro_sim_core.simulation.drives import JointCommand
+from hydro_sim_core.simulation.world.drives import JointCommand
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.simulation.contacts import (
+from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_effort,
     record_contacts,
 )
-from hydro_sim_core.simulation.drives import CommandMode, JointCommand, Values
+from hydro_sim_core.simulation.world.drives import CommandMode, JointCommand, Values
 from hydro_sim_core.simulation.world.parts import WorldParts
 
 Array = NDArray[np.float64]

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.simulation.contact_summary import ContactSummary
-from hydro_sim_core.simulation.contacts import (
+from hydro_sim_core.simulation.assembly.placement import reported_pairs
+from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_patches,
     faceless_overlaps,
     record_contacts,
 )
-from hydro_sim_core.simulation.placement import reported_pairs
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.parts import WorldParts
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 

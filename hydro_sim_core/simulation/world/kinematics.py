@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation.contacts import (
+from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
 )
-from hydro_sim_core.simulation.energies import Energies, elastic_energy
+from hydro_sim_core.simulation.world.energies import Energies, elastic_energy
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
 Array = NDArray[np.float64]

@@ -11,15 +11,15 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, shortened
-from hydro_sim_core.simulation.builder import BuiltModel
-from hydro_sim_core.simulation.drives import DriveBank
-from hydro_sim_core.simulation.entities import Entities
-from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import Scratch, State
-from hydro_sim_core.simulation.scripts import Script
-from hydro_sim_core.simulation.steppers import (
+from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.integrators.steppers import (
     Stepper,
 )
+from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import Scratch, State
+from hydro_sim_core.simulation.world.drives import DriveBank
+from hydro_sim_core.simulation.world.entities import Entities
+from hydro_sim_core.simulation.world.scripts import Script
 
 Array = NDArray[np.float64]
 

@@ -19,27 +19,27 @@ from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
 from hydro_sim_core.errors import InputError, excerpt, whole_number
-from hydro_sim_core.simulation import continuous
-from hydro_sim_core.simulation.builder import BuiltModel, build_model
-from hydro_sim_core.simulation.carry_over import carry_over
-from hydro_sim_core.simulation.continuous import DEFAULT_ACCURACY, ContinuousSteps
-from hydro_sim_core.simulation.drives import DriveBank
-from hydro_sim_core.simulation.machine import Machine, step_entries
-from hydro_sim_core.simulation.model import State, copied, overwrite
-from hydro_sim_core.simulation.placement import place_robots, start_coordinates
-from hydro_sim_core.simulation.saved_state import SavedState, fingerprint, read_saved_state
-from hydro_sim_core.simulation.scripts import Script, check_commands
-from hydro_sim_core.simulation.steppers import (
+from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
+from hydro_sim_core.simulation.assembly.carry_over import carry_over
+from hydro_sim_core.simulation.assembly.placement import place_robots, start_coordinates
+from hydro_sim_core.simulation.integrators import continuous
+from hydro_sim_core.simulation.integrators.continuous import DEFAULT_ACCURACY, ContinuousSteps
+from hydro_sim_core.simulation.integrators.steppers import (
     ErrorControlledSteps,
     FixedSteps,
     StepFailed,
     Stepper,
     stepper_of,
 )
+from hydro_sim_core.simulation.stepping.machine import Machine, step_entries
+from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.contacts import WorldContacts
+from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.kinematics import WorldKinematics
 from hydro_sim_core.simulation.world.motion import WorldMotion
+from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
+from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import Distribution, FixedRateRunner
-from hydro_sim_core.simulation.contact_summary import ContactSummary
-from hydro_sim_core.simulation.timing import LOSSES
+from hydro_sim_core.simulation.running.timing import LOSSES
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 #: Below this share of the real-time factor asked for, the simulation counts as slow.
 _ON_TIME = 0.95

@@ -32,7 +32,7 @@ from hydro_sim.status import StatusLine, print_report
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.recording import check_new_file, episode_path
-from hydro_sim_core.simulation.realtime import SWITCH_INTERVAL
+from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 
 _NODE_NAME = "hydro_sim"
 _FAREWELL = 0.2  # s, how long the last answers have to reach their clients

@@ -14,8 +14,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.realtime import check_realtime
-from hydro_sim_core.simulation.runner import SLOWEST
+from hydro_sim_core.simulation.running.realtime import check_realtime
+from hydro_sim_core.simulation.running.runner import SLOWEST
 
 FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 _SOURCE = "parameters"

@@ -27,7 +27,7 @@ from hydro_sim.viewing.controls import NodeControls
 from hydro_sim.viewing.node_viewer import NodeViewer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.realtime import make_realtime, set_aside_what_lives
+from hydro_sim_core.simulation.running.realtime import make_realtime, set_aside_what_lives
 from hydro_sim_core.viewer.viewer import ServerDied
 
 #: Parameters that the runner has to be told of.

@@ -27,7 +27,7 @@ from hydro_sim_core.messages.contact_patches import (
     UNDER_RESOLVED,
     encode_contact_patches,
 )
-from hydro_sim_core.simulation.contact_summary import ContactSummary
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 #: Tests of the repository have 1 to 100 (tests/ros_domains.py).
 DOMAIN = 101

@@ -22,7 +22,7 @@ from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
-from hydro_sim_core.simulation.timing import Durations
+from hydro_sim_core.simulation.running.timing import Durations
 
 #: What a checked message does to the World, in the stepping thread. It raises ``InputError``, having changed nothing,
 #: where the World cannot do it any more.

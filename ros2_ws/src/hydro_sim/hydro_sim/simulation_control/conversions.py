@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim_core.rotations import matrix_of, quaternions_of
-from hydro_sim_core.simulation.entities import Box, ConvexHull, Sphere, Volume
+from hydro_sim_core.simulation.world.entities import Box, ConvexHull, Sphere, Volume
 
 Array = NDArray[np.float64]
 _NEAR_UNIT = 0.01  # how far the norm of a quaternion may be from 1: clients round

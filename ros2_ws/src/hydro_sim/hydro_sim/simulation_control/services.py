@@ -17,7 +17,7 @@ from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim.simulation_control.standard import StandardServices
 from hydro_sim.simulation_control.waiting import Waiting
-from hydro_sim_core.simulation.entities import Entity
+from hydro_sim_core.simulation.world.entities import Entity
 
 _MAX_STEPS = 1_000_000
 #: Does what a request asks for, and returns the message of the answer.

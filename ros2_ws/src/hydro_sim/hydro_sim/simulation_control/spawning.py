@@ -18,7 +18,7 @@ from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import excerpt
 from hydro_sim_core.messages.state import wrench_topics
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.entities import Box, EntityStates
+from hydro_sim_core.simulation.world.entities import Box, EntityStates
 
 Array = NDArray[np.float64]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")

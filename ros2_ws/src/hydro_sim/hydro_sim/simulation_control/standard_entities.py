@@ -23,7 +23,7 @@ from hydro_sim.simulation_control.conversions import (
 from hydro_sim.simulation_control.refusals import Reason, Refused, code_of, refusing
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.messages.state import split_time
-from hydro_sim_core.simulation.entities import Entity, matching
+from hydro_sim_core.simulation.world.entities import Entity, matching
 
 _CATEGORIES = tuple(
     f"CATEGORY_{name}" for name in ("OBJECT", "ROBOT", "HUMAN", "DYNAMIC_OBJECT", "STATIC_OBJECT")

@@ -12,10 +12,10 @@ from threadpoolctl import ThreadpoolController
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.kinematics import integrate_positions
-from hydro_sim_core.simulation.continuous_forces import state_derivative
-from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import State
-from hydro_sim_core.simulation.steppers import StepFailed
+from hydro_sim_core.simulation.integrators.continuous_forces import state_derivative
+from hydro_sim_core.simulation.integrators.steppers import StepFailed
+from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import State
 
 Array = NDArray[np.float64]
 

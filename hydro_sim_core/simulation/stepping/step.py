@@ -8,10 +8,10 @@ from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, kinetic_energy, mass_matrix
 from hydro_sim_core.dynamics.free_bodies import carry_centres, free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics, integrate_positions
-from hydro_sim_core.simulation.collision import find_patches, load_patches, place_geometries
-from hydro_sim_core.simulation.joint_forces import load_drive, load_end_stops
-from hydro_sim_core.simulation.loads import apply_loads
-from hydro_sim_core.simulation.model import MachineData
+from hydro_sim_core.simulation.stepping.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.loads import apply_loads
+from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.solvers.convex import SETTLED_CHANGE
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hydro_sim_core.description import LoadedScene, SceneSpec
 from hydro_sim_core.description.spec import ProximitySpec, RobotSpec
 from hydro_sim_core.dynamics import PlacedRobot
-from hydro_sim_core.simulation.builder import BuiltModel
-from hydro_sim_core.simulation.pairs import linked_pairs
+from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.assembly.pairs import linked_pairs
 
 Array = NDArray[np.float64]
 

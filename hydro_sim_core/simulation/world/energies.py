@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation.model import Model
+from hydro_sim_core.simulation.stepping.model import Model
 
 
 class Energies(NamedTuple):

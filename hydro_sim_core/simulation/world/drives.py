@@ -15,8 +15,8 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError, excerpt, shortened
-from hydro_sim_core.simulation.fingers import finger_groups
-from hydro_sim_core.simulation.model import Drives, copied, make_drives
+from hydro_sim_core.simulation.assembly.fingers import finger_groups
+from hydro_sim_core.simulation.stepping.model import Drives, copied, make_drives
 
 Array = NDArray[np.float64]
 CommandMode = Literal["position", "velocity", "effort"]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.dynamics.tree import FLOATING, PLANAR
-from hydro_sim_core.simulation.builder import BuiltModel
-from hydro_sim_core.simulation.machine import Machine
+from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.stepping.machine import Machine
 
 Indices = NDArray[np.int64]
 _NUM_Q = {PLANAR: 3, FLOATING: 7}

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.simulation.contact_summary import ContactSummary
-from hydro_sim_core.simulation.contacts import ContactRecord
-from hydro_sim_core.simulation.energies import Energies
-from hydro_sim_core.simulation.entities import EntityStates
 from hydro_sim_core.simulation.world import World
+from hydro_sim_core.simulation.world.contact_records import ContactRecord
+from hydro_sim_core.simulation.world.contact_summary import ContactSummary
+from hydro_sim_core.simulation.world.energies import Energies
+from hydro_sim_core.simulation.world.entities import EntityStates
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import Drives, Loads, Model, State
+from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State
 
 #: Counters of what went wrong belong to the run, not to the state.
 _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")

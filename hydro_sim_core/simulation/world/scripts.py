@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hydro_sim_core.description.scene import TWIST_MODES, CommandSpec, SignalSpec
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.drives import DriveBank
+from hydro_sim_core.simulation.world.drives import DriveBank
 
 #: Steps to run at once when no scripted value will change.
 _FOREVER = 2**31

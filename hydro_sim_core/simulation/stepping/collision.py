@@ -10,7 +10,7 @@ from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAP
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
-from hydro_sim_core.simulation.model import Model, Scratch, State
+from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.linear import factorise, solve_lower
 from hydro_sim_core.solvers.problem import (

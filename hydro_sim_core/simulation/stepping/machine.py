@@ -10,7 +10,7 @@ import numpy as np
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Entry, Handle
 from hydro_sim_core.dynamics.tree import FLOATING
-from hydro_sim_core.simulation.model import (
+from hydro_sim_core.simulation.stepping.model import (
     Drives,
     MachineData,
     Model,
@@ -22,7 +22,7 @@ from hydro_sim_core.simulation.model import (
     make_state,
     overwrite,
 )
-from hydro_sim_core.simulation.step import advance
+from hydro_sim_core.simulation.stepping.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import SOLVERS
 

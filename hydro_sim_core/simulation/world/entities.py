@@ -19,7 +19,7 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.simulation.builder import BuiltModel, Collider
+from hydro_sim_core.simulation.assembly.builder import BuiltModel, Collider
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, world_faces
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
-from hydro_sim_core.simulation.model import Model, Scratch
-from hydro_sim_core.simulation.pairs import Collider
+from hydro_sim_core.simulation.assembly.pairs import Collider
+from hydro_sim_core.simulation.stepping.model import Model, Scratch
 
 Array = NDArray[np.float64]
 

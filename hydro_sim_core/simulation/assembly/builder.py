@@ -17,8 +17,7 @@ from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeS
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.progress import Parts, working
-from hydro_sim_core.simulation.model import Model
-from hydro_sim_core.simulation.pairs import (
+from hydro_sim_core.simulation.assembly.pairs import (
     Collider,
     Floats,
     Group,
@@ -27,6 +26,7 @@ from hydro_sim_core.simulation.pairs import (
     friction_of_pairs,
     relaxation_of_pairs,
 )
+from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.simulation.machine import Machine
-from hydro_sim_core.simulation.model import State
-from hydro_sim_core.simulation.step import DONE, NOT_FINITE
+from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import State
+from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE
 from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
