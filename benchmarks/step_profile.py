@@ -79,7 +79,7 @@ def _store(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> N
     for _ in range(times):
         _take_solution(model, state, scratch, dt)
         _judge_guesses(model, state, scratch, dt)
-        _store_wrenches(model, scratch, dt)
+        _store_wrenches(scratch, dt)
         _store_efforts(model, scratch, dt)
 
 
@@ -95,7 +95,8 @@ STAGES: dict[str, Callable[..., None]] = {
 def profile_stages(world: World) -> dict[str, float]:
     """CPU time (s) of every stage of the next step, in the order of the step."""
     machine = world._machine
-    handle = Handle(MachineData(machine.model, machine.copy_state(), machine.drives, machine.scratch))
+    data = MachineData(machine.model, machine.copy_state(), machine.drives, machine.loads, machine.scratch)
+    handle = Handle(data)
     arguments = (handle, machine.solve, world.time_step)
     times = {}
     for name, stage in STAGES.items():

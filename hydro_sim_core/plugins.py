@@ -1,8 +1,9 @@
-"""Parts that other packages add to the tables, by entry points."""
+"""Parts that other packages add to the tables, by entry points, and the code that rows of tables name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
@@ -39,3 +40,27 @@ def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "na
         names.add(name)
         found.append(part)
     return found
+
+
+def is_reference(text: object) -> bool:
+    """Whether a text has the form ``module:NAME`` of what ``referred`` finds."""
+    module, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return bool(module and colon and name)
+
+
+def referred(reference: str, where: str) -> Any:
+    """What a row of a table names.
+
+    Args:
+        reference: ``module:NAME``.
+        where: The row, for errors.
+
+    Raises:
+        InputError: There is no such module, it cannot be imported, or has no such name.
+    """
+    module, _, name = reference.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:  # a stranger's code may raise anything
+        problem = f"{reference} cannot be loaded ({type(error).__name__}: {error})"
+        raise InputError(where, reference, problem, "mend the package that it is of or remove it") from error

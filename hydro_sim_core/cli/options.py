@@ -84,7 +84,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Another value in the scene: models.ball.friction=0.4, solver.model=sap, "
+        help="Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
         "models.arm.joints.joint_1.damping=2.",
         callback=_settings,
         show_default=False,

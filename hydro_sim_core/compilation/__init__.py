@@ -18,7 +18,7 @@ from hydro_sim_core.compilation.arrays import (
 )
 from hydro_sim_core.compilation.builds import CompilationFailed, prepare
 from hydro_sim_core.compilation.handles import Handle
-from hydro_sim_core.compilation.kernels import Entry, entry, kernel
+from hydro_sim_core.compilation.kernels import Entry, entry, entry_from_table, kernel
 from hydro_sim_core.compilation.store import cache_root, kernels_are_kept, make_private_folder
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Int3D",
     "cache_root",
     "entry",
+    "entry_from_table",
     "kernel",
     "kernels_are_kept",
     "make_private_folder",

@@ -224,8 +224,23 @@ def entry(function: Callable[..., Any]) -> Any:
     return function if INTERPRETED else Entry(Kernel(function, inline=False, constants=()))
 
 
+def entry_from_table(function: Callable[..., Any], module: str, name: str) -> Any:
+    """Make a function that was made within another one, for a row of a table, an entry point.
+
+    Args:
+        function: The function; the kernels that it calls may be values of its closure.
+        module: The module that has ``make_entry(name)``, which makes it in another process.
+        name: Its name there.
+    """
+    function.__module__, function.__qualname__ = module, name
+    return entry(function)
+
+
 def entry_named(symbol: str) -> Entry:
-    """The entry point with this symbol; its module is imported if need be."""
+    """The entry point with this symbol; its module is imported, or has to make it, if need be."""
     if symbol not in Entry.registry:
-        importlib.import_module(symbol.rpartition(".")[0])
+        where, _, name = symbol.rpartition(".")
+        module = importlib.import_module(where)
+        if symbol not in Entry.registry and hasattr(module, "make_entry"):
+            module.make_entry(name)
     return Entry.registry[symbol]

@@ -8,7 +8,7 @@ carry their model's prefix.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -31,6 +31,7 @@ from hydro_sim_core.description.scene_fields import (
     unit,
 )
 from hydro_sim_core.description.scene_shapes import ShapeChoice
+from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
     Array,
@@ -194,46 +195,10 @@ class ContactSettings(Section):
     )
     damping: Literal["hunt_crossley", "linear"] | None = Field(
         None,
-        description="Law of dissipation: hunt_crossley by default, linear with the solver model sap. The first looks "
+        description="Law of dissipation: hunt_crossley by default, linear with friction sap. The first looks "
         "at dissipation alone, the second at relaxation_time.",
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
-
-
-class SolverSettings(Section):
-    """The contact problem that each step solves."""
-
-    model: Literal["lagged", "similar", "sap", "tamsi", "continuous"] = Field(
-        "lagged",
-        description="Friction bounded by the normal force of the last step (lagged), in a convex cost of its own "
-        "(similar, sap), or by that of the solution (tamsi); or accelerations integrated under error control, slow "
-        "and accurate (continuous).",
-    )
-    accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
-        None,
-        description="Error control. Models with steps: largest error of a coordinate in a sub-step, rad or m; "
-        "without it, steps of time_step. Continuous: relative error in an integration step, 1e-4 by default.",
-    )
-    tolerance: Annotated[Positive, Field(ge=1e-14, le=1e-2)] = Field(
-        1e-8, description="Relative momentum residual; below 1e-11 as far as round-off lets it fall."
-    )
-    max_iterations: int = Field(100, ge=1, le=10_000, strict=True, description="Newton iterations a step.")
-    stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
-        1e-5,
-        description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so.",
-        json_schema_extra=unit("m/s"),
-    )
-    relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
-
-    @model_validator(mode="after")
-    def _all_settings_act(self) -> SolverSettings:
-        idle = {
-            "lagged": set[str](),
-            "continuous": {"tolerance", "max_iterations", "relag"},
-        }.get(self.model, {"relag"})
-        for name in sorted(idle & self.model_fields_set):
-            raise conflict(f"{name} does nothing with model {self.model}", f"leave {name} out")
-        return self
 
 
 class ActuatorSpec(Section):
@@ -421,12 +386,13 @@ class SceneSpec(Section):
 
     @model_validator(mode="after")
     def _damping_fits_solver(self) -> SceneSpec:
-        if self.solver.model == "sap" and self.contact.damping == "hunt_crossley":
-            mend = "leave contact.damping out, write linear, or choose another solver.model"
-            raise conflict("sap has no convex cost for hunt_crossley damping", mend)
+        law, damping = self.solver.choice.law, self.contact.damping
+        if damping is not None and damping not in law.damping:
+            mend = f"leave contact.damping out, write {' or '.join(law.damping)}, or choose other friction"
+            raise conflict(f"friction {law.name} has no law of {damping} damping", mend)
         return self
 
     @property
     def damping(self) -> Literal["hunt_crossley", "linear"]:
         """Law of dissipation."""
-        return self.contact.damping or ("linear" if self.solver.model == "sap" else "hunt_crossley")
+        return self.contact.damping or self.solver.choice.law.damping[0]

@@ -21,9 +21,9 @@ from hydro_sim_core.description.scene import (
     GripperSpec,
     ModelSpec,
     SceneSpec,
-    SolverSettings,
 )
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
+from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.urdf import load_robot
 from hydro_sim_core.description.values import contact_keys, section, shape_choice, text

@@ -19,8 +19,8 @@ from hydro_sim_core.description.scene import (
     ContactSettings,
     GripperSpec,
     ModelSpec,
-    SolverSettings,
 )
+from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import (
     CollisionSpec,
     InertialSpec,

@@ -329,7 +329,7 @@ def converge(
 def _refined(world: World, level: int) -> dict[str, float]:
     settings = {"time_step": world.time_step / 2**level}
     solver = world.scene.spec.solver
-    if solver.accuracy is not None or solver.model == "continuous":
+    if solver.accuracy is not None or solver.choice.integrator.accuracy == "allowed":
         settings["solver.accuracy"] = (solver.accuracy or DEFAULT_ACCURACY) / _ACCURACY_RATIO**level
     try:
         world.scene.with_(settings)

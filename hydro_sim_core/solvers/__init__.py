@@ -4,24 +4,21 @@
 
 with A = M + dt diag(damping) and b the impulse of the forces at the beginning of the step (Castro 2022 and 2023;
 Masterjohn 2022). ``face_laws`` holds what a face does, ``patch_terms`` and ``joint_terms`` sum costs' gradients and
-Hessians, ``islands`` finds what is coupled, ``convex`` minimises. ``tamsi`` solves equations that are no cost's.
+Hessians, ``islands`` finds what is coupled. Methods solve an island: ``newton`` minimises, ``tamsi`` solves equations
+that are no cost's. ``solve`` makes an entry point of a method and a law, by the tables in
+``description.solver_choices``.
 """
 
-from hydro_sim_core.solvers.face_laws import LAGGED, SAP, SIMILAR, TAMSI
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.options import SolverOptions, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
-from hydro_sim_core.solvers.solve import solve
+from hydro_sim_core.solvers.solve import solver_entry
 
 __all__ = [
-    "LAGGED",
-    "SAP",
-    "SIMILAR",
-    "TAMSI",
     "ContactProblem",
     "SolverOptions",
     "find_islands",
     "make_problem",
     "make_solver_scratch",
-    "solve",
+    "solver_entry",
 ]

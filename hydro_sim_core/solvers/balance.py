@@ -62,13 +62,13 @@ def _add_patch_hessian(problem, p, scratch):
                     scratch.hessian[i, j] += s
 
 
-@kernel(constants=("law",))
+@kernel
 def linearise(problem, law, island, scratch):
     """Residual and Hessian of an island at ``scratch.v``.
 
     Args:
         problem: ``ContactProblem``.
-        law: Contact law.
+        law: ``FaceLaw``.
         island: Which.
         scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and the lower triangle of
             ``hessian`` within the envelope.
@@ -81,12 +81,12 @@ def linearise(problem, law, island, scratch):
     begin, end = islands.first[island], islands.first[island + 1]
     relative_twists(problem, island, v, DRIFT, scratch.twists)
     for i in range(begin, end):
-        impulse[i], fall = joint_impulse(problem, i, v[i])
+        impulse[i], stiffness = joint_impulse(problem, i, v[i])
         for j in range(islands.envelope[i], islands.tree_begin[i]):
             hessian[i, j] = 0.0
         for j in range(islands.tree_begin[i], i + 1):
             hessian[i, j] = problem.A[i, j]
-        hessian[i, i] += fall
+        hessian[i, i] += stiffness
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         evaluate_patch(

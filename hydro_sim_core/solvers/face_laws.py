@@ -1,28 +1,22 @@
-"""Contact laws of one face: impulse and Hessian as functions of normal velocity and tangential speed.
+"""Friction laws of one face: impulse and Hessian as functions of its velocity.
 
-With v_t the tangential velocity and n the normal, a law gives the impulse ``normal n - drag v_t`` and minus its
-derivative
+A law is three kernels of a face and its patch (``FaceLaw``), without branches, so that loops over faces vectorise and a
+GPU can call them. Its impulse is minus the slope of a convex cost, so that minus its derivative, the face's Hessian, is
+symmetric and positive semidefinite.
 
-    K = drag (I - n n^T) + fall n n^T - bend v_t v_t^T - couple (n v_t^T + v_t n^T),
+Most laws know no direction. With v_t the tangential velocity and n the normal they give ``normal n - H_tt v_t`` and
 
-symmetric and positive semidefinite, because each law is the slope of a convex cost. Laws take plain numbers and have no
-branches, so that loops over faces vectorise and a GPU can call them.
+    H_tt (I - n n^T) + H_nn n n^T - H_slip v_t v_t^T - H_nt (n v_t^T + v_t n^T),
+
+and ``isotropic`` makes a law of a kernel that returns these five numbers.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import kernel
-
-#: Friction bounded by mu times a normal impulse known before the solve (Castro 2023, "lagged").
-LAGGED = 0
-#: Friction bounded by the normal impulse of the solve, in a cost of v_n - mu |v_t| (Castro 2023, "similar").
-SIMILAR = 1
-#: Linear damping and regularised friction, projected on the cone (Castro 2022, SAP).
-SAP = 2
-#: The lagged law with the bound of the solution itself, which no cost belongs to (Castro 2020, TAMSI).
-TAMSI = 3
 
 #: Friction is no stiffer than this fraction of what the bodies' inertia resists (Castro 2022, sigma).
 FRICTION_SOFTNESS = 1e-3
@@ -30,6 +24,98 @@ FRICTION_SOFTNESS = 1e-3
 NEAR_RIGID = 1.0
 #: Stands for a speed of zero in a quotient.
 _TINY = 1e-100
+
+
+class Isotropic(NamedTuple):
+    """Response of a face to a law that knows no direction; see the module.
+
+    Attributes:
+        normal: Normal impulse, N s.
+        H_nn: Fall of the normal impulse a unit of v_n, N s^2/m.
+        H_tt: Friction impulse a unit of v_t, against it, N s^2/m.
+        H_slip: Fall of ``H_tt`` along v_t.
+        H_nt: Coupling of friction and normal impulse; zero where friction looks at no impulse of the solve.
+    """
+
+    normal: float
+    H_nn: float
+    H_tt: float
+    H_slip: float
+    H_nt: float
+
+
+class FaceResponse(NamedTuple):
+    """Impulse of a face on B (N s) and the upper triangle of its Hessian (N s^2/m), in the axes of geometry B."""
+
+    f0: float
+    f1: float
+    f2: float
+    k00: float
+    k01: float
+    k02: float
+    k11: float
+    k12: float
+    k22: float
+
+
+class FaceLaw(NamedTuple):
+    """A friction law.
+
+    Attributes:
+        respond: ``respond(face, patch)`` gives the ``FaceResponse`` at the velocity of the ``FaceState``.
+        power: ``power(face, patch, along)`` gives the impulse times the velocity of the face in the state ``along``.
+        normal_impulse: ``normal_impulse(face, patch)``, N s.
+        lags: Whether friction is bounded by ``face.friction``, which is known before the solve; where an impact makes
+            it wrong the problem is solved again.
+    """
+
+    respond: Any
+    power: Any
+    normal_impulse: Any
+    lags: bool
+
+
+def isotropic(law: Any, *, lags: bool = False, couples: bool = True) -> FaceLaw:
+    """A law from the kernel that gives the ``Isotropic`` response to a face and its patch.
+
+    Args:
+        law: The kernel.
+        lags: See ``FaceLaw``.
+        couples: Whether ``H_nt`` is ever other than zero.
+    """
+
+    @kernel(inline=True)
+    def respond(face, patch):
+        normal, H_nn, H_tt, H_slip, H_nt = law(face, patch)
+        n0, n1, n2, t0, t1, t2 = face.n0, face.n1, face.n2, face.t0, face.t1, face.t2
+        a = H_nn - H_tt
+        k00 = H_tt + a * n0 * n0 - H_slip * t0 * t0
+        k11 = H_tt + a * n1 * n1 - H_slip * t1 * t1
+        k22 = H_tt + a * n2 * n2 - H_slip * t2 * t2
+        k01 = a * n0 * n1 - H_slip * t0 * t1
+        k02 = a * n0 * n2 - H_slip * t0 * t2
+        k12 = a * n1 * n2 - H_slip * t1 * t2
+        if couples:
+            k00 -= 2.0 * H_nt * n0 * t0
+            k11 -= 2.0 * H_nt * n1 * t1
+            k22 -= 2.0 * H_nt * n2 * t2
+            k01 -= H_nt * (n0 * t1 + t0 * n1)
+            k02 -= H_nt * (n0 * t2 + t0 * n2)
+            k12 -= H_nt * (n1 * t2 + t1 * n2)
+        f0, f1, f2 = normal * n0 - H_tt * t0, normal * n1 - H_tt * t1, normal * n2 - H_tt * t2
+        return FaceResponse(f0, f1, f2, k00, k01, k02, k11, k12, k22)
+
+    @kernel(inline=True)
+    def power(face, patch, along):
+        normal, _, H_tt, _, _ = law(face, patch)
+        slide = face.t0 * along.v0 + face.t1 * along.v1 + face.t2 * along.v2
+        return normal * along.v_n - H_tt * slide
+
+    @kernel(inline=True)
+    def normal_impulse(face, patch):
+        return law(face, patch)[0]
+
+    return FaceLaw(respond, power, normal_impulse, lags)
 
 
 @kernel(inline=True)
@@ -52,65 +138,48 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
 
 
 @kernel(inline=True)
-def lagged_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt):
-    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse.
-
-    Args:
-        v_n: Normal velocity, m/s.
-        v_t2: Squared tangential speed, m^2/s^2.
-        elastic: See ``normal_law``, like ``stiffness_dt``, ``dissipation`` and ``dt``.
-        stiffness_dt: N s/m.
-        dissipation: s/m.
-        friction: mu times the lagged normal impulse, N s.
-        slip: Regularisation speed of friction, m/s.
-        dt: s.
-
-    Returns:
-        normal, fall, drag, bend, couple; see the module.
-    """
-    normal, fall = normal_law(v_n, elastic, stiffness_dt, dissipation, dt)
-    inverse_soft2 = 1.0 / (v_t2 + slip * slip)
-    drag = friction * math.sqrt(inverse_soft2)
-    return normal, fall, drag, drag * inverse_soft2, 0.0
+def lagged_law(face, patch):
+    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse (Castro 2023, "lagged")."""
+    normal, H_nn = normal_law(face.v_n, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
+    inverse_soft2 = 1.0 / (face.v_t2 + face.slip * face.slip)
+    H_tt = face.friction * math.sqrt(inverse_soft2)
+    return Isotropic(normal, H_nn, H_tt, H_tt * inverse_soft2, 0.0)
 
 
 @kernel(inline=True)
-def similar_law(v_n, v_t2, elastic, stiffness_dt, dissipation, mu, slip, dt):
-    """Normal law of z = v_n - mu s with s = sqrt(|v_t|^2 + slip^2) - slip, friction mu times that.
-
-    Arguments and results as for ``lagged_law``; ``mu`` is the coefficient of friction.
-    """
-    soft2 = v_t2 + slip * slip
+def similar_law(face, patch):
+    """Normal law of z = v_n - mu s with s = sqrt(|v_t|^2 + slip^2) - slip, friction mu times that (Castro 2023)."""
+    mu, slip = patch.mu, face.slip
+    soft2 = face.v_t2 + slip * slip
     soft = math.sqrt(soft2)
-    normal, fall = normal_law(v_n - mu * (soft - slip), elastic, stiffness_dt, dissipation, dt)
-    drag = mu * normal / soft
-    return normal, fall, drag, (drag - mu * mu * fall) / soft2, mu * fall / soft
+    z = face.v_n - mu * (soft - slip)
+    normal, H_nn = normal_law(z, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
+    H_tt = mu * normal / soft
+    return Isotropic(normal, H_nn, H_tt, (H_tt - mu * mu * H_nn) / soft2, mu * H_nn / soft)
 
 
 @kernel(inline=True)
-def sap_law(v_n, v_t2, elastic, stiffness_dt, mu, delassus, dt):
+def sap_stiffness(face, patch):
+    """Inverse regularisation ``1 / R_n`` and ``1 / R_t`` of SAP, kg (Castro 2022, section V), and their softening.
+
+    ``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w``; the softening is the share of the
+    stiffness that the first of the two leaves.
+    """
+    stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * patch.delassus)
+    softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, _TINY))
+    return softening * patch.dt * face.stiffness_dt, 1.0 / (FRICTION_SOFTNESS * patch.delassus), softening
+
+
+@kernel(inline=True)
+def sap_law(face, patch):
     """Projection of the unconstrained impulse y = R^-1 (v_hat - v) on the friction cone in the norm of R.
 
-    ``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))``, ``R_t = sigma w`` (Castro 2022, section V).
-
-    Args:
-        v_n: Normal velocity, m/s.
-        v_t2: Squared tangential speed, m^2/s^2.
-        elastic: Elastic force at the beginning of the step, N.
-        stiffness_dt: (dt + tau) k, N s/m.
-        mu: Coefficient of friction.
-        delassus: w, mean inverse mass that the patch feels, 1/kg.
-        dt: Time step, s.
-
-    Returns:
-        normal, fall, drag, bend, couple; see the module.
+    Damping is linear, see ``sap_stiffness``; ``dissipation`` has no effect.
     """
-    stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * delassus)
-    stiff_t = 1.0 / (FRICTION_SOFTNESS * delassus)
-    softening = min(1.0, stiffest / max(dt * stiffness_dt, _TINY))
-    stiff_n = softening * dt * stiffness_dt
-    press = softening * dt * (elastic - stiffness_dt * v_n)
-    speed = max(math.sqrt(v_t2), _TINY)
+    mu = patch.mu
+    stiff_n, stiff_t, softening = sap_stiffness(face, patch)
+    press = softening * patch.dt * (face.elastic - face.stiffness_dt * face.v_n)
+    speed = max(math.sqrt(face.v_t2), _TINY)
     pull = stiff_t * speed
     sticks = pull <= mu * press
     dilation = mu * stiff_n / stiff_t
@@ -118,18 +187,13 @@ def sap_law(v_n, v_t2, elastic, stiffness_dt, mu, delassus, dt):
     sliding = max(press + dilation * pull, 0.0) * share
     slides = 1.0 if sliding > 0.0 else 0.0
     normal = press if sticks else sliding
-    fall = stiff_n if sticks else slides * stiff_n * share
-    drag = stiff_t if sticks else mu * sliding / speed
-    bend = 0.0 if sticks else (drag - slides * mu * dilation * stiff_t * share) / (speed * speed)
-    couple = 0.0 if sticks else mu * fall / speed
-    return normal, fall, drag, bend, couple
+    H_nn = stiff_n if sticks else slides * stiff_n * share
+    H_tt = stiff_t if sticks else mu * sliding / speed
+    H_slip = 0.0 if sticks else (H_tt - slides * mu * dilation * stiff_t * share) / (speed * speed)
+    H_nt = 0.0 if sticks else mu * H_nn / speed
+    return Isotropic(normal, H_nn, H_tt, H_slip, H_nt)
 
 
-@kernel(inline=True, constants=("law",))
-def face_law(law, v_n, v_t2, elastic, stiffness_dt, friction, slip, dissipation, mu, delassus, dt):
-    """The law by number. Called with a constant, the choice is made when the caller is compiled."""
-    if law == SAP:
-        return sap_law(v_n, v_t2, elastic, stiffness_dt, mu, delassus, dt)
-    if law == SIMILAR:
-        return similar_law(v_n, v_t2, elastic, stiffness_dt, dissipation, mu, slip, dt)
-    return lagged_law(v_n, v_t2, elastic, stiffness_dt, dissipation, friction, slip, dt)
+LAGGED = isotropic(lagged_law, lags=True, couples=False)
+SIMILAR = isotropic(similar_law)
+SAP = isotropic(sap_law)

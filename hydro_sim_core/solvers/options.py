@@ -15,14 +15,12 @@ class SolverOptions(NamedTuple):
     """How to solve.
 
     Attributes:
-        law: Contact law, one of ``face_laws``.
         tolerance: Momentum residual to reach, relative to the momenta involved.
         max_iterations: Newton iterations allowed a solve.
         stiction_speed: Regularisation speed of contact friction, m/s.
-        relag: With the lagged law, solve again when an impact changes the friction bounds.
+        relag: With a law that lags, solve again when an impact changes the friction bounds.
     """
 
-    law: int
     tolerance: float
     max_iterations: int
     stiction_speed: float
@@ -41,7 +39,8 @@ class SolverScratch(NamedTuple):
         v: (nv,) velocities by position: initial guess, then solution.
         twists: (patches, 6) relative twists.
         direction_twists: (patches, 6) their change along the search direction.
-        patch_impulse: (patches, 6).
+        patch_impulse: (patches, 6) of the solution, about the reference point, N m s and N s.
+        normal_impulse: (patches, 3) part of it that acts along the faces' normals, N s.
         patch_hessian: (6, 6).
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
@@ -60,6 +59,7 @@ class SolverScratch(NamedTuple):
     twists: Float2D
     direction_twists: Float2D
     patch_impulse: Float2D
+    normal_impulse: Float2D
     patch_hessian: Float2D
     product: Float2D
     hessian: Float2D
@@ -82,6 +82,7 @@ def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
         twists=np.zeros((max_patches, 6)),
         direction_twists=np.zeros((max_patches, 6)),
         patch_impulse=np.zeros((max_patches, 6)),
+        normal_impulse=np.zeros((max_patches, 3)),
         patch_hessian=np.zeros((6, 6)),
         product=np.zeros((6, nv)),
         hessian=np.zeros((nv, nv)),

@@ -1,92 +1,76 @@
-"""The front door of the solvers: every island by the method that the contact law needs."""
+"""The front door of the solvers: every island by a method, with a friction law."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
-from hydro_sim_core.compilation import Entry, EntryLayout, entry, kernel
-from hydro_sim_core.solvers.convex import solve_convex
-from hydro_sim_core.solvers.face_laws import LAGGED, SAP, SIMILAR, TAMSI
+from hydro_sim_core.compilation import Entry, EntryLayout, entry_from_table, kernel
+from hydro_sim_core.description.solver_choices import friction_laws, solver_methods
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import referred
+from hydro_sim_core.solvers.face_laws import FaceLaw
 from hydro_sim_core.solvers.options import CONVERGED, NUM_REPORT, SolverOptions, SolverScratch
+from hydro_sim_core.solvers.patch_terms import sum_normal_impulses
 from hydro_sim_core.solvers.problem import ContactProblem
-from hydro_sim_core.solvers.tamsi import solve_tamsi_island
 
 #: Any of the solvers, as an argument.
-SolverEntry = Annotated[Entry, EntryLayout(f"{__name__}.solve_lagged")]
+SolverEntry = Annotated[Entry, EntryLayout(f"{__name__}.newton_lagged")]
 
 
-def solve(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
-    """Solve the step's problem.
+@cache
+def solver_entry(method: str, law: str) -> Any:
+    """The entry point that solves a step's problem by a method, with a friction law.
+
+    It takes the problem, how to solve it, and the scratch memory, whose ``v`` holds the initial guess and receives the
+    velocities at the end of the step. Afterwards the scratch's ``report`` holds iterations, relative momentum residual,
+    1 if converged, the number of solves and how far the friction bounds were from the solution's, each of the island
+    that did worst; ``twists``, ``patch_impulse`` and ``normal_impulse`` are those of the solution. It returns whether
+    the residual of every island reached the tolerance.
 
     Args:
-        problem: The problem.
-        options: How to solve it.
-        scratch: ``v`` holds the initial guess and receives the velocities at the end of the step. Afterwards ``report``
-            holds iterations, relative momentum residual, 1 if converged, the number of solves and how far the friction
-            bounds were from the solution's, each of the island that did worst; ``twists`` and ``patch_impulse`` are
-            those of the solution.
+        method: Name of a method.
+        law: Name of a friction law that it solves with.
 
-    Returns:
-        True if the residual of every island reached the tolerance.
+    Raises:
+        InputError: What the row of one of them names cannot be loaded.
     """
-    return bool(SOLVERS[options.law](problem, options, scratch))
+    row = friction_laws()[law]
+    where = f"friction law '{law}'"
+    of_faces = referred(row.law, where)
+    if not isinstance(of_faces, FaceLaw):
+        raise InputError(where, row.law, "is no FaceLaw", "make one, with isotropic for instance")
+    of_faces = of_faces._replace(lags=row.lags)
+    solve_island = referred(solver_methods()[method].solve, f"solver method '{method}'")
+
+    def solve(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
+        return _solve_islands(problem, options, solve_island, of_faces, scratch)
+
+    return entry_from_table(solve, __name__, f"{method}_{law}")
 
 
-@entry
-def solve_lagged(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
-    """Solve with the lagged law; see ``solve``."""
-    return _solve_convex_islands(problem, options, LAGGED, scratch)
-
-
-@entry
-def solve_similar(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
-    """Solve with the similar law; see ``solve``."""
-    return _solve_convex_islands(problem, options, SIMILAR, scratch)
-
-
-@entry
-def solve_sap(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
-    """Solve with the law of SAP; see ``solve``."""
-    return _solve_convex_islands(problem, options, SAP, scratch)
-
-
-@entry
-def solve_tamsi(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
-    """Solve by TAMSI; see ``solve``."""
-    _begin_report(scratch)
-    for island in range(problem.islands.num[0]):
-        scratch.island_report[:] = 0.0
-        solve_tamsi_island(problem, options, island, scratch)
-        _add_to_report(scratch)
-    return scratch.report[CONVERGED] > 0.0
-
-
-#: The solver of each law. Only the one that a scene uses is compiled.
-SOLVERS = {LAGGED: solve_lagged, SIMILAR: solve_similar, SAP: solve_sap, TAMSI: solve_tamsi}
-
-
-@kernel(constants=("law",))
-def _solve_convex_islands(problem, options, law, scratch):
-    _begin_report(scratch)
-    for island in range(problem.islands.num[0]):
-        scratch.island_report[:] = 0.0
-        solve_convex(problem, options, law, island, scratch)
-        _add_to_report(scratch)
-    return scratch.report[CONVERGED] > 0.0
+def make_entry(name: str) -> None:
+    """Make the entry point of this name, which another process has made of the same tables."""
+    for method in solver_methods().values():
+        for law in friction_laws().values():
+            if f"{method.name}_{law.name}" == name and method.solves(law):
+                solver_entry(method.name, law.name)
 
 
 @kernel
-def _begin_report(scratch):
-    scratch.report[:] = 0.0
-    scratch.report[CONVERGED] = 1.0
-
-
-@kernel
-def _add_to_report(scratch):
-    """Keep the worst of all islands."""
+def _solve_islands(problem, options, solve_island, law, scratch):
     report, of_island = scratch.report, scratch.island_report
-    for i in range(NUM_REPORT):
-        # Written so that NaN is kept.
-        worse = of_island[i] < report[i] if i == CONVERGED else not of_island[i] <= report[i]
-        if worse:
-            report[i] = of_island[i]
+    report[:] = 0.0
+    report[CONVERGED] = 1.0
+    for island in range(problem.islands.num[0]):
+        of_island[:] = 0.0
+        solve_island(problem, options, law, island, scratch)
+        # The report is of the worst of all islands.
+        for i in range(NUM_REPORT):
+            # Written so that NaN is kept.
+            worse = of_island[i] < report[i] if i == CONVERGED else not of_island[i] <= report[i]
+            if worse:
+                report[i] = of_island[i]
+    for p in range(problem.num_patches[0]):
+        sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
+    return report[CONVERGED] > 0.0

@@ -11,28 +11,30 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
-from hydro_sim_core.solvers.convex import is_balanced, is_round_off, lag, minimise
-from hydro_sim_core.solvers.face_laws import LAGGED
 from hydro_sim_core.solvers.linear import solve_general
+from hydro_sim_core.solvers.newton import is_balanced, is_round_off, lag, minimise
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.patch_terms import friction_coupling, lag_friction, slip_step_limit
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 
 @kernel
-def solve_tamsi_island(problem, options, island, scratch):
-    """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``."""
+def solve_tamsi(problem, options, law, island, scratch):
+    """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``.
+
+    ``law`` is a lagged one, whose bounds are set to those of the velocities wherever it is evaluated.
+    """
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.
     lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
-    minimise(problem, options, LAGGED, island, scratch)
+    minimise(problem, options, law, island, scratch)
     report[SOLVES] = 1.0
     report[CONVERGED] = 0.0
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     previous = math.inf
     for iteration in range(options.max_iterations + 1):
         _bound_friction(problem, options, island, scratch)
-        residual = linearise(problem, LAGGED, island, scratch)
+        residual = linearise(problem, law, island, scratch)
         report[RESIDUAL] = residual
         if is_balanced(residual, previous, options.tolerance) or is_round_off(
             problem, island, scratch, residual, previous
@@ -51,11 +53,11 @@ def solve_tamsi_island(problem, options, island, scratch):
         for i in range(begin, end):
             scratch.v[i] += alpha * scratch.direction[i]
         report[ITERATIONS] += 1.0
-    _return_to_convex(problem, options, island, scratch)
+    _return_to_convex(problem, options, law, island, scratch)
 
 
 @kernel
-def _return_to_convex(problem, options, island, scratch):
+def _return_to_convex(problem, options, law, island, scratch):
     """Take the convex problem's solution where Newton finds none: its last velocities may be anything.
 
     With much friction the equations need not have a solution. The convex one gives no energy away that was not there;
@@ -66,7 +68,7 @@ def _return_to_convex(problem, options, island, scratch):
     for i in range(islands.first[island], islands.first[island + 1]):
         scratch.v[i] = v0[i]
     lag(problem, options, island, v0, DRIFT_BEFORE, scratch)
-    minimise(problem, options, LAGGED, island, scratch)
+    minimise(problem, options, law, island, scratch)
     report[RESIDUAL], report[ITERATIONS], report[CONVERGED] = residual, iterations, 0.0
 
 

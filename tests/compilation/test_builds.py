@@ -295,9 +295,9 @@ def test_a_scene_has_compiled_all_that_it_needs_when_it_is_loaded(module):
         "import hydro_sim_core as hs\nfrom hydro_sim_core.compilation import builds\n"
         "from hydro_sim_core.simulation.scenes import shipped_scene\n"
         "from hydro_sim_core.simulation.stepping.step import advance\n"
-        "from hydro_sim_core.solvers.solve import SOLVERS\n"
+        "from hydro_sim_core.solvers import solver_entry\n"
         "def look(missing, *_):\n"
-        "    print(advance in missing, any(solve in missing for solve in SOLVERS.values()))\n    raise SystemExit\n"
+        "    print(advance in missing, solver_entry('newton', 'lagged') in missing)\n    raise SystemExit\n"
         "builds._compile = look\nhs.load_scene(shipped_scene('drop_box'))",
     )
     assert done.stdout == "True True\n", done.stderr

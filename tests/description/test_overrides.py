@@ -131,7 +131,7 @@ def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:
         ("models.arm.joints.joint_1.dampin", 1.0, "did you mean 'damping'"),
         ("models.arm.joints.joint_2.limits.lower", 3.0, "the lower limit is above the upper one"),
         ("actuators.joint_9.kp", 1.0, "'joint_9' is none of actuators"),
-        ("solver.model", "newton", "'newton' is not accepted"),
+        ("solver.model", "nonsense", "'nonsense' is not accepted"),
         ("time_step.seconds", 1.0, "time_step"),
         ("models.arm.positions.joint_2", 99.0, "outside the joint's limits"),
         ("models.5.friction", 0.4, "'5' is none of models"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydro_sim_core.dynamics import Forest
-from hydro_sim_core.solvers import LAGGED, ContactProblem, SolverOptions, find_islands, make_problem
+from hydro_sim_core.solvers import ContactProblem, SolverOptions, find_islands, make_problem
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED
 from hydro_sim_core.solvers.problem import (
@@ -25,7 +25,7 @@ from hydro_sim_core.solvers.problem import (
 )
 
 DT = 1e-3
-OPTIONS = SolverOptions(law=LAGGED, tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, relag=False)
+OPTIONS = SolverOptions(tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, relag=False)
 
 
 @dataclass

@@ -17,14 +17,16 @@ from made_problems import (
     random_faces,
 )
 
-from hydro_sim_core.solvers import LAGGED, ContactProblem, make_problem
-from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, lagged_law, normal_law
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.solvers import ContactProblem, make_problem
+from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED, lagged_law, normal_law
+from hydro_sim_core.solvers.face_state import FaceState, PatchState
 from hydro_sim_core.solvers.patch_terms import (
     NUM_SUMS,
     evaluate_patch,
     lag_friction,
-    normal_impulse,
     patch_slope,
+    sum_normal_impulses,
 )
 from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 
@@ -32,10 +34,25 @@ SEEDS = st.integers(0, 2**32 - 1)
 SUMS = np.zeros(NUM_SUMS * LANES)
 
 
+@kernel
+def evaluate_lagged(problem, V, sums, impulse, hessian):
+    evaluate_patch(problem, LAGGED, 0, V, sums, impulse, hessian)
+
+
+@kernel
+def lagged_slope(problem, V, dV, sums):
+    return patch_slope(problem, LAGGED, 0, V, dV, sums)
+
+
+@kernel
+def sum_lagged_normal_impulses(problem, V, impulse):
+    sum_normal_impulses(problem, LAGGED, 0, V, impulse)
+
+
 def evaluate(problem: ContactProblem, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Impulse (6,) and Hessian (6, 6) of the problem's only patch."""
     impulse, hessian = np.zeros(6), np.zeros((6, 6))
-    evaluate_patch(problem, LAGGED, 0, V, SUMS, impulse, hessian)
+    evaluate_lagged(problem, V, SUMS, impulse, hessian)
     return impulse, hessian
 
 
@@ -92,12 +109,26 @@ def test_normal_impulse_falls_as_stated(v: float, elastic: float, stiffness_dt: 
 
 def test_law_against_hand_values() -> None:
     """10 N pressed by 0.01 m/s at 200 N s/m and d = 5 s/m, sliding at 3 mm/s with a slip speed of 4 mm/s."""
-    normal, fall, drag, bend, couple = lagged_law(-0.01, 9e-6, 10.0, 200.0, 5.0, 0.02, 4e-3, 0.001)
-    assert normal == pytest.approx(0.001 * 12.0 * 1.05, rel=1e-15)
-    assert fall == pytest.approx(0.001 * (200.0 * 1.05 + 5.0 * 12.0), rel=1e-15)
-    assert drag * 3e-3 == pytest.approx(0.02 * 0.6, rel=1e-15)
-    assert bend == pytest.approx(drag / 25e-6, rel=1e-15)
-    assert couple == 0.0
+    face = FaceState(
+        *(0.0, 0.0, 0.0),
+        *(0.0, 0.0, 1.0),
+        *(3e-3, 0.0, -0.01),
+        -0.01,
+        3e-3,
+        0.0,
+        0.0,
+        9e-6,
+        10.0,
+        200.0,
+        friction=0.02,
+        slip=4e-3,
+    )
+    found = lagged_law(face, PatchState(dissipation=5.0, mu=0.5, delassus=1.0, dt=0.001))
+    assert found.normal == pytest.approx(0.001 * 12.0 * 1.05, rel=1e-15)
+    assert found.H_nn == pytest.approx(0.001 * (200.0 * 1.05 + 5.0 * 12.0), rel=1e-15)
+    assert found.H_tt * 3e-3 == pytest.approx(0.02 * 0.6, rel=1e-15)
+    assert found.H_slip == pytest.approx(found.H_tt / 25e-6, rel=1e-15)
+    assert found.H_nt == 0.0
 
 
 @given(seed=SEEDS, num=st.integers(1, 40), d=dissipation)
@@ -168,7 +199,7 @@ def test_slope_is_the_power_along_a_direction(seed: int, d: float) -> None:
     faces, V, dV = random_faces(rng, 21), random_twist(rng), random_twist(rng)
     problem = one_patch(faces, d)
     impulse, _ = evaluate(problem, V)
-    slope = patch_slope(problem, LAGGED, 0, V, dV, SUMS)
+    slope = lagged_slope(problem, V, dV, SUMS)
     assert slope == pytest.approx(impulse @ dV, abs=1e-12 * np.linalg.norm(impulse) * np.linalg.norm(dV))
 
 
@@ -213,6 +244,6 @@ def test_normal_impulse_leaves_out_friction() -> None:
     rng = np.random.default_rng(3)
     faces, V = random_faces(rng, 33), random_twist(rng)
     problem, normal = one_patch(faces, 5.0), np.zeros(3)
-    normal_impulse(problem, LAGGED, 0, V, normal)
+    sum_lagged_normal_impulses(problem, V, normal)
     faces.friction[:] = 0.0
     np.testing.assert_allclose(normal, patch_impulse(faces, V, 5.0)[3:], rtol=1e-12)

@@ -22,7 +22,7 @@ from made_problems import (
     residual,
 )
 
-from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solve
+from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
@@ -35,7 +35,7 @@ def solution(
     """Velocities, report and verdict of one solve."""
     scratch = make_solver_scratch(made.problem)
     scratch.v[:] = start
-    converged = solve(made.problem, options, scratch)
+    converged = solver_entry("newton", "lagged")(made.problem, options, scratch)
     return scratch.v, scratch.report, converged
 
 
@@ -185,7 +185,7 @@ def test_relagging_brings_friction_back_to_coulombs_bound() -> None:
     for relag in (False, True):
         scratch = make_solver_scratch(made.problem)
         scratch.v[:] = made.problem.v0
-        assert solve(made.problem, OPTIONS._replace(relag=relag), scratch)
+        assert solver_entry("newton", "lagged")(made.problem, OPTIONS._replace(relag=relag), scratch)
         force = scratch.patch_impulse[0, 3:]
         ratios.append(np.hypot(force[0], force[1]) / force[2])
     mu = made.problem.friction[0]

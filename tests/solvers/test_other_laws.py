@@ -10,12 +10,15 @@ from made_problems import DT, normal_cost
 
 from hydro_sim_core.solvers.face_laws import (
     FRICTION_SOFTNESS,
-    LAGGED,
     NEAR_RIGID,
     SAP,
     SIMILAR,
-    face_law,
+    FaceLaw,
+    lagged_law,
+    sap_law,
+    similar_law,
 )
+from hydro_sim_core.solvers.face_state import FaceState, PatchState
 
 NORMAL = np.array([0.0, 0.0, 1.0])
 velocity = st.tuples(*(st.floats(-0.1, 0.1) for _ in range(3))).map(np.array)
@@ -26,20 +29,36 @@ inverse_mass = st.floats(0.01, 10.0)
 dissipation = st.sampled_from([0.0, 10.0])
 
 
-def impulse_and_hessian(
-    law: int, v: np.ndarray, elastic: float, stiffness_dt: float, d: float, mu: float, w: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Impulse (3,) of one face whose normal is z, and minus its derivative (3, 3) put together as documented."""
-    v_t = v - v[2] * NORMAL
-    normal, fall, drag, bend, couple = face_law(
-        law, v[2], v_t @ v_t, elastic, stiffness_dt, 0.0, 1e-3, d, mu, w, DT
+def face_at(v: np.ndarray, elastic: float, stiffness_dt: float) -> FaceState:
+    """A face whose normal is z, at a velocity."""
+    v_t2 = v[0] * v[0] + v[1] * v[1]
+    return FaceState(
+        *(0.0, 0.0, 0.0),
+        *NORMAL,
+        *v,
+        v[2],
+        v[0],
+        v[1],
+        0.0,
+        v_t2,
+        elastic,
+        stiffness_dt,
+        friction=0.0,
+        slip=1e-3,
     )
-    K = drag * (np.eye(3) - np.outer(NORMAL, NORMAL)) + fall * np.outer(NORMAL, NORMAL)
-    K -= bend * np.outer(v_t, v_t) + couple * (np.outer(NORMAL, v_t) + np.outer(v_t, NORMAL))
-    return normal * NORMAL - drag * v_t, K
 
 
-@pytest.mark.parametrize("law", [SIMILAR, SAP])
+def impulse_and_hessian(
+    law: FaceLaw, v: np.ndarray, elastic: float, stiffness_dt: float, d: float, mu: float, w: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Impulse (3,) of one face whose normal is z, and minus its derivative (3, 3)."""
+    response = law.respond(face_at(v, elastic, stiffness_dt), PatchState(d, mu, w, DT))
+    K = np.zeros((3, 3))
+    K[np.triu_indices(3)] = response[3:]
+    return np.array(response[:3]), K + np.triu(K, 1).T
+
+
+@pytest.mark.parametrize("law", [SIMILAR, SAP], ids=["similar", "sap"])
 @given(v=velocity, elastic=force, stiffness_dt=stiffness, d=dissipation, mu=friction, w=inverse_mass)
 @settings(max_examples=200, deadline=None)
 def test_the_hessian_is_minus_the_derivative_of_the_impulse(law, v, elastic, stiffness_dt, d, mu, w):
@@ -58,7 +77,7 @@ def test_the_hessian_is_minus_the_derivative_of_the_impulse(law, v, elastic, sti
     np.testing.assert_allclose(np.array(columns).T, K, rtol=0.0, atol=1e-3 * scale + 1e-12)
 
 
-@pytest.mark.parametrize("law", [SIMILAR, SAP])
+@pytest.mark.parametrize("law", [SIMILAR, SAP], ids=["similar", "sap"])
 @given(v=velocity, elastic=force, stiffness_dt=stiffness, d=dissipation, mu=friction, w=inverse_mass)
 @settings(max_examples=200, deadline=None)
 def test_the_hessian_is_positive_semidefinite(law, v, elastic, stiffness_dt, d, mu, w):
@@ -108,24 +127,23 @@ def test_the_impulse_of_sap_is_the_projection_on_the_cone(v, elastic, stiffness_
 
 def test_sticking_sliding_and_parting_by_hand():
     """k dt = 100 N s/m, w = 1/kg: R_t = 1e-3, R_n = 1/(dt 100) = 10; at mu = 0.5 the cone's slope matters."""
-    press, pull = 20.0, 0.0
-    normal, fall, drag, bend, couple = face_law(SAP, 0.0, pull, press, 100.0, 0.0, 1.0, 0.0, 0.5, 1.0, DT)
-    assert normal == pytest.approx(DT * press, rel=1e-14)
-    assert (fall, drag, bend, couple) == (pytest.approx(0.1), pytest.approx(1000.0), 0.0, 0.0)
+    press = 20.0
+    patch = PatchState(dissipation=0.0, mu=0.5, delassus=1.0, dt=DT)
+    found = sap_law(face_at(np.zeros(3), press, 100.0), patch)
+    assert found.normal == pytest.approx(DT * press, rel=1e-14)
+    assert found[1:] == (pytest.approx(0.1), pytest.approx(1000.0), 0.0, 0.0)
     # Sliding at 0.1 m/s: y_n = 0.02, y_t = 100, mu_hat = 0.5 * 1e-3 / 10 = 5e-5.
-    normal, _, drag, _, _ = face_law(SAP, 0.0, 0.01, press, 100.0, 0.0, 1.0, 0.0, 0.5, 1.0, DT)
-    assert normal == pytest.approx((0.02 + 5e-5 * 100.0) / (1.0 + 0.5 * 5e-5), rel=1e-12)
-    assert drag * 0.1 == pytest.approx(0.5 * normal, rel=1e-12)
+    found = sap_law(face_at(np.array([0.1, 0.0, 0.0]), press, 100.0), patch)
+    assert found.normal == pytest.approx((0.02 + 5e-5 * 100.0) / (1.0 + 0.5 * 5e-5), rel=1e-12)
+    assert found.H_tt * 0.1 == pytest.approx(0.5 * found.normal, rel=1e-12)
     # Parting faster than it slides apart.
-    assert face_law(SAP, 1.0, 0.0, press, 100.0, 0.0, 1.0, 0.0, 0.5, 1.0, DT)[0] == 0.0
+    assert sap_law(face_at(np.array([0.0, 0.0, 1.0]), press, 100.0), patch).normal == 0.0
 
 
 def test_without_friction_all_laws_are_one():
-    values = [
-        face_law(law, -0.01, 1e-4, 10.0, 200.0, 0.0, 1e-3, 0.0, 0.0, 1.0, DT)
-        for law in (LAGGED, SIMILAR, SAP)
-    ]
-    for normal, fall, drag, bend, couple in values:
-        assert normal == pytest.approx(DT * 12.0, rel=1e-14)
-        assert fall == pytest.approx(DT * 200.0, rel=1e-14)
-        assert (drag, bend, couple) == (0.0, 0.0, 0.0)
+    face, patch = face_at(np.array([0.01, 0.0, -0.01]), 10.0, 200.0), PatchState(0.0, 0.0, 1.0, DT)
+    for law in (lagged_law, similar_law, sap_law):
+        found = law(face, patch)
+        assert found.normal == pytest.approx(DT * 12.0, rel=1e-14)
+        assert found.H_nn == pytest.approx(DT * 200.0, rel=1e-14)
+        assert found[2:] == (0.0, 0.0, 0.0)

@@ -9,7 +9,6 @@ import scipy
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from hydro_sim_core.compilation import prepare
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.integrators.continuous_forces import state_derivative
@@ -20,7 +19,6 @@ from hydro_sim_core.simulation.stepping.model import State
 Array = NDArray[np.float64]
 
 #: What stepping calls.
-ENTRIES = (state_derivative, integrate_positions)
 #: Local error to keep to where the scene gives no accuracy, relative to how far the state moves in a time step.
 DEFAULT_ACCURACY = 1e-4
 #: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.
@@ -58,12 +56,14 @@ class ContinuousSteps:
         accuracy: Relative error allowed in an integration step; the absolute one is ``ABSOLUTE_SHARE`` of it.
     """
 
-    def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
+    entries = (state_derivative, integrate_positions)
+
+    def __init__(self, machine: Machine, time_step: float, accuracy: float | None = None) -> None:
         self.machine = machine
         self._time_step = time_step
         self._integration_steps = 0
         self._evaluations = 0
-        self._accuracy = accuracy
+        self._accuracy = DEFAULT_ACCURACY if accuracy is None else accuracy
         self._method = scipy.integrate.Radau
         self.failed: State | None = None
 
@@ -74,7 +74,6 @@ class ContinuousSteps:
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
         last = int(self.machine.state.step[0]) + steps
-        prepare(ENTRIES)
         # SciPy's linear algebra rounds differently with another number of threads.
         with _thread_pools().limit(limits=1, user_api="blas"):
             while self.machine.state.step[0] < last:

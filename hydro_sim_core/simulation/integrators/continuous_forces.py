@@ -33,7 +33,7 @@ from hydro_sim_core.simulation.stepping.collision import (
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
-from hydro_sim_core.solvers.face_laws import lagged_law
+from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
@@ -236,17 +236,8 @@ def _press_faces(model, scratch, p, twist):
             v_n = v0 * n0 + v1 * n1 + v2 * n2
             t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
             resistance = relaxation * slope * share * area
-            normal, _, drag, _, _ = lagged_law(
-                v_n,
-                t0 * t0 + t1 * t1 + t2 * t2,
-                mean * area,
-                resistance,
-                dissipation,
-                mu,
-                slip,
-                _UNIT_TIME,
-            )
-            drag *= normal
+            normal, _ = normal_law(v_n, mean * area, resistance, dissipation, _UNIT_TIME)
+            drag = mu * math.sqrt(1.0 / (t0 * t0 + t1 * t1 + t2 * t2 + slip * slip)) * normal
             h0, h1, h2 = normal * n0 - drag * t0, normal * n1 - drag * t1, normal * n2 - drag * t2
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.compilation import Entry
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE
+from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, advance
 from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
@@ -40,8 +41,10 @@ OVERFLOW = (
 
 
 class Stepper(Protocol):
-    """Advances a machine by whole time steps."""
+    """Advances a machine by whole time steps; made of the machine, the time step (s) and the accuracy, if any."""
 
+    #: Entry points that it calls, beside the solver of convex steps.
+    entries: ClassVar[tuple[Entry, ...]]
     machine: Machine
     #: The state before the first step that did not meet its tolerance, for replay.
     failed: State | None
@@ -70,7 +73,9 @@ def stepper_of(machine: Machine, like: AnyStepper) -> AnyStepper:
 class FixedSteps:
     """Convex steps of fixed length; one that does not converge is cut and tried again."""
 
-    def __init__(self, machine: Machine, time_step: float) -> None:
+    entries = (advance,)
+
+    def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
         self.machine = machine
         self._time_step = time_step
         self._cut_steps = 0
@@ -118,6 +123,8 @@ class ErrorControlledSteps:
         time_step: Whole time steps, s.
         accuracy: Largest difference allowed between a whole sub-step and its halves: of any coordinate, rad or m.
     """
+
+    entries = (advance,)
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
         self.machine = machine

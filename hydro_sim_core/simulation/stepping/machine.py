@@ -24,17 +24,11 @@ from hydro_sim_core.simulation.stepping.model import (
 )
 from hydro_sim_core.simulation.stepping.step import advance
 from hydro_sim_core.solvers.options import CONVERGED
-from hydro_sim_core.solvers.solve import SOLVERS
 
 #: Faces that the buffers hold at first; they grow when a step finds more.
 INITIAL_FACES = 1024
 #: Growth beyond what a step asked for, so that a spreading patch does not ask again at once.
 GROWTH = 1.5
-
-
-def step_entries(law: int) -> tuple[Entry, ...]:
-    """Entry points of a step with a contact law."""
-    return advance, SOLVERS[law]
 
 
 class Machine:
@@ -47,15 +41,15 @@ class Machine:
         loads: What pushes links from outside.
         scratch: Memory of the step; replaced when it grows.
         handle: All five, as compiled steps take them.
-        solve: The solver of the model's contact law.
+        solve: Solves the problem of a step, see ``solvers.solver_entry``; None where nothing takes convex steps.
     """
 
-    def __init__(self, model: Model, drives: Drives, q: np.ndarray) -> None:
+    def __init__(self, model: Model, solve: Entry | None, drives: Drives, q: np.ndarray) -> None:
         self.model = model
         self._model_handle = Handle(model)
         self.drives = drives
         self.loads = make_loads(len(model.link_body))
-        self.solve = SOLVERS[model.options.law]
+        self.solve = solve
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
         self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
         self.handle = self._make_handle()

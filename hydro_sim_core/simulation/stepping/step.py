@@ -12,11 +12,10 @@ from hydro_sim_core.simulation.stepping.collision import find_patches, load_patc
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.loads import apply_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
-from hydro_sim_core.solvers.convex import SETTLED_CHANGE
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
+from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, RESIDUAL
-from hydro_sim_core.solvers.patch_terms import normal_impulse
 from hydro_sim_core.solvers.solve import SolverEntry
 
 #: What ``advance`` may return besides the number of faces a larger buffer needs.
@@ -305,19 +304,17 @@ def _judge_guesses(model, state, scratch, dt):
 
 
 @kernel
-def _store_wrenches(model, scratch, dt):
+def _store_wrenches(scratch, dt):
     """Wrenches of the patches over the step, in world axes."""
     patches, solver = scratch.patches, scratch.solver
-    local = scratch.query.work.centroid
     for p in range(patches.num[0]):
-        R_WG, impulse = patches.R_WG[p], solver.patch_impulse[p]
-        normal_impulse(scratch.problem, model.options.law, p, solver.twists[p], local)
+        R_WG, impulse, along_normals = patches.R_WG[p], solver.patch_impulse[p], solver.normal_impulse[p]
         for i in range(3):
             moment, force, normal = 0.0, 0.0, 0.0
             for j in range(3):
                 moment += R_WG[i, j] * impulse[j]
                 force += R_WG[i, j] * impulse[j + 3]
-                normal += R_WG[i, j] * local[j]
+                normal += R_WG[i, j] * along_normals[j]
             patches.wrench[p, i] = moment / dt
             patches.wrench[p, i + 3] = force / dt
             patches.normal_force[p, i] = normal / dt
@@ -368,7 +365,7 @@ def advance(
 
     Args:
         machine: What the step works on; the state is updated in place.
-        solve: The solver of the options' law.
+        solve: Solves the step's problem, see ``solver_entry``.
         dt: Time step, s.
         steps: Number of steps.
         same_contacts: The state's coordinates are those that contacts were last found at; the first step need not find
@@ -401,7 +398,7 @@ def advance(
         if not (converged or accept):
             return UNCONVERGED
         _judge_guesses(model, state, scratch, dt)
-        _store_wrenches(model, scratch, dt)
+        _store_wrenches(scratch, dt)
         _store_efforts(model, scratch, dt)
         _move_on(state, scratch, dt, converged)
     return DONE

@@ -16,22 +16,16 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.paths import as_path
+from hydro_sim_core.description.solver_choices import Integrator
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
 from hydro_sim_core.errors import InputError, excerpt, whole_number
+from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over
 from hydro_sim_core.simulation.assembly.placement import place_robots, start_coordinates
-from hydro_sim_core.simulation.integrators import continuous
-from hydro_sim_core.simulation.integrators.continuous import DEFAULT_ACCURACY, ContinuousSteps
-from hydro_sim_core.simulation.integrators.steppers import (
-    ErrorControlledSteps,
-    FixedSteps,
-    StepFailed,
-    Stepper,
-    stepper_of,
-)
-from hydro_sim_core.simulation.stepping.machine import Machine, step_entries
+from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
+from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.contacts import WorldContacts
@@ -40,16 +34,13 @@ from hydro_sim_core.simulation.world.kinematics import WorldKinematics
 from hydro_sim_core.simulation.world.motion import WorldMotion
 from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.world.scripts import Script, check_commands
-from hydro_sim_core.solvers import LAGGED, SAP, SIMILAR, TAMSI, SolverOptions
+from hydro_sim_core.solvers import SolverOptions, solver_entry
 
 if TYPE_CHECKING:
     from hydro_sim_core.viewer.world_view import WorldView
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
-
-#: Contact law of a scene's solver model; the continuous one has the lagged law's friction at every instant.
-_LAWS = {"lagged": LAGGED, "similar": SIMILAR, "sap": SAP, "tamsi": TAMSI, "continuous": LAGGED}
 
 
 class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
@@ -84,15 +75,16 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             for name in joint.coordinate_names
         ]
         options = SolverOptions(
-            law=_LAWS[spec.solver.model],
             tolerance=spec.solver.tolerance,
             max_iterations=spec.solver.max_iterations,
             stiction_speed=spec.solver.stiction_speed,
             relag=spec.solver.relag,
         )
         # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
-        is_continuous = spec.solver.model == "continuous"
-        prepare((*evaluate.ENTRIES, *(continuous.ENTRIES if is_continuous else step_entries(options.law))))
+        choice = spec.solver.choice
+        solve = solver_entry(choice.method.name, choice.law.name) if choice.method is not None else None
+        self._stepper_class = _stepper_class(choice.integrator)
+        prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *([solve] if solve is not None else [])))
         self._built: BuiltModel = build_model(
             placed,
             scene.environment,
@@ -132,7 +124,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = start_coordinates(self._built, scene)
-        self._machine = Machine(self._built.model, self._drives.arrays, self._q0)
+        self._machine = Machine(self._built.model, solve, self._drives.arrays, self._q0)
         self._start()
 
     def _start(self) -> None:
@@ -143,12 +135,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self._script = Script(self._commands)
 
     def _make_stepper(self) -> Stepper:
-        settings = self.scene.spec.solver
-        if settings.model == "continuous":
-            return ContinuousSteps(self._machine, self.time_step, settings.accuracy or DEFAULT_ACCURACY)
-        if settings.accuracy is None:
-            return FixedSteps(self._machine, self.time_step)
-        return ErrorControlledSteps(self._machine, self.time_step, settings.accuracy)
+        return self._stepper_class(self._machine, self.time_step, self.scene.spec.solver.accuracy)
 
     def __repr__(self) -> str:
         return (
@@ -324,6 +311,15 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         room = import_module("hydro_sim_core.pictures.world_camera")
         picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
         return picture
+
+
+def _stepper_class(integrator: Integrator) -> Any:
+    """The class of the integrator's stepper."""
+    where = f"integrator '{integrator.name}'"
+    found = referred(integrator.stepper, where)
+    if not (isinstance(found, type) and hasattr(found, "entries") and hasattr(found, "advance")):
+        raise InputError(where, integrator.stepper, "is no class of steppers", "give it what Stepper has")
+    return found
 
 
 def _refuse_others(scene: object, like: object) -> None:

@@ -1,6 +1,6 @@
 """Newton with exact line search on the convex problem of an island.
 
-With the lagged law the problem is convex because friction bounds mu n0 are known before the solve: they come from the
+With a law that lags the problem is convex because friction bounds mu n0 are known before the solve: they come from the
 normal impulses at the velocities before the step, and where an impact makes them wrong the problem is solved again with
 bounds from the solution. The other laws have nothing to correct.
 """
@@ -11,7 +11,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
-from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
+from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
@@ -30,7 +30,7 @@ MAX_SOLVES = 10
 ROUND_OFF = 1e-11
 
 
-@kernel(constants=("law",))
+@kernel
 def _slope(problem, law, island, alpha, scratch):
     """Derivative of the cost along the direction at ``v + alpha direction``."""
     islands = problem.islands
@@ -51,7 +51,7 @@ def _slope(problem, law, island, alpha, scratch):
     return slope
 
 
-@kernel(constants=("law",))
+@kernel
 def _line_search(problem, law, island, scratch):
     """Step length at which the slope along the direction vanishes; the cost is convex, so there is one."""
     islands = problem.islands
@@ -120,7 +120,7 @@ def is_round_off(problem, island, scratch, residual, previous):
     return left <= ROUND_OFF * ROUND_OFF * exchanged
 
 
-@kernel(constants=("law",))
+@kernel
 def minimise(problem, options, law, island, scratch):
     """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``."""
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
@@ -169,15 +169,15 @@ def lag(problem, options, island, v, drift, scratch):
     return largest
 
 
-@kernel(constants=("law",))
-def solve_convex(problem, options, law, island, scratch):
+@kernel
+def solve_newton(problem, options, law, island, scratch):
     """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``."""
     report = scratch.island_report
     lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         minimise(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
-        if law != LAGGED:
+        if not law.lags:
             return
         # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
         report[FRICTION_CHANGE] = lag(problem, options, island, scratch.v, DRIFT, scratch)

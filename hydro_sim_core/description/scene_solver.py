@@ -1,0 +1,106 @@
+"""The section ``solver`` of a scene file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from hydro_sim_core.description.scene_fields import Positive, conflict, unit
+from hydro_sim_core.description.solver_choices import (
+    Contradiction,
+    FrictionLaw,
+    Integrator,
+    SolverChoice,
+    SolverMethod,
+    choose,
+    friction_laws,
+    integrators,
+    model_names,
+    solver_methods,
+)
+from hydro_sim_core.description.yaml_source import Section
+
+
+def _told(rows: Mapping[str, FrictionLaw | SolverMethod | Integrator]) -> str:
+    return " ".join(f"{row.name}: {row.description}." for row in rows.values())
+
+
+if TYPE_CHECKING:
+    LawName: TypeAlias = str
+    MethodName: TypeAlias = str
+    IntegratorName: TypeAlias = str
+    ModelName: TypeAlias = str
+else:
+    LawName = Literal[tuple(friction_laws())]
+    MethodName = Literal[tuple(solver_methods())]
+    IntegratorName = Literal[tuple(integrators())]
+    ModelName = Literal[model_names()]
+
+
+class SolverSettings(Section):
+    """The contact problem that each step solves: its friction law, the method, and the integrator around it."""
+
+    model: ModelName | None = Field(
+        None, description="Short for the friction, method or integrator of this name."
+    )
+    friction: LawName | None = Field(
+        None,
+        description="What bounds friction: lagged, or what the method or the integrator needs. "
+        + _told(friction_laws()),
+    )
+    method: MethodName | None = Field(
+        None,
+        description="How a step is solved: newton, or what the friction law needs. "
+        + _told(solver_methods()),
+    )
+    integrator: IntegratorName | None = Field(
+        None,
+        description="From one step to the next: fixed, or error_controlled where an accuracy is given. "
+        + _told(integrators()),
+    )
+    accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
+        None,
+        description="With error_controlled, largest error of a coordinate in a sub-step, rad or m. With continuous, "
+        "relative error in an integration step, 1e-4 by default.",
+    )
+    tolerance: Annotated[Positive, Field(ge=1e-14, le=1e-2)] = Field(
+        1e-8, description="Relative momentum residual; below 1e-11 as far as round-off lets it fall."
+    )
+    max_iterations: int = Field(
+        100, ge=1, le=10_000, strict=True, description="Iterations of the method a step."
+    )
+    stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
+        1e-5,
+        description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so.",
+        json_schema_extra=unit("m/s"),
+    )
+    relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
+
+    @property
+    def choice(self) -> SolverChoice:
+        """The law, the method and the integrator."""
+        return choose(
+            model=self.model,
+            friction=self.friction,
+            method=self.method,
+            integrator=self.integrator,
+            has_accuracy=self.accuracy is not None,
+        )
+
+    @model_validator(mode="after")
+    def _choices_fit(self) -> SolverSettings:
+        try:
+            choice = self.choice
+        except Contradiction as contradiction:
+            raise conflict(contradiction.problem, contradiction.mend) from None
+        if choice.method is None:
+            self._refuse({"tolerance", "max_iterations", "relag"}, f"integrator {choice.integrator.name}")
+        elif not choice.law.lags:
+            self._refuse({"relag"}, f"friction {choice.law.name}")
+        return self
+
+    def _refuse(self, idle: set[str], beside: str) -> None:
+        for name in sorted(idle & self.model_fields_set):
+            raise conflict(f"{name} does nothing with {beside}", f"leave {name} out")

@@ -1,0 +1,311 @@
+"""The tables of what ``solver`` in a scene chooses: a friction law, a method that solves with it, and an integrator.
+
+A row is added here, or by a plug-in's entry point in the group ``hydro_sim.friction_laws``,
+``hydro_sim.solver_methods`` or ``hydro_sim.integrators``, and names the code that does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, Protocol, TypeVar
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import is_reference, load_plugins
+
+Damping = Literal["hunt_crossley", "linear"]
+
+
+class _Row(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=_Row)
+
+
+@dataclass(frozen=True)
+class FrictionLaw:
+    """How friction and normal force of a contact face follow from its velocity.
+
+    Attributes:
+        name: Its name.
+        description: What bounds friction, as half a sentence.
+        law: The ``FaceLaw``, ``module:NAME``.
+        damping: Laws of dissipation that it works with, the usual one first.
+        is_convex: Whether it is the slope of a convex cost, so that any method for such costs may solve with it.
+        lags: Whether friction is bounded by the normal impulse before the step, and the step is solved again after an
+            impact.
+    """
+
+    name: str
+    description: str
+    law: str
+    damping: tuple[Damping, ...] = ("hunt_crossley", "linear")
+    is_convex: bool = True
+    lags: bool = False
+
+    def __post_init__(self) -> None:
+        _check_row(self, self.law)
+        if not self.damping or not set(self.damping) <= {"hunt_crossley", "linear"}:
+            raise _misfit(self, "damping", self.damping, "name hunt_crossley, linear or both")
+
+
+@dataclass(frozen=True)
+class SolverMethod:
+    """How the velocities of a step are found.
+
+    Attributes:
+        name: Its name.
+        description: What it does, as half a sentence.
+        solve: The kernel that solves an island, ``module:NAME``: called with the problem, the options, the law, the
+            number of the island and the scratch memory.
+        laws: Friction laws that it solves with, the usual one first; none for all that are convex.
+        numbers_per_face: Memory of its own that it needs for every face, in floats.
+    """
+
+    name: str
+    description: str
+    solve: str
+    laws: tuple[str, ...] = ()
+    numbers_per_face: int = 0
+
+    def __post_init__(self) -> None:
+        _check_row(self, self.solve)
+        if not isinstance(self.laws, tuple):
+            raise _misfit(self, "laws", self.laws, "give a tuple of names")
+
+    def solves(self, law: FrictionLaw) -> bool:
+        """Whether it solves with a friction law."""
+        return law.name in self.laws if self.laws else law.is_convex
+
+
+@dataclass(frozen=True)
+class Integrator:
+    """How a world gets from one time step to the next.
+
+    Attributes:
+        name: Its name.
+        description: What it does, as half a sentence.
+        stepper: The class of its ``Stepper``, ``module:NAME``: called with the machine, the time step and the accuracy.
+        accuracy: Whether ``solver.accuracy`` must be given, may be or must not.
+        law: The friction law that it computes forces with, if it solves no convex steps.
+    """
+
+    name: str
+    description: str
+    stepper: str
+    accuracy: Literal["needed", "allowed", "refused"]
+    law: str = ""
+
+    def __post_init__(self) -> None:
+        _check_row(self, self.stepper)
+
+
+def _check_row(row: FrictionLaw | SolverMethod | Integrator, reference: str) -> None:
+    if not (isinstance(row.name, str) and row.name.isidentifier()):
+        raise _misfit(row, "name", row.name, "give a name of letters, digits and _")
+    if not is_reference(reference):
+        raise _misfit(row, "its code", reference, "write module:NAME")
+
+
+def _misfit(row: Any, attribute: str, value: object, mend: str) -> InputError:
+    return InputError(type(row).__name__, f"{row.name!r}, {attribute}", f"{value!r} does not fit", mend)
+
+
+_LAWS = (
+    FrictionLaw(
+        "lagged",
+        "at most mu times the normal impulse known before the solve",
+        "hydro_sim_core.solvers.face_laws:LAGGED",
+        lags=True,
+    ),
+    FrictionLaw(
+        "similar",
+        "mu times the normal impulse of the solve, in a convex cost that lifts what slides",
+        "hydro_sim_core.solvers.face_laws:SIMILAR",
+    ),
+    FrictionLaw(
+        "sap",
+        "the projection of an unconstrained impulse on the friction cone",
+        "hydro_sim_core.solvers.face_laws:SAP",
+        damping=("linear",),
+    ),
+    FrictionLaw(
+        "coulomb",
+        "mu times the normal impulse of the solution, exactly",
+        "hydro_sim_core.solvers.face_laws:LAGGED",
+        is_convex=False,
+    ),
+)
+_METHODS = (
+    SolverMethod(
+        "newton",
+        "minimises the convex cost, with exact line search",
+        "hydro_sim_core.solvers.newton:solve_newton",
+    ),
+    SolverMethod(
+        "tamsi",
+        "solves equations without a cost, in steps that stop where friction changes its regime",
+        "hydro_sim_core.solvers.tamsi:solve_tamsi",
+        laws=("coulomb",),
+    ),
+)
+_INTEGRATORS = (
+    Integrator(
+        "fixed",
+        "one step a time_step, cut where it does not converge",
+        "hydro_sim_core.simulation.integrators.steppers:FixedSteps",
+        accuracy="refused",
+    ),
+    Integrator(
+        "error_controlled",
+        "as many steps in a time_step as accuracy asks for",
+        "hydro_sim_core.simulation.integrators.steppers:ErrorControlledSteps",
+        accuracy="needed",
+    ),
+    Integrator(
+        "continuous",
+        "accelerations by an implicit Runge-Kutta method, slow and accurate",
+        "hydro_sim_core.simulation.integrators.continuous:ContinuousSteps",
+        accuracy="allowed",
+        law="coulomb",
+    ),
+)
+
+
+@cache
+def friction_laws() -> Mapping[str, FrictionLaw]:
+    """Friction laws by name, those of plug-ins too.
+
+    Raises:
+        InputError: A plug-in cannot be loaded, is no friction law, or has the name of another.
+    """
+    return _table(_LAWS, load_plugins("hydro_sim.friction_laws", FrictionLaw, _LAWS))
+
+
+@cache
+def solver_methods() -> Mapping[str, SolverMethod]:
+    """Methods by name, those of plug-ins too; errors as for ``friction_laws``, and for laws that there are not."""
+    methods = _table(_METHODS, load_plugins("hydro_sim.solver_methods", SolverMethod, _METHODS))
+    for method in methods.values():
+        if not set(method.laws) <= friction_laws().keys():
+            raise _misfit(method, "laws", method.laws, f"choose from {', '.join(friction_laws())}")
+    return methods
+
+
+@cache
+def integrators() -> Mapping[str, Integrator]:
+    """Integrators by name, those of plug-ins too; errors as for ``friction_laws``, and for a law that there is not."""
+    rows = _table(_INTEGRATORS, load_plugins("hydro_sim.integrators", Integrator, _INTEGRATORS))
+    for row in rows.values():
+        if row.law and row.law not in friction_laws():
+            raise _misfit(row, "law", row.law, f"choose from {', '.join(friction_laws())}")
+    return rows
+
+
+def _table(known: Iterable[Row], added: Iterable[Row]) -> dict[str, Row]:
+    return {row.name: row for row in (*known, *added)}
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """What is solved, how, and in which steps.
+
+    Attributes:
+        law: The friction law.
+        method: The method; None where the integrator solves no convex steps.
+        integrator: The integrator.
+    """
+
+    law: FrictionLaw
+    method: SolverMethod | None
+    integrator: Integrator
+
+
+class Contradiction(ValueError):
+    """Choices that do not go together.
+
+    Attributes:
+        problem: What is wrong.
+        mend: What to do.
+    """
+
+    def __init__(self, problem: str, mend: str) -> None:
+        super().__init__(f"{problem}; {mend}")
+        self.problem, self.mend = problem, mend
+
+
+def choose(
+    *,
+    model: str | None = None,
+    friction: str | None = None,
+    method: str | None = None,
+    integrator: str | None = None,
+    has_accuracy: bool = False,
+) -> SolverChoice:
+    """What a scene chooses; whatever it leaves open follows from the rest.
+
+    Args:
+        model: Short for whichever of the other three has this name.
+        friction: Name of a friction law.
+        method: Name of a method.
+        integrator: Name of an integrator.
+        has_accuracy: Whether an accuracy is given.
+
+    Raises:
+        Contradiction: The choices exclude each other.
+    """
+    given = {"friction": friction, "method": method, "integrator": integrator}
+    if model is not None:
+        key = next(key for key, table in _tables().items() if model in table)
+        if given[key] not in (None, model):
+            raise Contradiction(f"model {model} beside {key} {given[key]}", "leave model out")
+        given[key] = model
+    steps = integrators()[given["integrator"] or ("error_controlled" if has_accuracy else "fixed")]
+    _check_accuracy(steps, has_accuracy)
+    if steps.law:
+        if given["method"] is not None:
+            raise Contradiction(
+                f"integrator {steps.name} solves no steps by a method", "leave method or integrator out"
+            )
+        if given["friction"] not in (None, steps.law):
+            raise Contradiction(
+                f"integrator {steps.name} has friction {steps.law}", f"leave friction {given['friction']} out"
+            )
+        return SolverChoice(friction_laws()[steps.law], None, steps)
+    law, solver = _law_and_method(given["friction"], given["method"])
+    return SolverChoice(law, solver, steps)
+
+
+def model_names() -> tuple[str, ...]:
+    """What ``solver.model`` may say: a name of any of the three tables, each once."""
+    return tuple(dict.fromkeys(name for table in _tables().values() for name in table))
+
+
+def _tables() -> dict[str, Mapping[str, Any]]:
+    return {"friction": friction_laws(), "method": solver_methods(), "integrator": integrators()}
+
+
+def _check_accuracy(steps: Integrator, has_accuracy: bool) -> None:
+    if steps.accuracy == "needed" and not has_accuracy:
+        raise Contradiction(f"integrator {steps.name} without accuracy", "give accuracy")
+    if steps.accuracy == "refused" and has_accuracy:
+        raise Contradiction(f"accuracy does nothing with integrator {steps.name}", "leave one of them out")
+
+
+def _law_and_method(law: str | None, method: str | None) -> tuple[FrictionLaw, SolverMethod]:
+    """The law and the method that solves with it; the first of each where nothing is said."""
+    laws, methods = friction_laws(), solver_methods()
+    solvers = [methods[method]] if method is not None else list(methods.values())
+    candidates = [laws[law]] if law is not None else list(laws.values())
+    for solver in solvers:
+        for candidate in candidates:
+            if solver.solves(candidate):
+                return candidate, solver
+    able = [one.name for one in laws.values() if any(solver.solves(one) for solver in solvers)]
+    raise Contradiction(
+        f"method {method} does not solve with friction {law}" if method else f"no method solves with {law}",
+        f"choose friction from {', '.join(able)}" if method else "install one",
+    )

@@ -1,0 +1,115 @@
+"""What a friction law is told of a face, and how a face moves with its patch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
+
+
+class Twist(NamedTuple):
+    """Velocity of B relative to A at a patch's reference point: angular (w), then linear (u)."""
+
+    w0: float
+    w1: float
+    w2: float
+    u0: float
+    u1: float
+    u2: float
+
+
+class FaceState(NamedTuple):
+    """A face and its motion, in the axes of the patch's geometry B.
+
+    Attributes:
+        x0: Centroid relative to the patch's reference point, m; with ``x1`` and ``x2``.
+        n0: Unit normal from A into B; with ``n1`` and ``n2``.
+        v0: Velocity of B relative to A, m/s; with ``v1`` and ``v2``.
+        v_n: Its normal part, m/s, positive when separating.
+        t0: Its tangential part, m/s; with ``t1`` and ``t2``.
+        v_t2: Squared tangential speed, m^2/s^2.
+        elastic: Elastic force f_e0 at the beginning of the step, N.
+        stiffness_dt: dt k, or (dt + tau) k with linear damping: force lost a unit of v_n, N s/m.
+        friction: Friction bound known before the solve, mu times a normal impulse, N s; of lagged laws.
+        slip: Regularisation speed of friction, m/s.
+    """
+
+    x0: float
+    x1: float
+    x2: float
+    n0: float
+    n1: float
+    n2: float
+    v0: float
+    v1: float
+    v2: float
+    v_n: float
+    t0: float
+    t1: float
+    t2: float
+    v_t2: float
+    elastic: float
+    stiffness_dt: float
+    friction: float
+    slip: float
+
+
+class PatchState(NamedTuple):
+    """What all faces of a patch share.
+
+    Attributes:
+        dissipation: Hunt-Crossley dissipation d, s/m.
+        mu: Coefficient of friction.
+        delassus: w, mean inverse mass that the patch feels, 1/kg.
+        dt: Time step, s.
+    """
+
+    dissipation: float
+    mu: float
+    delassus: float
+    dt: float
+
+
+@kernel(inline=True)
+def twist_of(V):
+    """The entries of a (6,) twist, read once: a loop over faces must not read them again after every store."""
+    return Twist(V[0], V[1], V[2], V[3], V[4], V[5])
+
+
+@kernel(inline=True)
+def patch_state(problem, p):
+    """What the faces of patch ``p`` share."""
+    return PatchState(problem.dissipation[p], problem.friction[p], problem.delassus[p], problem.dt[0])
+
+
+@kernel(inline=True)
+def face_state(block, i, twist):
+    """The face in lane ``i`` of a block, as it moves with its patch."""
+    x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
+    n0, n1, n2 = block[N * LANES + i], block[(N + 1) * LANES + i], block[(N + 2) * LANES + i]
+    v0 = twist.u0 + twist.w1 * x2 - twist.w2 * x1
+    v1 = twist.u1 + twist.w2 * x0 - twist.w0 * x2
+    v2 = twist.u2 + twist.w0 * x1 - twist.w1 * x0
+    v_n = v0 * n0 + v1 * n1 + v2 * n2
+    t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
+    return FaceState(
+        x0,
+        x1,
+        x2,
+        n0,
+        n1,
+        n2,
+        v0,
+        v1,
+        v2,
+        v_n,
+        t0,
+        t1,
+        t2,
+        t0 * t0 + t1 * t1 + t2 * t2,
+        block[ELASTIC * LANES + i],
+        block[STIFFNESS_DT * LANES + i],
+        block[FRICTION * LANES + i],
+        block[SLIP * LANES + i],
+    )
