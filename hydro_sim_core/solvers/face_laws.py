@@ -23,7 +23,7 @@ FRICTION_SOFTNESS = 1e-3
 #: A contact of SAP is no stiffer than one that settles within this share of a step's period (Castro 2022, beta).
 NEAR_RIGID = 1.0
 #: Stands for a speed of zero in a quotient.
-_TINY = 1e-100
+TINY = 1e-100
 
 
 class Isotropic(NamedTuple):
@@ -63,24 +63,24 @@ class FaceLaw(NamedTuple):
 
     Attributes:
         respond: ``respond(face, patch)`` gives the ``FaceResponse`` at the velocity of the ``FaceState``.
-        power: ``power(face, patch, along)`` gives the impulse times the velocity of the face in the state ``along``.
+        power_along: ``power_along(face, patch, along)`` gives the impulse times the velocity of the face in the state
+            ``along``.
         normal_impulse: ``normal_impulse(face, patch)``, N s.
         lags: Whether friction is bounded by ``face.friction``, which is known before the solve; where an impact makes
-            it wrong the problem is solved again.
+            it wrong the problem is solved again. The law's row in ``description.solver_choices`` decides.
     """
 
     respond: Any
-    power: Any
+    power_along: Any
     normal_impulse: Any
-    lags: bool
+    lags: bool = False
 
 
-def isotropic(law: Any, *, lags: bool = False, couples: bool = True) -> FaceLaw:
+def isotropic(law: Any, *, couples: bool = True) -> FaceLaw:
     """A law from the kernel that gives the ``Isotropic`` response to a face and its patch.
 
     Args:
         law: The kernel.
-        lags: See ``FaceLaw``.
         couples: Whether ``H_nt`` is ever other than zero.
     """
 
@@ -106,7 +106,7 @@ def isotropic(law: Any, *, lags: bool = False, couples: bool = True) -> FaceLaw:
         return FaceResponse(f0, f1, f2, k00, k01, k02, k11, k12, k22)
 
     @kernel(inline=True)
-    def power(face, patch, along):
+    def power_along(face, patch, along):
         normal, _, H_tt, _, _ = law(face, patch)
         slide = face.t0 * along.v0 + face.t1 * along.v1 + face.t2 * along.v2
         return normal * along.v_n - H_tt * slide
@@ -115,7 +115,7 @@ def isotropic(law: Any, *, lags: bool = False, couples: bool = True) -> FaceLaw:
     def normal_impulse(face, patch):
         return law(face, patch)[0]
 
-    return FaceLaw(respond, power, normal_impulse, lags)
+    return FaceLaw(respond, power_along, normal_impulse)
 
 
 @kernel(inline=True)
@@ -166,8 +166,24 @@ def sap_stiffness(face, patch):
     stiffness that the first of the two leaves.
     """
     stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * patch.delassus)
-    softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, _TINY))
+    softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, TINY))
     return softening * patch.dt * face.stiffness_dt, 1.0 / (FRICTION_SOFTNESS * patch.delassus), softening
+
+
+@kernel(inline=True)
+def projection_on_cone(press, pull, dilation, mu):
+    """Where an impulse with the normal part ``press`` and the tangential part ``pull`` is nearest to Coulomb's cone.
+
+    Args:
+        press: N s.
+        pull: N s, at least 0.
+        dilation: mu R_t / R_n, with R the metric of nearness.
+        mu: Coefficient of friction.
+
+    Returns:
+        Whether the impulse lies in the cone, and the normal part of the nearest one on its surface, N s.
+    """
+    return pull <= mu * press, max(press + dilation * pull, 0.0) * (1.0 / (1.0 + mu * dilation))
 
 
 @kernel(inline=True)
@@ -179,12 +195,10 @@ def sap_law(face, patch):
     mu = patch.mu
     stiff_n, stiff_t, softening = sap_stiffness(face, patch)
     press = softening * patch.dt * (face.elastic - face.stiffness_dt * face.v_n)
-    speed = max(math.sqrt(face.v_t2), _TINY)
-    pull = stiff_t * speed
-    sticks = pull <= mu * press
+    speed = max(math.sqrt(face.v_t2), TINY)
     dilation = mu * stiff_n / stiff_t
+    sticks, sliding = projection_on_cone(press, stiff_t * speed, dilation, mu)
     share = 1.0 / (1.0 + mu * dilation)
-    sliding = max(press + dilation * pull, 0.0) * share
     slides = 1.0 if sliding > 0.0 else 0.0
     normal = press if sticks else sliding
     H_nn = stiff_n if sticks else slides * stiff_n * share
@@ -194,6 +208,6 @@ def sap_law(face, patch):
     return Isotropic(normal, H_nn, H_tt, H_slip, H_nt)
 
 
-LAGGED = isotropic(lagged_law, lags=True, couples=False)
+LAGGED = isotropic(lagged_law, couples=False)
 SIMILAR = isotropic(similar_law)
 SAP = isotropic(sap_law)

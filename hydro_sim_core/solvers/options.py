@@ -19,12 +19,14 @@ class SolverOptions(NamedTuple):
         max_iterations: Newton iterations allowed a solve.
         stiction_speed: Regularisation speed of contact friction, m/s.
         relag: With a law that lags, solve again when an impact changes the friction bounds.
+        numbers_per_face: Memory that the method keeps for every face, in floats.
     """
 
     tolerance: float
     max_iterations: int
     stiction_speed: float
     relag: bool
+    numbers_per_face: int = 0
 
 
 #: Entries of ``SolverScratch.report``.
@@ -51,6 +53,7 @@ class SolverScratch(NamedTuple):
         inertia_direction: (nv,) A times the direction.
         trial: (nv,) scratch.
         sums: (NUM_SUMS * LANES,).
+        of_faces: (blocks, numbers * LANES) memory of the method for every face, row after row as in the face blocks.
         island_report: (NUM_REPORT,) of the island that is being solved.
         report: (NUM_REPORT,) of the island that did worst.
     """
@@ -70,12 +73,13 @@ class SolverScratch(NamedTuple):
     inertia_direction: Float1D
     trial: Float1D
     sums: Float1D
+    of_faces: Float2D
     island_report: Float1D
     report: Float1D
 
 
-def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
-    """Allocate the solvers' memory for a problem."""
+def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> SolverScratch:
+    """Allocate the solvers' memory for a problem; ``numbers_per_face`` as the method needs."""
     max_patches, _, nv = problem.jacobian.shape
     return SolverScratch(
         v=np.zeros(nv),
@@ -93,6 +97,7 @@ def make_solver_scratch(problem: ContactProblem) -> SolverScratch:
         inertia_direction=np.zeros(nv),
         trial=np.zeros(nv),
         sums=np.zeros(NUM_SUMS * LANES),
+        of_faces=np.zeros((len(problem.blocks), numbers_per_face * LANES)),
         island_report=np.zeros(NUM_REPORT),
         report=np.zeros(NUM_REPORT),
     )

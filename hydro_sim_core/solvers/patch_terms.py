@@ -105,7 +105,7 @@ def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
 def _accumulate_power(law, block, twist, change, patch, sums):
     """Add the power of one block's impulse along the twist ``change`` to the first ``LANES`` entries of ``sums``."""
     for i in range(LANES):
-        sums[i] += law.power(face_state(block, i, twist), patch, face_state(block, i, change))
+        sums[i] += law.power_along(face_state(block, i, twist), patch, face_state(block, i, change))
 
 
 @kernel

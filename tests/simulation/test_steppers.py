@@ -92,7 +92,7 @@ def test_sap_takes_linear_damping_unless_told_otherwise(tmp_path: Path) -> None:
     assert world.built.model.pair_dissipation[0] == 0.0
     assert brick(tmp_path, model="similar").built.model.pair_dissipation[0] > 0.0
     model = free(box("brick", (0.2, 0.15, 0.1), 1.0))
-    with pytest.raises(InputError, match="sap has no convex cost for hunt_crossley"):
+    with pytest.raises(InputError, match="friction sap has no law of hunt_crossley damping"):
         make_world(tmp_path, model, contact={"damping": "hunt_crossley"}, solver={"model": "sap"})
 
 

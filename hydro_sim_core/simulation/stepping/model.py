@@ -326,7 +326,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
             faceless_pair=np.zeros(num_pairs, dtype=np.int64),
         ),
         problem=problem,
-        solver=make_solver_scratch(problem),
+        solver=make_solver_scratch(problem, model.options.numbers_per_face),
         jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
         v_middle=np.zeros(nv),

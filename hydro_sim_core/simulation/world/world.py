@@ -74,14 +74,15 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             for joint in robot.joints
             for name in joint.coordinate_names
         ]
+        choice = spec.solver.choice
         options = SolverOptions(
             tolerance=spec.solver.tolerance,
             max_iterations=spec.solver.max_iterations,
             stiction_speed=spec.solver.stiction_speed,
             relag=spec.solver.relag,
+            numbers_per_face=choice.method.numbers_per_face if choice.method is not None else 0,
         )
         # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
-        choice = spec.solver.choice
         solve = solver_entry(choice.method.name, choice.law.name) if choice.method is not None else None
         self._stepper_class = _stepper_class(choice.integrator)
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *([solve] if solve is not None else [])))
