@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Arithmetic whose last bits are the same on every machine, for whatever ends up in a state.
 
 IEEE arithmetic is; libraries that choose their code by the processor are not. BLAS and LAPACK multiply and add in one

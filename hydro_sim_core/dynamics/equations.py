@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The equations of motion M(q) a + b(q, v) = tau, momentum and energy.
 
 Spatial vectors are about the world's origin, see ``kinematics``. A spatial inertia about that origin is

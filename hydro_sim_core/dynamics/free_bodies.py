@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Steps of bodies that fly alone: both momenta are kept, and spin neither gains nor loses energy.
 
 A free body's coordinates are those of its link's origin. Seen from there, the motion of the centre of mass is a matter

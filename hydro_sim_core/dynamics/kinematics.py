@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Where bodies are and how they move: poses, motion subspaces, velocities, Jacobians, integration.
 
 Every spatial vector is taken about the world's origin in world axes, angular part first: a twist is [w; v_O],

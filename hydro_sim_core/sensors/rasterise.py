@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Polygons into images, pixel by pixel."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The momentum balance of an island: its residual and Hessian at given velocities."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Friction laws of one face: impulse and Hessian as functions of its velocity.
 
 A law is three kernels of a face and its patch (``FaceLaw``), without branches, so that loops over faces vectorise and a

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """What a friction law is told of a face, and how a face moves with its patch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Islands: groups of kinematic trees that contact couples, each solved apart from the others.
 
 Trees are nodes and patches between two moving trees are edges of a graph; its components are the islands. Within an

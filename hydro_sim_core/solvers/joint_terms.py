@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """End stops, drives and joint friction: convex costs of single velocities."""
 
 from __future__ import annotations

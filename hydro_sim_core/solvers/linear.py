@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Direct solvers for the systems of a step: Cholesky within an envelope, and LU for those without symmetry.
 
 Systems are ranges of rows and columns [begin, end) of a larger array.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Newton with exact line search on the convex problem of an island.
 
 With a law that lags the problem is convex because friction bounds mu n0 are known before the solve: they come from the

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Impulse, gradient and Hessian of contact patches.
 
 Every face of a patch joins the same two bodies, so a patch is a function of one relative twist V = J v in R^6: its

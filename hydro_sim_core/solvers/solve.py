@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The front door of the solvers: every island by a method, with a friction law."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Newton for friction that is bounded by the normal impulse of the same velocities (TAMSI, Castro 2020).
 
 No cost belongs to these equations: their Hessian has no symmetry, and steps are limited by what they do to tangential

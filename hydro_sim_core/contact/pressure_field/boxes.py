@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Bounding boxes (6,), centre then half lengths, of A against those of B."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Which body a point is in, and whether one body lies inside the other."""
 
 from __future__ import annotations

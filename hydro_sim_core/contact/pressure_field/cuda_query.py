@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The contact query on a GPU, compiled from the functions of the CPU's.
 
 A first, plain form: every pair of elements of the two geometries is a candidate and has a thread. Threads append their

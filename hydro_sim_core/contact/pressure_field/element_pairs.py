@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The contact face of two elements: one function a kind of pair.
 
 All inputs are in the frame of geometry B. Each function leaves the polygon, its normal from A into B, the slopes and

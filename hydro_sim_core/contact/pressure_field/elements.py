@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Bring an element of A into B's frame and find its face with one of B: what every search for faces is made of."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Energy of two overlapping pressure fields.
 
 Each body gives the part of its field beyond the contact surface (Elandt 2019, section V): where the bodies overlap,

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Where the query writes contact faces: one row a quantity, one column a face."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Where walks over closed surfaces begin: on rays from pressure peaks, and in loose rigid surfaces."""
 
 from __future__ import annotations

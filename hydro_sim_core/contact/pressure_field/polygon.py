@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Convex polygons: slice a tetrahedron, clip by half spaces, integrate.
 
 Scalar kernels on buffers that the caller owns, so that CPU loops and CUDA threads share them. A polygon's vertices are

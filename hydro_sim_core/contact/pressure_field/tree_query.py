@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The slow query: descend trees over all elements of both geometries.
 
 Finds what the walk (``walk``) finds, in another order and without following the surface: its test oracle.

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Which pairs of elements a walk has seen and which it still has to.
 
 A pair without a polygon may hide where the surface goes on: where walls of both bodies coincide it goes on behind two

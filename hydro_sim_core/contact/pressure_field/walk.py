@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Contact faces by walking over the contact surface.
 
 From a pair of elements with a polygon the surface goes on behind each of its edges: in the neighbour of A's element or

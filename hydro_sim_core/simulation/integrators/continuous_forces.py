@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The state's derivative at an instant: M(q) a = tau - bias + contact, all forces explicit, no time step in them.
 
 Contact is that of the convex models in the limit of short steps: the same pressure on the same faces, damping by the

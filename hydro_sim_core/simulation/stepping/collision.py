@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """From body poses to contact patches in the solver's problem: compiled stages of the step."""
 
 from __future__ import annotations

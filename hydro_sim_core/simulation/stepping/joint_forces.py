@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """End stops and drives of one joint, as rows of the solver's problem: for steps and for instants alike.
 
 A step is implicit: it looks ahead by ``horizon``, its own length, and counts in impulses over it. At an instant the

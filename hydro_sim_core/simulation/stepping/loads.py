@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """What wrenches on bodies do to the velocities."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """One time step: a single compiled call without the GIL."""
 
 from __future__ import annotations
