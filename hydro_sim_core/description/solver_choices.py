@@ -151,6 +151,13 @@ _METHODS = (
         "hydro_sim_core.solvers.tamsi:solve_tamsi",
         laws=("coulomb",),
     ),
+    SolverMethod(
+        "pgs",
+        "goes through all impulses in turn, many times, for comparison",
+        "hydro_sim_core.solvers.pgs:solve_pgs",
+        laws=("sap",),
+        numbers_per_face=3,
+    ),
 )
 _INTEGRATORS = (
     Integrator(

@@ -92,7 +92,9 @@ def test_every_pair_that_a_table_allows_steps() -> None:
 
 
 def check_rest(settings: dict[str, Any]) -> None:
-    builder = hs.SceneBuilder("rest", solver=settings)
+    # Sweeps of pgs converge slowly where many faces share a body.
+    enough = {} if "integrator" in settings else {"tolerance": 1e-5, "max_iterations": 1000}
+    builder = hs.SceneBuilder("rest", solver=settings | enough)
     builder.add_ground()
     ball = builder.add_body("ball", mass=0.5, xyz=(0.0, 0.0, 0.0499))
     ball.add_shape("sphere", radius=0.05, modulus=1e6, friction=0.5)
