@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.description.poses import pose
@@ -89,6 +89,20 @@ class ProximityChoice(Section):
         description="With which its surface runs over it, as a conveyor's does, in the axes of the shape.",
         json_schema_extra=unit("m/s"),
     )
+    grain: Vector3 | None = Field(
+        None,
+        description="Direction along which friction is less, in the axes of the shape; its length, below 1, is the "
+        "share by which. For friction elliptic.",
+    )
+
+    @field_validator("grain")
+    @classmethod
+    def _grain_leaves_friction(cls, grain: Vector3 | None) -> Vector3 | None:
+        if grain is not None and not sum(x * x for x in grain) < 1.0:
+            raise conflict(
+                "a grain of length 1 or more", "its length is a share of the friction: give less than 1"
+            )
+        return grain
 
     @property
     def spec(self) -> ProximitySpec:

@@ -136,17 +136,27 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
     return ProximitySpec(
         compliance=compliance,
         pressure_field=_read_field(properties),
-        surface_velocity=_read_surface_velocity(properties),
+        surface_velocity=_read_vector(properties, "hydro:surface_velocity"),
+        grain=_read_grain(properties),
         **numbers,
     )
 
 
-def _read_surface_velocity(properties: XmlElement) -> tuple[float, float, float] | None:
-    element = properties.child("hydro:surface_velocity")
+def _read_vector(properties: XmlElement, tag: str) -> tuple[float, float, float] | None:
+    element = properties.child(tag)
     if element is None:
         return None
     x, y, z = element.vector("value", 3).tolist()
     return x, y, z
+
+
+def _read_grain(properties: XmlElement) -> tuple[float, float, float] | None:
+    grain = _read_vector(properties, "hydro:grain")
+    if grain is not None and not sum(x * x for x in grain) < 1.0:
+        raise properties.error(
+            "a grain of length 1 or more", "its length is a share of the friction: give less"
+        )
+    return grain
 
 
 def _read_field(properties: XmlElement) -> PressureField | None:

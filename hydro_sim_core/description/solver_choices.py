@@ -37,6 +37,7 @@ class FrictionLaw:
         is_convex: Whether it is the slope of a convex cost, so that any method for such costs may solve with it.
         lags: Whether friction is bounded by the normal impulse before the step, and the step is solved again after an
             impact.
+        uses_grain: Whether it looks at the grain of surfaces; others are not given one.
     """
 
     name: str
@@ -45,6 +46,7 @@ class FrictionLaw:
     damping: tuple[Damping, ...] = ("hunt_crossley", "linear")
     is_convex: bool = True
     lags: bool = False
+    uses_grain: bool = False
 
     def __post_init__(self) -> None:
         _check_row(self, self.law)

@@ -62,6 +62,8 @@ class ProximitySpec:
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
         pressure_field: How the pressure of a compliant mesh grows with depth; see ``docs/geometry.md``.
         surface_velocity: With which the surface runs over its body, as a belt does, in the axes of the shape, m/s.
+        grain: Direction along which friction is less, in the axes of the shape; its length, below 1, is the share by
+            which.
     """
 
     compliance: Compliance | None = None
@@ -76,6 +78,7 @@ class ProximitySpec:
     slab_thickness: float | None = None
     pressure_field: PressureField | None = None
     surface_velocity: tuple[float, float, float] | None = None
+    grain: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

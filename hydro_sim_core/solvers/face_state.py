@@ -64,12 +64,16 @@ class PatchState(NamedTuple):
         mu: Coefficient of friction.
         delassus: w, mean inverse mass that the patch feels, 1/kg.
         dt: Time step, s.
+        h0: Grain: friction along h is sqrt(1 - |h|^2) of that across; with ``h1`` and ``h2``.
     """
 
     dissipation: float
     mu: float
     delassus: float
     dt: float
+    h0: float = 0.0
+    h1: float = 0.0
+    h2: float = 0.0
 
 
 @kernel(inline=True)
@@ -81,7 +85,10 @@ def twist_of(V):
 @kernel(inline=True)
 def patch_state(problem, p):
     """What the faces of patch ``p`` share."""
-    return PatchState(problem.dissipation[p], problem.friction[p], problem.delassus[p], problem.dt[0])
+    h = problem.grain[p]
+    return PatchState(
+        problem.dissipation[p], problem.friction[p], problem.delassus[p], problem.dt[0], h[0], h[1], h[2]
+    )
 
 
 @kernel(inline=True)

@@ -49,6 +49,7 @@ class ContactProblem(NamedTuple):
         num_patches: (1,) patches in use.
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
+        grain: (patches, 3) vector h in the patch's axes: friction along it is sqrt(1 - |h|^2) of that across.
         delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
@@ -73,6 +74,7 @@ class ContactProblem(NamedTuple):
     num_patches: Int1D
     dissipation: Float1D
     friction: Float1D
+    grain: Float2D
     delassus: Float1D
     jacobian: Float3D
     drift: Float3D
@@ -103,6 +105,7 @@ def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> C
         num_patches=np.zeros(1, dtype=np.int64),
         dissipation=np.zeros(max_patches),
         friction=np.zeros(max_patches),
+        grain=np.zeros((max_patches, 3)),
         delassus=np.zeros(max_patches),
         jacobian=np.zeros((max_patches, 6, nv)),
         drift=np.zeros((3, max_patches, 6)),

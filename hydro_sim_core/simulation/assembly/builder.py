@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.arithmetic import product
 from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
+from hydro_sim_core.description.solver_choices import Damping, FrictionLaw, friction_laws
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.pairs import (
@@ -58,7 +60,8 @@ def build_model(
     environment: Sequence[CollisionSpec],
     gravity: ArrayLike,
     contact: ContactSettings,
-    damping: Literal["hunt_crossley", "linear"],
+    damping: Damping,
+    law: FrictionLaw,
     options: SolverOptions,
     compensated_joints: Iterable[str] = (),
     made: Iterable[Collider] = (),
@@ -71,6 +74,7 @@ def build_model(
         gravity: (3,) m/s^2.
         contact: Contact set-up of the scene.
         damping: Law of dissipation.
+        law: Friction law.
         options: Solver options.
         compensated_joints: Coordinates whose drives also bear the weight that they carry.
         made: Colliders of another scene; geometry that both share is not made again.
@@ -89,6 +93,7 @@ def build_model(
     adjacent = _adjacent_groups(placed, assembly)
     told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
     pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude, told)
+    _check_grains(colliders, pairs, law)
     geometries = {id(c.geometry): c.geometry for c in colliders}
     row = {identity: i for i, identity in enumerate(geometries)}
     surface_velocity = np.array([c.proximity.surface_velocity or (0.0,) * 3 for c in colliders]).reshape(
@@ -102,6 +107,8 @@ def build_model(
         geometry_row=frozen([row[id(c.geometry)] for c in colliders], np.int64),
         geometry_body=frozen([c.body for c in colliders], np.int64),
         surface_velocity=frozen(surface_velocity, shape=(-1, 3)),
+        grain=frozen([_short_axis(c.proximity.grain or (0.0, 0.0, 0.0)) for c in colliders], shape=(-1, 3)),
+        grained=frozen([i for i, c in enumerate(colliders) if any(c.proximity.grain or ())], np.int64),
         running=frozen(np.flatnonzero(np.any(surface_velocity, axis=1)), np.int64),
         R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
         p_BG=frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
@@ -115,6 +122,30 @@ def build_model(
         options=options,
     )
     return BuiltModel(model, assembly, tuple(colliders), frozen(unsupported, np.int64, (-1, 2)))
+
+
+def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: FrictionLaw) -> None:
+    """Refuse grains that the law does not look at, and pairs with two of them."""
+    grained = np.array([any(collider.proximity.grain or ()) for collider in colliders], dtype=bool)
+    if grained.any() and not law.uses_grain:
+        one = colliders[int(np.flatnonzero(grained)[0])]
+        able = " or ".join(known.name for known in friction_laws().values() if known.uses_grain)
+        problem = f"has a grain, and friction {law.name} knows no direction"
+        raise InputError(one.collision.source, f"'{one.link}'", problem, f"set solver.friction to {able}")
+    both = pairs[grained[pairs].all(axis=1)] if len(pairs) else pairs
+    if len(both):
+        a, b = (colliders[i] for i in both[0])
+        problem = f"has a grain, and '{b.link}', which may touch it, has one too"
+        raise InputError(
+            a.collision.source, f"'{a.link}'", problem, "take one of them away, or exclude the pair"
+        )
+
+
+def _short_axis(grain: tuple[float, float, float]) -> Floats:
+    """The vector h by which friction is ``mu (I - h h^T)``, squared lengths of the ellipse's axes, from a grain."""
+    share = float(np.sqrt(np.square(grain).sum()))
+    # The short axis is 1 - share of the long one: 1 - |h|^2 = (1 - share)^2.
+    return np.array(grain) * (math.sqrt((2.0 - share) / share) if share > 0.0 else 0.0)
 
 
 def _make_colliders(

@@ -240,11 +240,26 @@ def load_patches(model, state, scratch, dt):
         _set_reference_point(
             scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
         )
+        if model.grained.shape[0] > 0:
+            _set_grain(model, scratch, p)
         # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
         horizon = dt + model.pair_relaxation[pair]
         _set_jacobian(model, scratch, p)
         problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, _reach(model, state, scratch, p))
         problem.delassus[p] = _delassus(problem, p, factor, scratch.solver.product)
+
+
+@kernel
+def _set_grain(model, scratch, p):
+    """The grain of whichever side of patch p has one, in the axes of B's geometry."""
+    pair = scratch.patches.pair[p]
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    R_WA, R_WB, of_a = scratch.R_WG[a], scratch.R_WG[b], model.grain[a]
+    for i in range(3):
+        h = model.grain[b, i]
+        for j in range(3):
+            h += R_WB[j, i] * (R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2])
+        scratch.problem.grain[p, i] = h
 
 
 @kernel

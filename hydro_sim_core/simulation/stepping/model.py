@@ -37,6 +37,8 @@ class Model(NamedTuple):
         geometry_body: (G,) body that carries each geometry, -1 for the world.
         surface_velocity: (G, 3) with which each surface runs over its geometry, in its axes, m/s.
         running: Geometries whose surface does.
+        grain: (G, 3) vector h of each geometry, in its axes: friction along it is sqrt(1 - |h|^2) of that across.
+        grained: Geometries that have one.
         R_BG: (G, 3, 3) orientation of each geometry in its body.
         p_BG: (G, 3) origin of each geometry in its body, m.
         pairs: (P, 2) geometries that may touch, in the query's canonical order.
@@ -56,6 +58,8 @@ class Model(NamedTuple):
     geometry_body: ConstInt1D
     surface_velocity: ConstFloat2D
     running: ConstInt1D
+    grain: ConstFloat2D
+    grained: ConstInt1D
     R_BG: ConstFloat3D
     p_BG: ConstFloat2D
     pairs: ConstInt2D

@@ -92,6 +92,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             spec.gravity,
             spec.contact,
             spec.damping,
+            choice.law,
             options,
             compensated,
             like.built.colliders if like is not None else (),
