@@ -140,6 +140,13 @@ _LAWS = (
         "hydro_sim_core.solvers.face_laws:LAGGED",
         is_convex=False,
     ),
+    FrictionLaw(
+        "elliptic",
+        "as lagged, within an ellipse: less along the grain of a surface than across it",
+        "hydro_sim_core.solvers.elliptic_law:ELLIPTIC",
+        lags=True,
+        uses_grain=True,
+    ),
 )
 _METHODS = (
     SolverMethod(
