@@ -21,8 +21,10 @@ from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.stepping import step as stages
-from hydro_sim_core.simulation.stepping.collision import find_patches, load_patches, place_geometries
+from hydro_sim_core.simulation.stepping.collision import find_patches, place_geometries
+from hydro_sim_core.simulation.stepping.coriolis import solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.model import MachineData
+from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.solve import SolverEntry
 
@@ -37,7 +39,7 @@ REPEATS = 300
 # A profile looks inside the step, so it needs the step's private stages.
 _evaluate_dynamics = stages._evaluate_dynamics
 _load_inertia, _load_joints = stages._load_inertia, stages._load_joints
-_guess, _solve_loaded, _take_solution = stages._guess, stages._solve, stages._take_solution
+_guess, _take_solution = stages._guess, stages._take_solution
 _judge_guesses = stages._judge_guesses
 _store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
 
@@ -70,7 +72,7 @@ def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> No
 def _solve(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
         _guess(machine.model, machine.state, machine.drives, machine.scratch, dt)
-        _solve_loaded(machine, solve, dt, True)
+        solve_with_coriolis_forces(machine, solve, dt, True)
 
 
 @entry

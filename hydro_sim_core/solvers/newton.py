@@ -38,11 +38,10 @@ def _slope(problem, law, island, alpha, scratch):
     slope = 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
         step = scratch.direction[i]
-        # trial holds A v - momentum.
-        slope += step * (scratch.trial[i] + alpha * scratch.inertia_direction[i])
+        slope += step * (scratch.momentum_gap[i] + alpha * scratch.inertia_direction[i])
         impulse, _ = joint_impulse(problem, i, scratch.v[i] + alpha * step)
         slope -= step * impulse
-    V = scratch.patch_hessian[0]
+    V = scratch.trial_twist
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         dV = scratch.direction_twists[p]
@@ -59,7 +58,7 @@ def _line_search(problem, law, island, scratch):
     initial = 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
         scratch.inertia_direction[i] = inertia_times(problem, i, scratch.direction)
-        scratch.trial[i] = inertia_times(problem, i, scratch.v) - problem.momentum[i]
+        scratch.momentum_gap[i] = inertia_times(problem, i, scratch.v) - problem.momentum[i]
         initial += scratch.residual[i] * scratch.direction[i]
     relative_twists(problem, island, scratch.direction, NO_DRIFT, scratch.direction_twists)
     low, slope_low = 0.0, initial

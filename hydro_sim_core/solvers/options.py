@@ -46,13 +46,15 @@ class SolverScratch(NamedTuple):
         patch_hessian: (6, 6).
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
-        matrix: (nv, nv) a Hessian without symmetry.
+        matrix: (nv, nv) second matrix of a method: a Hessian without symmetry, or the Cholesky factor of A.
         residual: (nv,).
         impulse: (nv,) generalised impulse of contacts and joints.
-        direction: (nv,).
+        direction: (nv,) change of the velocities that is tried.
         inertia_direction: (nv,) A times the direction.
-        trial: (nv,) scratch.
+        momentum_gap: (nv,) A v less the momentum, where a line search begins.
+        trial_twist: (6,) relative twist along a line search.
         sums: (NUM_SUMS * LANES,).
+        of_velocities: (2, nv) memory of the method for every velocity.
         of_faces: (blocks, numbers * LANES) memory of the method for every face, row after row as in the face blocks.
         island_report: (NUM_REPORT,) of the island that is being solved.
         report: (NUM_REPORT,) of the island that did worst.
@@ -71,8 +73,10 @@ class SolverScratch(NamedTuple):
     impulse: Float1D
     direction: Float1D
     inertia_direction: Float1D
-    trial: Float1D
+    momentum_gap: Float1D
+    trial_twist: Float1D
     sums: Float1D
+    of_velocities: Float2D
     of_faces: Float2D
     island_report: Float1D
     report: Float1D
@@ -95,8 +99,10 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         impulse=np.zeros(nv),
         direction=np.zeros(nv),
         inertia_direction=np.zeros(nv),
-        trial=np.zeros(nv),
+        momentum_gap=np.zeros(nv),
+        trial_twist=np.zeros(6),
         sums=np.zeros(NUM_SUMS * LANES),
+        of_velocities=np.zeros((2, nv)),
         of_faces=np.zeros((len(problem.blocks), numbers_per_face * LANES)),
         island_report=np.zeros(NUM_REPORT),
         report=np.zeros(NUM_REPORT),

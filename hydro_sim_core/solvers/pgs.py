@@ -23,6 +23,8 @@ from hydro_sim_core.solvers.problem import DRIFT, LANES, X
 #: Newton steps for the impulse of one joint, safeguarded by bisection; and how well it is then known, as a share.
 JOINT_STEPS = 50
 JOINT_TOLERANCE = 1e-14
+#: Rows of ``SolverScratch.of_velocities``: velocities before a sweep, and impulses of drives, stops and friction.
+BEFORE, JOINT_IMPULSE = range(2)
 
 
 @kernel
@@ -32,8 +34,7 @@ def solve_pgs(problem, options, law, island, scratch):
     Momentum always balances; the residual is how much of it the last sweep still moved. What converges more slowly than
     that, as the spin of a body on a small patch does, is not seen.
 
-    Uses ``scratch.matrix`` for the Cholesky factor of A, ``scratch.trial`` for the impulses of joints and
-    ``scratch.of_faces`` for those of faces.
+    ``scratch.matrix`` holds the Cholesky factor of A, ``scratch.of_faces`` the impulses of faces.
     """
     islands, report = problem.islands, scratch.island_report
     begin, end = islands.first[island], islands.first[island + 1]
@@ -47,7 +48,7 @@ def solve_pgs(problem, options, law, island, scratch):
     _start_from_guess(problem, law, island, scratch)
     for sweep in range(options.max_iterations):
         for i in range(begin, end):
-            scratch.inertia_direction[i] = scratch.v[i]
+            scratch.of_velocities[BEFORE, i] = scratch.v[i]
         for i in range(begin, end):
             _sweep_joint(problem, i, scratch)
         for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
@@ -74,7 +75,7 @@ def _start_from_guess(problem, law, island, scratch):
                 scratch.of_faces[b, LANES + i] = given.f1
                 scratch.of_faces[b, 2 * LANES + i] = given.f2
     for i in range(begin, end):
-        scratch.trial[i], _ = joint_impulse(problem, i, scratch.v[i])
+        scratch.of_velocities[JOINT_IMPULSE, i], _ = joint_impulse(problem, i, scratch.v[i])
     for i in range(begin, end):
         scratch.v[i] = problem.momentum[i] + scratch.impulse[i]
     solve_factorised(scratch.matrix, begin, end, islands.tree_begin, scratch.v)
@@ -82,10 +83,10 @@ def _start_from_guess(problem, law, island, scratch):
 
 @kernel
 def _change(problem, begin, end, scratch):
-    """Momentum that a sweep has moved, from the velocities in ``scratch.inertia_direction``, relative to all of it."""
+    """Momentum that a sweep has moved, from the velocities before it, relative to all of it."""
     moved2, before2, after2 = 0.0, 0.0, 0.0
     for i in range(begin, end):
-        scratch.direction[i] = scratch.v[i] - scratch.inertia_direction[i]
+        scratch.direction[i] = scratch.v[i] - scratch.of_velocities[BEFORE, i]
     for i in range(begin, end):
         weight = 1.0 / problem.A[i, i]
         moved = inertia_times(problem, i, scratch.direction)
@@ -127,7 +128,7 @@ def _sweep_joint(problem, i, scratch):
         column[k] = 0.0
     column[i] = 1.0
     solve_factorised(factor, begin, end, islands.tree_begin, column)
-    w, before = column[i], scratch.trial[i]
+    w, before = column[i], scratch.of_velocities[JOINT_IMPULSE, i]
     u = scratch.v[i] - w * before
     p, low, high = before, -math.inf, math.inf
     for _ in range(JOINT_STEPS):
@@ -146,7 +147,7 @@ def _sweep_joint(problem, i, scratch):
         if low == -math.inf or high == math.inf:
             break  # a step that rounding makes nothing of
         p = 0.5 * (low + high)
-    scratch.trial[i] = p
+    scratch.of_velocities[JOINT_IMPULSE, i] = p
     for k in range(begin, end):
         scratch.v[k] += (p - before) * column[k]
 

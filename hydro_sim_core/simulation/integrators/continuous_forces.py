@@ -26,14 +26,13 @@ from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates
 from hydro_sim_core.simulation.stepping.collision import (
     MIN_AREA,
     MIN_SLOPE,
-    add_surface_velocity,
-    combined_slope,
     find_patches,
     place_geometries,
 )
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
+from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity, combined_slope
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
@@ -134,7 +133,7 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     add_body_wrenches(model.tree, scratch, acceleration)
     for k in range(model.forest.prescribed.shape[0]):
         acceleration[model.forest.prescribed[k]] = 0.0
-    factor, envelope = scratch.solver.hessian, scratch.problem.islands.envelope
+    factor, envelope = scratch.factor, scratch.problem.islands.envelope
     envelope[:] = 0
     if factorise(scratch.M, factor, 0, nv, envelope):
         solve_factorised(factor, 0, nv, envelope, acceleration)

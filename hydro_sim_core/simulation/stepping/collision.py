@@ -1,39 +1,21 @@
 # mypy: allow-untyped-defs
-"""From body poses to contact patches in the solver's problem: compiled stages of the step."""
+"""From body poses to contact patches: compiled stages of the step."""
 
 from __future__ import annotations
 
 import math
 
 from hydro_sim_core.compilation import entry, kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import AREA, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
-from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
-from hydro_sim_core.solvers.linear import factorise, solve_lower
-from hydro_sim_core.solvers.problem import (
-    DRIFT,
-    DRIFT_BEFORE,
-    ELASTIC,
-    FRICTION,
-    LANES,
-    SLIP,
-    STIFFNESS_DT,
-    N,
-    X,
-)
 
 #: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
 MIN_AREA = 1e-14
 MIN_SLOPE = 1e-14
-#: How many times farther than it came in a body may be pushed out of its first contact. 1.1 would end with what came
-#: in, but also the rattling of a stiff rod without margin that ``experiments/margin_rod.py`` reproduces.
-FIRST_REACH = 5.0
-#: Stands for no reach at all, m.
-SHORTEST_REACH = 1e-9
 
 
 @kernel
@@ -133,7 +115,7 @@ def _keep_faces_towards(faces, first, last, direction):
 
 
 @kernel
-def _dot(a, b):
+def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -147,7 +129,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
-    R_BA, p_BA = patches.R_WG[p], patches.p_GR[p]
+    R_BA, p_BA = scratch.R_BA, scratch.p_BA
     _set_relative_pose(scratch, a, b, R_BA, p_BA)
     a, b = model.geometry_row[a], model.geometry_row[b]
     found = walk_surface(model.geometries, a, b, R_BA, p_BA, False, query, faces, count)
@@ -160,7 +142,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     patches.dropped_force[p] = dropped
     if dropped > DEEP_SHARE * (dropped + carried):
         patches.num_deep[0] += 1
-        if _dot(sound, sound) > 0.0 and (dropped > carried or _dot(push, sound) < 0.0):
+        if dot(sound, sound) > 0.0 and (dropped > carried or dot(push, sound) < 0.0):
             found = walk_surface(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
             if found > faces.num_vertices.shape[0]:
                 return found
@@ -173,7 +155,7 @@ def _find_patch(model, state, scratch, pair, p, count):
         patches.num_faceless[0] += 1
         for i in range(3):
             push[i] = sound[i]
-    scratch.overlaps[pair] = 1 if found > count or _dot(push, push) > 0.0 else 0
+    scratch.overlaps[pair] = 1 if found > count or dot(push, push) > 0.0 else 0
     return found
 
 
@@ -218,228 +200,3 @@ def _set_trees(model, scratch, p):
         body = model.geometry_body[model.pairs[pair, side]]
         tree = model.forest.tree_of_body[body] if body >= 0 else WORLD
         scratch.problem.islands.patch_trees[p, side] = tree
-
-
-@kernel
-def load_patches(model, state, scratch, dt):
-    """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
-
-    The solver's v holds the prescribed velocities already.
-    """
-    patches, problem = scratch.patches, scratch.problem
-    problem.num_patches[0] = patches.num[0]
-    problem.first_block[0] = 0
-    if patches.num[0] == 0:
-        return
-    factor, unknowns = scratch.solver.hessian, model.forest.velocities.shape[0]
-    factorise(problem.A, factor, 0, unknowns, problem.islands.tree_begin)
-    for p in range(patches.num[0]):
-        pair = patches.pair[p]
-        problem.friction[p] = model.pair_friction[pair]
-        problem.dissipation[p] = model.pair_dissipation[pair]
-        _set_reference_point(
-            scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
-        )
-        if model.grained.shape[0] > 0:
-            _set_grain(model, scratch, p)
-        # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
-        horizon = dt + model.pair_relaxation[pair]
-        _set_jacobian(model, scratch, p)
-        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, _reach(model, state, scratch, p))
-        problem.delassus[p] = _delassus(problem, p, factor, scratch.solver.product)
-
-
-@kernel
-def _set_grain(model, scratch, p):
-    """The grain of whichever side of patch p has one, in the axes of B's geometry."""
-    pair = scratch.patches.pair[p]
-    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-    R_WA, R_WB, of_a = scratch.R_WG[a], scratch.R_WG[b], model.grain[a]
-    for i in range(3):
-        h = model.grain[b, i]
-        for j in range(3):
-            h += R_WB[j, i] * (R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2])
-        scratch.problem.grain[p, i] = h
-
-
-@kernel
-def _set_reference_point(data, first, last, p_GR):
-    for i in range(3):
-        s = 0.0
-        for f in range(first, last):
-            s += data[CENTROID + i, f]
-        p_GR[i] = s / (last - first)
-
-
-@kernel
-def combined_slope(slope_a, slope_b):
-    """Fall of a face's pressure a unit of separation, g_A g_B / (g_A + g_B), Pa/m; infinite slopes are rigid sides.
-
-    Past a medial surface a field falls with the depth, and its pressure would grow as bodies part. There it is taken
-    to fall as fast instead, so that a step cannot push bodies on for longer than the depth that pushes them.
-    """
-    return 1.0 / (1.0 / max(abs(slope_a), MIN_SLOPE) + 1.0 / max(abs(slope_b), MIN_SLOPE))
-
-
-@kernel
-def _extent(geometries, row):
-    """Diagonal of a geometry's box, m; infinite for half spaces."""
-    root = geometries.node_start[row]
-    if root == geometries.node_start[row + 1]:
-        return math.inf
-    half = geometries.boxes[root, 3:]
-    return 2.0 * math.sqrt(_dot(half, half))
-
-
-@kernel
-def _reach(model, state, scratch, p):
-    """How far the bodies of patch p may move apart before they do not overlap any more, m.
-
-    Never by more than the size of the smaller one. Bodies that were not in contact at the last posture overlap by no
-    more than they have come closer since.
-    """
-    pair = scratch.patches.pair[p]
-    reach = min(
-        _extent(model.geometries, model.geometry_row[model.pairs[pair, 0]]),
-        _extent(model.geometries, model.geometry_row[model.pairs[pair, 1]]),
-    )
-    if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
-        return reach
-    data, problem, V = scratch.faces.data, scratch.problem, scratch.solver.patch_impulse[p]
-    columns = problem.islands.columns[p]
-    has_drift = model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0
-    for row in range(6):
-        V[row] = problem.drift[DRIFT_BEFORE, p, row] if has_drift else 0.0
-        for side in range(2):
-            for k in range(columns[side, 0], columns[side, 1]):
-                V[row] += problem.jacobian[p, row, k] * problem.v0[k]
-    p_GR, fastest = scratch.patches.p_GR[p], 0.0
-    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        x = data[CENTROID, f] - p_GR[0]
-        y = data[CENTROID + 1, f] - p_GR[1]
-        z = data[CENTROID + 2, f] - p_GR[2]
-        v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
-        v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
-        v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
-        fastest = max(fastest, abs(v_n))
-    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
-
-
-@kernel
-def _fill_blocks(scratch, p, horizon, reach):
-    """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block.
-
-    No push lasts beyond the ``reach`` of the patch, m. Where a field hardly falls along the normal, as at the rim of a
-    box and deep in any body, the slope alone would push for metres and throw what is light.
-    """
-    data, blocks = scratch.faces.data, scratch.problem.blocks
-    p_GR = scratch.patches.p_GR[p]
-    block, lane = scratch.problem.first_block[p], 0
-    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
-        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
-        if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
-            continue
-        slope = max(combined_slope(slope_a, slope_b), data[PRESSURE, f] / max(reach, SHORTEST_REACH))
-        out = blocks[block]
-        for i in range(3):
-            out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
-            out[(N + i) * LANES + lane] = data[NORMAL + i, f]
-        out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
-        out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
-        out[FRICTION * LANES + lane] = 0.0
-        out[SLIP * LANES + lane] = 1.0
-        lane += 1
-        if lane == LANES:
-            block, lane = block + 1, 0
-    if lane == 0:
-        return block
-    out = blocks[block]
-    for i in range(lane, LANES):
-        for row in range(SLIP):
-            out[row * LANES + i] = 0.0
-        out[SLIP * LANES + i] = 1.0
-    return block + 1
-
-
-@kernel
-def _set_jacobian(model, scratch, p):
-    """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry."""
-    problem, J = scratch.problem, scratch.jacobian
-    R_WG, p_GR = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
-    columns, order = problem.islands.columns[p], problem.islands.order
-    p_WR = scratch.query.work.centroid
-    for i in range(3):
-        p_WR[i] = scratch.patches.p_WG[p, i]
-        for j in range(3):
-            p_WR[i] += R_WG[i, j] * p_GR[j]
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            J[:, order[k]] = 0.0
-    for k in range(model.forest.velocities.shape[0], order.shape[0]):
-        J[:, order[k]] = 0.0
-    pair = scratch.patches.pair[p]
-    for side in range(2):
-        body = model.geometry_body[model.pairs[pair, side]]
-        add_point_jacobian(model.tree, scratch.S, body, p_WR, 2.0 * side - 1.0, J)
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            for half in range(0, 6, 3):
-                x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
-                for i in range(3):
-                    problem.jacobian[p, half + i, k] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
-    if model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0:
-        _set_drift(model, scratch, p, J)
-
-
-@kernel
-def add_surface_velocity(model, scratch, p, velocity):
-    """Add to ``velocity`` (3,), in the axes of patch p, that of B's surface relative to A's beyond the geometries'."""
-    pair = scratch.patches.pair[p]
-    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-    of_a, of_b = model.surface_velocity[a], model.surface_velocity[b]
-    R_WA, R_WB = scratch.R_WG[a], scratch.R_WG[b]
-    for i in range(3):
-        velocity[i] += of_b[i]
-        for j in range(3):
-            along = R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2]
-            velocity[i] -= R_WB[j, i] * along
-
-
-@kernel
-def _set_drift(model, scratch, p, J):
-    """What nothing in the step changes of the twist of patch p, before the step and in it; J (6, nv) in world axes."""
-    problem, v, R_WG = scratch.problem, scratch.solver.v, scratch.patches.R_WG[p]
-    before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
-    before[:] = 0.0
-    drift[:] = 0.0
-    add_surface_velocity(model, scratch, p, before[3:])
-    add_surface_velocity(model, scratch, p, drift[3:])
-    for k in range(model.forest.velocities.shape[0], order.shape[0]):
-        for half in range(0, 6, 3):
-            x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
-            for i in range(3):
-                along = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
-                before[half + i] += along * problem.v0[k]
-                drift[half + i] += along * v[k]
-
-
-@kernel
-def _delassus(problem, p, factor, work):
-    """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor."""
-    J, columns, tree_begin = problem.jacobian[p], problem.islands.columns[p], problem.islands.tree_begin
-    for i in range(3):
-        for side in range(2):
-            begin, end = columns[side, 0], columns[side, 1]
-            for k in range(begin, end):
-                work[i, k] = J[3 + i, k]
-            solve_lower(factor, begin, end, tree_begin, work[i])
-    total = 0.0
-    for i in range(3):
-        for j in range(3):
-            s = 0.0
-            for side in range(2):
-                for k in range(columns[side, 0], columns[side, 1]):
-                    s += work[i, k] * work[j, k]
-            total += s * s
-    return math.sqrt(total) / 3.0

@@ -22,7 +22,7 @@ from hydro_sim_core.simulation.stepping.model import (
     make_state,
     overwrite,
 )
-from hydro_sim_core.simulation.stepping.step import advance
+from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
 
 #: Faces that the buffers hold at first; they grow when a step finds more.
@@ -75,9 +75,9 @@ class Machine:
         while True:
             remaining = last - int(self.state.step[0])
             status = advance(self.handle, self.solve, dt, remaining, same_contacts, accept)
-            if status <= 0:
+            if status != NO_ROOM:
                 return status
-            self.make_room(status)
+            self.make_room(int(self.scratch.faces_needed[0]))
 
     def restart(self, q: np.ndarray) -> None:
         """Go to rest at coordinates ``q`` (nq,) and time zero, with no contacts and nothing failed."""

@@ -188,7 +188,13 @@ class Scratch(NamedTuple):
         patches: Contact patches.
         problem: The convex problem.
         solver: Scratch of the solvers.
-        jacobian: (6, nv) a patch's Jacobian in the order of v.
+        factor: (nv, nv) Cholesky factor of A, or of the mass matrix at an instant, tree by tree.
+        R_BA: (3, 3) orientation of geometry A in B, of the pair that is being looked at.
+        p_BA: (3,) origin of A in B, m.
+        p_WR: (3,) reference point of the patch that is being loaded, m.
+        twist: (6,) its relative twist before the step.
+        response: (3, nv) L^-1 J^T of its linear rows, with L the factor.
+        jacobian: (6, nv) its Jacobian in the order of v.
         v_next: (nv,) velocities at the end of the step: guessed, then the solution.
         v_middle: (nv,) velocities that Coriolis forces are taken at.
         spins_alone: (trees,) bodies that nothing keeps from spinning on as they do.
@@ -200,6 +206,7 @@ class Scratch(NamedTuple):
         effort: (nv,) drive efforts of the last step, N m.
         push: (P, 3) what becomes ``State.push``, N.
         overlaps: (P,) what becomes ``State.overlaps``.
+        faces_needed: (1,) contact faces that a step found no room for.
     """
 
     R_WB: Float3D
@@ -217,6 +224,12 @@ class Scratch(NamedTuple):
     patches: PatchTable
     problem: ContactProblem
     solver: SolverScratch
+    factor: Float2D
+    R_BA: Float2D
+    p_BA: Float1D
+    p_WR: Float1D
+    twist: Float1D
+    response: Float2D
     jacobian: Float2D
     v_next: Float1D
     v_middle: Float1D
@@ -229,6 +242,7 @@ class Scratch(NamedTuple):
     effort: Float1D
     push: Float2D
     overlaps: Int1D
+    faces_needed: Int1D
 
 
 class MachineData(NamedTuple):
@@ -331,6 +345,12 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         ),
         problem=problem,
         solver=make_solver_scratch(problem, model.options.numbers_per_face),
+        factor=np.zeros((nv, nv)),
+        R_BA=np.zeros((3, 3)),
+        p_BA=np.zeros(3),
+        p_WR=np.zeros(3),
+        twist=np.zeros(6),
+        response=np.zeros((3, nv)),
         jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
         v_middle=np.zeros(nv),
@@ -343,4 +363,5 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         effort=np.zeros(nv),
         push=np.zeros((num_pairs, 3)),
         overlaps=np.zeros(num_pairs, dtype=np.int64),
+        faces_needed=np.zeros(1, dtype=np.int64),
     )

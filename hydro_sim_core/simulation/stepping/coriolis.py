@@ -1,0 +1,213 @@
+# mypy: allow-untyped-defs
+"""Coriolis forces in the middle of a step, which the step's solution itself decides (decision 15)."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
+from hydro_sim_core.dynamics.free_bodies import free_body_forces
+from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
+from hydro_sim_core.simulation.stepping.loads import apply_loads
+from hydro_sim_core.solvers.options import CONVERGED
+
+#: Coriolis forces are those at the middle of a step where they leave its velocities so well known, as a share of them;
+#: a step that does not get there in so many solves has not converged.
+CORIOLIS_TOLERANCE = 1e-5
+MAX_CORIOLIS_SOLVES = 6
+#: Of a body that moves as it is told.
+FLOATING_VELOCITIES = 6
+
+
+@kernel
+def solve_with_coriolis_forces(machine, solve, dt, accept):
+    """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution.
+
+    Where they never are, iterating has mostly led away from any solution. A step that must be taken all the same is
+    solved without them, see ``hold_energy``.
+    """
+    model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
+    if loads.num[0] > 0:
+        apply_loads(model, loads, scratch)
+    scratch.is_lost[:] = False
+    least = 1 if _is_carried(model, state, scratch) else 0
+    for n in range(MAX_CORIOLIS_SOLVES):
+        _load_momentum(model, state, loads, scratch, dt, n > 0)
+        converged = solve(scratch.problem, model.options, scratch.solver)
+        if not converged or (n >= least and not _find_strays(model, scratch, dt)):
+            return converged
+    if accept:
+        _lose_islands(model, state, scratch)
+        _load_momentum(model, state, loads, scratch, dt, True)
+        solve(scratch.problem, model.options, scratch.solver)
+    scratch.solver.report[CONVERGED] = 0.0
+    return False
+
+
+@kernel
+def _is_acted_on(model, scratch, tree, is_pushed):
+    """Whether contact couples a tree, or one of the loads, if there are any (``is_pushed``), acts on it."""
+    islands = scratch.problem.islands
+    island = islands.island[tree]
+    if islands.first_patch[island] < islands.first_patch[island + 1]:
+        return True
+    if is_pushed:
+        for k in range(model.forest.first[tree], model.forest.first[tree + 1]):
+            if scratch.applied[model.forest.velocities[k]] != 0.0:
+                return True
+    return False
+
+
+@kernel
+def _load_momentum(model, state, loads, scratch, dt, is_solved):
+    """Momentum M v0 - dt bias, with Coriolis forces at the middle of v0 and the solver's v, a guess or a solution.
+
+    The velocity of a step is that over the step, so v0 and v lie symmetrically about the posture from which it starts.
+    Forces at v0 alone would add energy in every step.
+    """
+    problem, order = scratch.problem, scratch.problem.islands.order
+    for k in range(state.v.shape[0]):
+        i = order[k]
+        scratch.v_next[i] = scratch.solver.v[k]
+        scratch.v_middle[i] = 0.5 * (state.v[i] + scratch.v_next[i])
+    is_pushed = loads.num[0] > 0
+    for i in range(scratch.spins_alone.shape[0]):
+        scratch.spins_alone[i] = not (is_solved or _is_acted_on(model, scratch, i, is_pushed))
+    tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
+    bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
+    free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
+    _forget_coriolis_forces(model.forest, scratch)
+    unknowns = model.forest.velocities.shape[0]
+    for k in range(unknowns):
+        momentum = -dt * scratch.bias[order[k]]
+        # The damping impulse at v0 cancels against dt D v0 of A v0.
+        for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
+            momentum += scratch.M[order[k], order[m]] * problem.v0[m]
+        # What is carried resists the change of a prescribed velocity.
+        for m in range(unknowns, order.shape[0]):
+            momentum -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
+        if is_pushed:
+            momentum += dt * scratch.applied[order[k]]
+        problem.momentum[k] = momentum
+
+
+@kernel
+def _forget_coriolis_forces(forest, scratch):
+    """Leave only the weight of trees that are lost."""
+    for tree in range(scratch.is_lost.shape[0]):
+        if scratch.is_lost[tree]:
+            for n in range(forest.first[tree], forest.first[tree + 1]):
+                i = forest.velocities[n]
+                scratch.bias[i] = scratch.gravity[i]
+
+
+@kernel
+def _find_spins(forest, V_WB, spin):
+    """Raise ``spin`` (trees,) to the angular speed of the body of each tree that turns fastest, rad/s."""
+    for body in range(forest.tree_of_body.shape[0]):
+        w = V_WB[body]
+        tree = forest.tree_of_body[body]
+        if tree < 0:
+            continue
+        spin[tree] = max(spin[tree], math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]))
+
+
+@kernel
+def _find_strays(model, scratch, dt):
+    """Mark the trees that Coriolis forces at the middle of the solution would change by ``CORIOLIS_TOLERANCE``.
+
+    A change d of velocities changes them in a step by at most some 2 dt |w| d, w being how fast the tree's bodies turn.
+
+    Returns:
+        True if there are any.
+    """
+    problem, forest, spin = scratch.problem, model.forest, scratch.spin
+    any_stray = False
+    spin[:] = 0.0
+    _find_spins(forest, scratch.tree.V_WB, spin)
+    # What an impact sets turning did not turn in the guess.
+    for k in range(scratch.v_middle.shape[0]):
+        i = problem.islands.order[k]
+        scratch.v_middle[i] += 0.5 * (scratch.solver.v[k] - scratch.v_next[i])
+    body_velocities(model.tree, scratch.v_middle, scratch.S, scratch.tree.V_WB)
+    _find_spins(forest, scratch.tree.V_WB, spin)
+    for tree in range(spin.shape[0]):
+        scratch.strays[tree] = False
+        if spin[tree] == 0.0:
+            continue
+        begin = problem.islands.position[tree]
+        # What moves the centre of a free body does not turn it.
+        num = 3 if forest.is_free_tree[tree] else forest.first[tree + 1] - forest.first[tree]
+        change, size = 0.0, 0.0
+        for k in range(begin, begin + num):
+            for m in range(begin, begin + num):
+                a, b = scratch.solver.v[k], scratch.solver.v[m]
+                c = 0.5 * (a - scratch.v_next[problem.islands.order[k]])
+                d = 0.5 * (b - scratch.v_next[problem.islands.order[m]])
+                change += problem.A[k, m] * c * d
+                size += problem.A[k, m] * a * b
+        reach = 2.0 * dt * spin[tree]
+        # Written so that a tree whose velocities are no numbers is one.
+        if not reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
+            scratch.strays[tree] = any_stray = True
+    return any_stray
+
+
+@kernel
+def _is_carried(model, state, scratch):
+    """Whether something hangs by joints on what moves as it is told.
+
+    Coriolis forces of what is carried go with the carrier's turn. Those of a guess are off the same way in step after
+    step, just not by more than ``CORIOLIS_TOLERANCE``, and shorter steps do not mend that: they are as many more.
+    """
+    order, unknowns = scratch.problem.islands.order, model.forest.velocities.shape[0]
+    for begin in range(unknowns, order.shape[0], FLOATING_VELOCITIES):
+        moves, carries = False, False
+        for m in range(begin, begin + FLOATING_VELOCITIES):
+            moves = moves or scratch.solver.v[m] != 0.0 or state.v[order[m]] != 0.0
+            for k in range(unknowns):
+                carries = carries or scratch.M[order[k], order[m]] != 0.0
+        if moves and carries:
+            return True
+    return False
+
+
+@kernel
+def _lose_islands(model, state, scratch):
+    """Give up all trees of islands with lost ones, which have led them astray, and start them from where they were."""
+    islands, forest = scratch.problem.islands, model.forest
+    for tree in range(scratch.strays.shape[0]):
+        for other in range(scratch.strays.shape[0]):
+            if scratch.strays[other] and islands.island[other] == islands.island[tree]:
+                scratch.is_lost[tree] = True
+        if scratch.is_lost[tree]:
+            begin = islands.position[tree]
+            for k in range(begin, begin + forest.first[tree + 1] - forest.first[tree]):
+                scratch.solver.v[k] = state.v[islands.order[k]]
+
+
+@kernel
+def hold_energy(model, state, scratch):
+    """Slow lost trees down to the kinetic energy that they would have had in the posture from which the step starts.
+
+    Without Coriolis forces a tree that folds up, or slides inwards, would keep its rates and gain energy from nothing.
+    """
+    forest, tree = model.forest, model.tree
+    forward_kinematics(tree, scratch.q_next, scratch.R_WB, scratch.p_WB, scratch.S)
+    for lost in range(scratch.is_lost.shape[0]):
+        if not scratch.is_lost[lost]:
+            continue
+        scratch.v_middle[:] = 0.0
+        before = 0.0
+        for n in range(forest.first[lost], forest.first[lost + 1]):
+            i = forest.velocities[n]
+            scratch.v_middle[i] = scratch.v_next[i]
+            for m in range(forest.first[lost], forest.first[lost + 1]):
+                j = forest.velocities[m]
+                before += 0.5 * scratch.M[i, j] * scratch.v_next[i] * scratch.v_next[j]
+        after = kinetic_energy(tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.v_middle, scratch.tree)
+        if after > before:
+            for n in range(forest.first[lost], forest.first[lost + 1]):
+                scratch.v_next[forest.velocities[n]] *= math.sqrt(before / after)
+    forward_kinematics(tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
