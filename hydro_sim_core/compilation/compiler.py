@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
@@ -212,7 +213,8 @@ class _KernelDispatcher(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Constants do not make another kernel unless it asks for them."""
-        names = self.py_func.__code__.co_varnames
+        code = self.py_func.__code__
+        names = (*code.co_varnames[: code.co_argcount], *repeat("", len(args)))  # for what *arguments take
         args = tuple(
             arg if name in self.constants else types.unliteral(arg)
             for name, arg in zip(names, args, strict=False)
