@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.description.joint_types import JointType, joint_types
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shapes import read_origin
-from hydro_sim_core.description.spec import ONE_COORDINATE, Array, JointSpec, JointType, LimitSpec, MimicSpec
+from hydro_sim_core.description.spec import Array, JointSpec, LimitSpec, MimicSpec
 from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
 
 JOINT_TAGS = ("joint", "drake:joint")
+#: What our own attributes stand in, with the prefix hydro.
+NAMESPACE = "urn:hydro-sim"
 
 
 def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
@@ -31,38 +34,39 @@ def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
 
 
 def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSpec:
-    joint_type = _read_type(element)
+    kind = _read_type(element)
     for tag in ("calibration", "safety_controller"):
         for ignored in element.children(tag):
             ignored.ignore()
     dynamics = element.child("dynamics")
     return JointSpec(
         name=name,
-        type=joint_type,
+        type=kind.name,
         parent=element.required_child("parent").required_text("link"),
         child=element.required_child("child").required_text("link"),
         X_PJ=read_origin(element),
-        axis=_read_axis(element, joint_type),
-        limits=_read_limits(element, joint_type),
+        axis=_read_axis(element, kind),
+        limits=_read_limits(element, kind),
         damping=0.0 if dynamics is None else dynamics.non_negative("damping", default=0.0),
         friction=0.0 if dynamics is None else dynamics.non_negative("friction", default=0.0),
         rotor_inertia=rotor_inertia,
-        mimic=_read_mimic(element, joint_type),
+        mimic=_read_mimic(element, kind),
     )
 
 
 def _read_type(element: XmlElement) -> JointType:
-    written = element.required_text("type")
-    for known in get_args(JointType):
-        if written == known:
-            return known
-    raise element.error(f"unknown joint type '{written}'", f"use one of {', '.join(get_args(JointType))}")
+    known, written = joint_types(), element.required_text("type")
+    # Readers that do not know a type find another one in its place, see ``scene_urdf``.
+    written = element.text("hydro:type") or written
+    if written not in known:
+        raise element.error(f"unknown joint type '{written}'", did_you_mean(written, known))
+    return known[written]
 
 
-def _read_axis(element: XmlElement, joint_type: JointType) -> Array:
+def _read_axis(element: XmlElement, kind: JointType) -> Array:
     axis_element = element.child("axis")
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
-    if axis_element is None or joint_type in ("fixed", "floating"):
+    if axis_element is None or kind.axis == "unused":
         return np.array([1.0, 0.0, 0.0])
     return unit_axis(axis, axis_element)
 
@@ -81,18 +85,18 @@ def unit_axis(axis: Array, place: Place) -> Array:
     return np.asarray(axis / norm(axis))
 
 
-def _read_limits(element: XmlElement, joint_type: JointType) -> LimitSpec:
+def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     limit = element.child("limit")
-    needed = joint_type in ("revolute", "prismatic")
+    needed = kind.ends == "required"
     if limit is None:
         if needed:
-            raise element.error(f"a {joint_type} joint without <limit>", "add <limit lower=… upper=…>")
+            raise element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
         return LimitSpec()
     ends = [limit.text(name) is not None for name in ("lower", "upper")]
     if needed and not any(ends):
-        raise limit.error(f"a {joint_type} joint without lower and upper limits", "add lower=… and upper=…")
+        raise limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
     lower, upper = -np.inf, np.inf
-    if needed:
+    if kind.ends != "none" and any(ends):
         # URDF: an end that is not written is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
         check_range(lower, upper, limit)
@@ -118,23 +122,23 @@ def check_range(lower: float, upper: float, place: Place) -> None:
         raise place.error(f"lower limit {lower:g} is above upper limit {upper:g}", "swap or correct them")
 
 
-def _read_mimic(element: XmlElement, joint_type: JointType) -> MimicSpec | None:
+def _read_mimic(element: XmlElement, kind: JointType) -> MimicSpec | None:
     mimic = element.child("mimic")
     if mimic is None:
         return None
     multiplier, offset = mimic.number("multiplier", default=1.0), mimic.number("offset", default=0.0)
-    check_mimic(joint_type, multiplier, mimic)
+    check_mimic(kind, multiplier, mimic)
     return MimicSpec(mimic.required_text("joint"), multiplier, offset)
 
 
-def check_mimic(joint_type: JointType, multiplier: float, place: Place) -> None:
+def check_mimic(kind: JointType, multiplier: float, place: Place) -> None:
     """Refuse a mimic joint that cannot follow.
 
     Raises:
         InputError: It has not one coordinate, or the multiplier is 0.
     """
-    if joint_type not in ONE_COORDINATE:
-        raise place.error(f"a {joint_type} joint cannot mimic another", "remove its mimic")
+    if not kind.is_scalar:
+        raise place.error(f"a {kind.name} joint cannot mimic another", "remove its mimic")
     if multiplier == 0.0:
         raise place.error("multiplier 0 couples nothing", "make the joint fixed or write another multiplier")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.description.inertia import check_inertia, check_mass
+from hydro_sim_core.description.joint_types import JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
 from hydro_sim_core.description.mass_properties import mass_properties
 from hydro_sim_core.description.names import did_you_mean
@@ -22,7 +23,6 @@ from hydro_sim_core.description.spec import (
     CollisionSpec,
     InertialSpec,
     JointSpec,
-    JointType,
     LimitSpec,
     LinkSpec,
     MimicSpec,
@@ -237,7 +237,7 @@ class ModelBuilder:
     def add_joint(
         self,
         name: str,
-        type: JointType,
+        type: str,
         parent: str,
         child: str,
         *,
@@ -260,13 +260,14 @@ class ModelBuilder:
 
         Args:
             name: Of the joint.
-            type: ``revolute``, ``continuous``, ``prismatic``, ``fixed``, ``floating`` or ``planar``, as in a URDF.
+            type: ``revolute``, ``continuous``, ``prismatic``, ``fixed``, ``floating`` or ``planar``, as in a URDF, or
+                another of ``joint_types``.
             parent: Link that carries it.
             child: Link that it moves.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
             rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
             axis: (3,) direction in the joint's frame: of rotation, of translation, or the normal of the plane.
-            lower: Lowest position, rad or m; revolute and prismatic joints need both ends.
+            lower: Lowest position of each coordinate, rad or m; revolute and prismatic joints need both ends.
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.
             effort: Largest torque or force, N m or N.
@@ -285,9 +286,10 @@ class ModelBuilder:
         name, parent, child = (
             text(value, key, place) for key, value in (("name", name), ("parent", parent), ("child", child))
         )
-        if not isinstance(type, str) or type not in get_args(JointType):
-            problem = f"unknown joint type {excerpt(type)}"
-            raise place.error(problem, did_you_mean(str(type), get_args(JointType)))
+        known = joint_types()
+        if not isinstance(type, str) or type not in known:
+            raise place.error(f"unknown joint type {excerpt(type)}", did_you_mean(str(type), known))
+        kind = known[type]
         numbers = {
             key: finite_number(value, key, place, least=0.0)
             for key, value in (("damping", damping), ("friction", friction), ("rotor_inertia", rotor_inertia))
@@ -299,16 +301,16 @@ class ModelBuilder:
                 finite_number(multiplier, "multiplier", place),
                 finite_number(offset, "offset", place),
             )
-            check_mimic(type, follows.multiplier, place)
-        moves = type not in ("fixed", "floating")
+            check_mimic(kind, follows.multiplier, place)
+        has_axis = kind.axis != "unused"
         joint = JointSpec(
             name=name,
             type=type,
             parent=parent,
             child=child,
             X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
-            axis=unit_axis(vector(axis, 3, "axis", place), place) if moves else np.array([1.0, 0.0, 0.0]),
-            limits=_limits(type, lower, upper, velocity, effort, stiffness, place),
+            axis=unit_axis(vector(axis, 3, "axis", place), place) if has_axis else np.array([1.0, 0.0, 0.0]),
+            limits=_limits(kind, lower, upper, velocity, effort, stiffness, place),
             mimic=follows,
             **numbers,
         )
@@ -357,7 +359,7 @@ class ModelBuilder:
 
 
 def _limits(
-    type: JointType,
+    kind: JointType,
     lower: float | None,
     upper: float | None,
     velocity: float,
@@ -365,12 +367,14 @@ def _limits(
     stiffness: float | None,
     place: CallSite,
 ) -> LimitSpec:
-    needed = type in ("revolute", "prismatic")
-    if needed and (lower is None or upper is None):
-        mend = "give lower and upper" + (", or make it continuous" if type == "revolute" else "")
-        raise place.error(f"a {type} joint without limits", mend)
-    if not needed and not (lower is None and upper is None):
-        raise place.error(f"a {type} joint has no limits", "leave lower and upper out")
+    given = [end is not None for end in (lower, upper)]
+    if kind.ends == "required" and not all(given):
+        mend = "give lower and upper" + (", or make it continuous" if kind.name == "revolute" else "")
+        raise place.error(f"a {kind.name} joint without limits", mend)
+    if kind.ends == "none" and any(given):
+        raise place.error(f"a {kind.name} joint has no limits", "leave lower and upper out")
+    if any(given) and not all(given):
+        raise place.error("one limit alone", "give lower and upper, or none")
     ends = (
         [-np.inf, np.inf]
         if lower is None or upper is None

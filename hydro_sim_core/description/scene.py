@@ -130,8 +130,8 @@ class ModelSpec(Section):
     )
     positions: dict[str, Number] = Field(
         {},
-        description="Start positions by joint, of a planar one by joint/x, joint/y and joint/yaw; others start as near "
-        "to 0 as their limits allow.",
+        description="Start positions by joint, of one with several coordinates by joint/x and so on; others start as "
+        "near to 0 as their limits allow.",
         json_schema_extra=unit("rad or m"),
     )
     gravity_compensation: bool = Field(
@@ -219,7 +219,7 @@ class ActuatorSpec(Section):
     """Drives of some joints; all have the same gains."""
 
     joints: tuple[Name, ...] = Field(
-        min_length=1, description="Joints driven; of a planar one joint/x, joint/y and joint/yaw."
+        min_length=1, description="Joints driven; of one with several coordinates joint/x and so on."
     )
     mode: CommandMode = Field("position", description="What a command means until another mode is commanded.")
     kp: NonNegative = Field(0.0, description="Position gain.", json_schema_extra=unit("N m/rad or N/m"))

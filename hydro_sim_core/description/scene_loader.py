@@ -226,8 +226,8 @@ def _unknown_position(name: str, robot: RobotSpec, movable: dict[str, JointSpec]
 
 def _instead(joint: JointSpec) -> str:
     """What to do about the name of a joint that has not one coordinate."""
-    planar = joint.type == "planar"
-    return f"name its coordinates {', '.join(joint.coordinate_names)}" if planar else "remove it"
+    names = joint.coordinate_names
+    return f"name its coordinates {', '.join(names)}" if len(names) > 1 else "remove it"
 
 
 def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
@@ -266,7 +266,7 @@ def _driven_joints(spec: SceneSpec) -> Iterator[tuple[str, str]]:
 
 def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path) -> None:
     for name in gripper.joints:
-        if joints[name].type != "prismatic":
+        if not joints[name].traits.is_slide:
             raise InputError(
                 source,
                 f"{where}.joints.{name}",
@@ -285,7 +285,7 @@ def _check_shared_coordinates(
     """Joints that move together are all fingers, or the force would be shared with others, and close together."""
     for name, sign in gripper.joints.items():
         for other in joints.values():
-            if other.type != "prismatic" or _owner(other) != _owner(joints[name]):
+            if not other.traits.is_slide or _owner(other) != _owner(joints[name]):
                 continue
             if other.name not in gripper.joints:
                 problem = f"'{other.name}' moves with '{name}' and takes a share of its force"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import cache_root, make_private_folder
+from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.shape_types import shape_types
@@ -27,6 +28,7 @@ from hydro_sim_core.description.spec import (
 from hydro_sim_core.held_interrupts import held_interrupts
 from hydro_sim_core.rotations import roll_pitch_yaw
 
+ElementTree.register_namespace("hydro", NAMESPACE)
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)
 _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
@@ -35,8 +37,9 @@ _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
 def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
     """Write a scene as URDF text.
 
-    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint. Collision
-    geometry is left out: the text is for viewers and controllers, and URDF cannot say how contact works.
+    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint. A type that URDF does
+    not have is a floating joint too, whose attribute ``hydro:type`` says what it is. Collision geometry is left out:
+    the text is for viewers and controllers, and URDF cannot say how contact works.
 
     Args:
         scene: The scene.
@@ -191,15 +194,21 @@ def _add_geometry(parent: Element, shape: ShapeSpec) -> None:
 
 
 def _add_joint(root: Element, joint: JointSpec, rename: dict[str, str]) -> None:
-    element = SubElement(root, "joint", name=joint.name, type=joint.type)
+    traits = joint.traits
+    element = SubElement(root, "joint", name=joint.name, type=traits.urdf_type)
+    if traits.urdf_type != joint.type:
+        element.set(f"{{{NAMESPACE}}}type", joint.type)
     _add_origin(element, joint.X_PJ)
     SubElement(element, "parent", link=rename.get(joint.parent, joint.parent))
     SubElement(element, "child", link=joint.child)
-    if joint.type in ("fixed", "floating"):
+    if not traits.coordinates:
         return
-    SubElement(element, "axis", xyz=_numbers(joint.axis))
-    if joint.type in ("revolute", "prismatic"):
-        limits = joint.limits
+    if traits.axis != "unused":
+        SubElement(element, "axis", xyz=_numbers(joint.axis))
+    limits = joint.limits
+    if traits.ends == "required" or (
+        traits.ends == "optional" and np.isfinite([limits.lower, limits.upper]).any()
+    ):
         given = {
             "lower": limits.lower,
             "upper": limits.upper,

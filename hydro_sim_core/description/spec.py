@@ -13,15 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.joint_types import JointType, Unit, joint_type
+
 Array = NDArray[np.float64]
-JointType = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
-#: Joints with one coordinate.
-ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
 
-#: Coordinates of a planar joint: place of the child's origin in the plane, m, and turn about the normal, rad.
-PLANAR_AXES = ("x", "y", "yaw")
 #: Depth at which a compliant half space reaches its modulus where nobody gives one, m.
 DEFAULT_SLAB_THICKNESS = 0.1
 
@@ -166,16 +163,16 @@ class JointSpec:
     """A joint; ``X_PJ`` places its frame (that of the child at zero) in the parent link's frame.
 
     Attributes:
-        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a planar joint's
-            plane.
-        limits: A planar joint has those of speed and effort along each coordinate, and no ends.
+        type: One of ``joint_types``.
+        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a plane.
+        limits: They hold for each coordinate.
         damping: Viscous, N m s/rad or N s/m.
         friction: Coulomb, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
     """
 
     name: str
-    type: JointType
+    type: str
     parent: str
     child: str
     X_PJ: Array
@@ -187,11 +184,22 @@ class JointSpec:
     mimic: MimicSpec | None = None
 
     @property
+    def traits(self) -> JointType:
+        """What is known of its type."""
+        return joint_type(self.type)
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        """Unit of every length and angle that the joint has, by name: its own, or ``joint/x`` where it has several."""
+        return {
+            f"{self.name}/{one.suffix}" if one.suffix else self.name: one.unit
+            for one in self.traits.coordinates
+        }
+
+    @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the lengths and angles that the joint has: its own name where there is one; none if floating."""
-        if self.type == "planar":
-            return tuple(f"{self.name}/{axis}" for axis in PLANAR_AXES)
-        return () if self.type in ("fixed", "floating") else (self.name,)
+        """Names of its lengths and angles."""
+        return tuple(self.units)
 
     @property
     def all_names(self) -> tuple[str, ...]:

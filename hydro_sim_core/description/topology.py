@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.places import Place
-from hydro_sim_core.description.spec import ONE_COORDINATE, JointSpec, LinkSpec, MimicSpec
+from hydro_sim_core.description.spec import JointSpec, LinkSpec, MimicSpec
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _master_of(joint: JointSpec, named: Mapping[str, PlacedJoint]) -> MimicSpec:
         passed.append(link.joint)
         master = named[link.joint].joint
         link = master.mimic
-    if master.type not in ONE_COORDINATE:
+    if not master.traits.is_scalar:
         raise place.error(
             f"mimics the {master.type} joint '{master.name}'", "name a joint with one coordinate"
         )

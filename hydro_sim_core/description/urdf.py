@@ -1,9 +1,10 @@
 """A URDF or xacro file becomes a :class:`~hydro_sim_core.description.spec.RobotSpec`.
 
-Standard URDF, the ``drake:`` contact tags, and five of our own: ``hydro:stiffness`` on ``<limit>``, the stiffness
-(N m/rad or N/m) with which a joint resists going past its limits, and, beside the ``drake:`` tags,
-``<hydro:slab_thickness value=…/>`` (m), ``<hydro:pressure_field value=…/>`` (distance or laplace),
-``<hydro:surface_velocity value="x y z"/>`` (m/s) and ``<hydro:grain value="x y z"/>``, the direction of least friction.
+Standard URDF, the ``drake:`` contact tags, and six of our own: ``hydro:type`` on ``<joint>``, which outranks ``type``,
+for types that other readers do not know; ``hydro:stiffness`` on ``<limit>``, the stiffness (N m/rad or N/m) with which
+a joint resists going past its limits, and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
+``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
+``<hydro:grain value="x y z"/>``, the direction of least friction.
 """
 
 from __future__ import annotations

@@ -1,10 +1,18 @@
-"""From links and joints to the equations of motion: kinematic tree, mass matrix, bias forces, Jacobians."""
+"""From links and joints to the equations of motion: kinematic tree, mass matrix, bias forces, Jacobians.
 
-from hydro_sim_core.dynamics.assembly import Assembly, ScalarJoint, build_tree
-from hydro_sim_core.dynamics.bodies import PlacedRobot
-from hydro_sim_core.dynamics.evaluate import TreeEvaluator
-from hydro_sim_core.dynamics.forest import Forest, find_forest
-from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch, frozen, make_scratch
+Modules are imported when something of theirs is first used: those of plug-ins import ``joint_kernels``, and trees
+import those of plug-ins.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hydro_sim_core.dynamics.assembly import Assembly, ScalarJoint, build_tree
+    from hydro_sim_core.dynamics.bodies import PlacedRobot
+    from hydro_sim_core.dynamics.evaluate import TreeEvaluator
+    from hydro_sim_core.dynamics.forest import Forest, find_forest
+    from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch, frozen, make_scratch
 
 __all__ = [
     "Assembly",
@@ -19,3 +27,25 @@ __all__ = [
     "frozen",
     "make_scratch",
 ]
+
+_MODULE_OF = {
+    "Assembly": "assembly",
+    "Forest": "forest",
+    "KinematicTree": "tree",
+    "PlacedRobot": "bodies",
+    "ScalarJoint": "assembly",
+    "TreeEvaluator": "evaluate",
+    "TreeScratch": "tree",
+    "build_tree": "assembly",
+    "find_forest": "forest",
+    "frozen": "tree",
+    "make_scratch": "tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'hydro_sim_core.dynamics' has no attribute {name!r}")
+    value = getattr(import_module(f"hydro_sim_core.dynamics.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value

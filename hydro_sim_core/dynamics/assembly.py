@@ -16,12 +16,12 @@ from hydro_sim_core.errors import InputError
 
 @dataclass(frozen=True)
 class ScalarJoint:
-    """A length or an angle: the coordinate of a 1-DoF joint, or one of the three of a planar joint.
+    """A length or an angle: one of the coordinates that the type of a joint names.
 
     It stands at ``scale * q[q_index] + offset`` and has the rate ``scale * v[v_index]``.
 
     Attributes:
-        name: Of the joint; ``joint/x``, ``joint/y`` and ``joint/yaw`` if that is planar.
+        name: Of the joint, or ``joint/x`` and so on where that has several.
         body: Body that the joint moves.
         q_index: See above.
         v_index: See above.
@@ -47,8 +47,8 @@ class Assembly:
         link_body: (nl,) body that carries the link, -1 for links welded to the world.
         X_BL: (nl, 4, 4) pose of the link in its body, or in the world.
         joint_names: (nb) the joint that moves each body.
-        velocity_names: (nv) the joint behind each velocity: ``joint``; ``joint/x``, ``joint/y`` and ``joint/yaw`` of a
-            planar one; ``joint/i`` of a floating one.
+        velocity_names: (nv) the joint behind each velocity: ``joint``; ``joint/x`` and so on of one with several
+            lengths and angles; ``joint/i`` of one with a quaternion.
         scalar_joints: Every coordinate that is a length or an angle, those of mimic joints included, in the order of
             the bodies.
         link_tree: (parent link, child link) of every link; the parent of a root may be ``world``.
@@ -74,8 +74,8 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     of its master what leaves power unchanged: with s its rate per rate of the master, s^2 times its damping,
     rotor inertia and limit stiffness, |s| times its friction, |s| times its effort limit where it has one
     (each joint's own drive bears its share), and the tighter of the position and velocity limits, taken to
-    the master's coordinate. The limits of a planar joint's speed and effort hold along each of its coordinates;
-    floating joints have no limits.
+    the master's coordinate. The limits of a joint with several coordinates hold for each of them; joints with a
+    quaternion have no limits.
 
     Args:
         placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
@@ -136,7 +136,7 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
     bodies, velocities = builder.bodies, builder.velocities
     integers = {
         name: frozen([getattr(body, name) for body in bodies], np.int64)
-        for name in ("parent", "joint_type", "q_index", "v_index", "num_v")
+        for name in ("parent", "joint_type", "q_index", "v_index", "num_q", "num_v")
     }
     masses = {
         name: frozen([getattr(body, name) for body in bodies], shape=shape)

@@ -9,21 +9,13 @@ import numpy as np
 
 from hydro_sim_core.arithmetic import dot, product
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
-from hydro_sim_core.dynamics.tree import FLOATING, PLANAR, PRISMATIC, REVOLUTE, Floats
+from hydro_sim_core.dynamics.joint_dispatch import joint_number
+from hydro_sim_core.dynamics.tree import Floats
 from hydro_sim_core.dynamics.velocities import VelocityEntry, add_mimic, velocity_entries
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.rotations import quaternions_of
 
 WORLD = "world"
-_TYPES = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "planar": PLANAR,
-    "floating": FLOATING,
-}
-_NUM_Q = {REVOLUTE: 1, PRISMATIC: 1, PLANAR: 3, FLOATING: 7}
-_NUM_V = {REVOLUTE: 1, PRISMATIC: 1, PLANAR: 3, FLOATING: 6}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +60,15 @@ class Body:
 
     @property
     def joint_type(self) -> int:
-        return _TYPES[self.joint.type]
+        return joint_number(self.joint.type)
+
+    @property
+    def num_q(self) -> int:
+        return self.joint.traits.num_q
 
     @property
     def num_v(self) -> int:
-        return _NUM_V[self.joint_type]
+        return self.joint.traits.num_v
 
     @property
     def p_BCo(self) -> Floats:
@@ -197,7 +193,7 @@ class BodyBuilder:
     def _add_body(self, joint: JointSpec, parent: int, X_PJ: Floats, source: str) -> Frame:
         """Append the body that a moving joint carries; returns the frame of the joint's child link."""
         X_BL = np.eye(4)
-        if joint.type == "planar":
+        if joint.traits.axis == "normal":
             # The kernels know planes by their normal z only.
             X_JN = np.eye(4)
             X_JN[:3, :3] = _turn_of_z(joint.axis)
@@ -206,7 +202,7 @@ class BodyBuilder:
         if joint.mimic is None:
             body.q_index, body.v_index = len(self.q0), len(self.velocities)
             self.velocities += velocity_entries(joint, body.num_v, body.q_index)
-            self.q0 += [1.0, *[0.0] * 6] if body.joint_type == FLOATING else [0.0] * _NUM_Q[body.joint_type]
+            self.q0 += joint.traits.start
         self.bodies.append(body)
         return Frame(len(self.bodies) - 1, X_BL)
 

@@ -8,6 +8,7 @@ stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy,
 from __future__ import annotations
 
 from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.dynamics.joint_dispatch import accelerate_joint
 from hydro_sim_core.dynamics.kinematics import body_velocities
 from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch
 
@@ -90,7 +91,7 @@ def inverse_dynamics(
     V_WB, A_WB, F_WB = scratch.V_WB, scratch.A_WB, scratch.F_WB
     body_velocities(tree, v, S, V_WB)
     for i in range(tree.parent.shape[0]):
-        _accelerate(tree, i, p_WB[i], S, a, V_WB, A_WB)
+        _accelerate(tree, i, p_WB[i], S, v, a, V_WB, A_WB)
         _spatial_inertia(tree, i, R_WB[i], p_WB[i], scratch.inertia[i])
         _newton_euler(scratch.inertia[i], V_WB[i], A_WB[i], F_WB[i])
     for k in range(tau.shape[0]):
@@ -132,7 +133,7 @@ def gravity_forces(
 
 
 @kernel
-def _accelerate(tree, i, p, S, a, V_WB, A_WB):
+def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
     """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force."""
     parent, first = tree.parent[i], tree.v_index[i]
     wx, wy, wz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -148,8 +149,8 @@ def _accelerate(tree, i, p, S, a, V_WB, A_WB):
     V, A = V_WB[i], A_WB[i]
     # The parent carries the joint's axes along, which turns the twist (a, b) of the joint: V_parent x (a, b).
     ax, ay, az, bx, by, bz = V[0] - wx, V[1] - wy, V[2] - wz, V[3] - vx, V[4] - vy, V[5] - vz
-    # Planar and floating joints turn about the body's origin, which they move too: the axes travel with the
-    # origin's relative velocity b + a x p. Other joints have either no such velocity or no rotation.
+    # What turns the body turns it about its origin, which planar and floating joints move too: the axes travel with
+    # the origin's relative velocity b + a x p.
     vx += bx + ay * p[2] - az * p[1]
     vy += by + az * p[0] - ax * p[2]
     vz += bz + ax * p[1] - ay * p[0]
@@ -159,6 +160,7 @@ def _accelerate(tree, i, p, S, a, V_WB, A_WB):
     A[3] += wy * bz - wz * by + vy * az - vz * ay
     A[4] += wz * bx - wx * bz + vz * ax - vx * az
     A[5] += wx * by - wy * bx + vx * ay - vy * ax
+    accelerate_joint(tree.joint_type[i], v[first : first + tree.num_v[i]], p, S[i], A)
 
 
 @kernel

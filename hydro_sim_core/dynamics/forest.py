@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import ConstBool1D, ConstInt1D
-from hydro_sim_core.dynamics.tree import FLOATING, Ints, KinematicTree, frozen
+from hydro_sim_core.dynamics.joint_dispatch import FLOATING
+from hydro_sim_core.dynamics.tree import Ints, KinematicTree, frozen
 
 
 class Forest(NamedTuple):

@@ -17,11 +17,6 @@ from hydro_sim_core.compilation import (
     Float2D,
 )
 
-REVOLUTE = 0
-PRISMATIC = 1
-PLANAR = 2
-FLOATING = 3
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -39,13 +34,14 @@ class KinematicTree(NamedTuple):
 
     Attributes:
         parent: (nb,) parent body, -1 for the world.
-        joint_type: (nb,) ``REVOLUTE`` (continuous joints too), ``PRISMATIC``, ``PLANAR`` or ``FLOATING``.
+        joint_type: (nb,) ``joint_dispatch.joint_number`` of its type.
         q_index: (nb,) first coordinate of the joint in q.
         v_index: (nb,) first velocity of the joint in v.
+        num_q: (nb,) number of coordinates of the joint, or of its master.
         num_v: (nb,) number of velocities of the joint.
         q_scale: (nb,) a 1-DoF joint's coordinate is q_scale * q[q_index] + q_offset.
         q_offset: (nb,) see ``q_scale``; rad or m.
-        axis: (nb, 3) unit axis in J of revolute and prismatic joints. Planar joints move in J's xy plane.
+        axis: (nb, 3) unit axis in J of the joints that have one; the normal of a plane is J's z axis.
         R_PJ: (nb, 3, 3) orientation of J in P.
         p_PJ: (nb, 3) origin of J in P, m.
         mass: (nb,) kg.
@@ -60,7 +56,7 @@ class KinematicTree(NamedTuple):
             stiff as the step allows.
         velocity_limit: (nv,) rad/s or m/s; inf without one.
         effort_limit: (nv,) N m or N; inf without one.
-        q_of_v: (nv,) coordinate in q whose rate a velocity is, -1 for floating joints.
+        q_of_v: (nv,) coordinate in q whose rate a velocity is, -1 for joints with a quaternion.
         prescribed: (nv,) whether a velocity is given from outside, whatever acts on it: those of kinematic bases.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
@@ -69,6 +65,7 @@ class KinematicTree(NamedTuple):
     joint_type: ConstInt1D
     q_index: ConstInt1D
     v_index: ConstInt1D
+    num_q: ConstInt1D
     num_v: ConstInt1D
     q_scale: ConstFloat1D
     q_offset: ConstFloat1D
@@ -119,6 +116,11 @@ def make_scratch(tree: KinematicTree) -> TreeScratch:
         inertia=np.zeros((num_bodies, 10)),
         at_rest=np.zeros(num_velocities),
     )
+
+
+def quaternion_starts(tree: KinematicTree) -> Ints:
+    """First coordinate of every quaternion: joints with more coordinates than velocities begin with one."""
+    return tree.q_index[tree.num_q > tree.num_v]
 
 
 def frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:

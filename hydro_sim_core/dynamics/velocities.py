@@ -28,7 +28,7 @@ class VelocityEntry:
 
 
 def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[VelocityEntry]:
-    """Entries of a joint that has coordinates of its own; floating joints have no limits."""
+    """Entries of a joint that has coordinates of its own; those with a quaternion have no limits."""
     names = joint.coordinate_names or [f"{joint.name}/{k}" for k in range(num_v)]
     entries = [
         VelocityEntry(name, damping=joint.damping, friction=joint.friction, rotor_inertia=joint.rotor_inertia)

@@ -13,7 +13,6 @@ from hydro_sim_core.description.spec import (
     CollisionSpec,
     InertialSpec,
     JointSpec,
-    JointType,
     LimitSpec,
     LinkSpec,
     MimicSpec,
@@ -27,7 +26,7 @@ Array = NDArray[np.float64]
 Solver = Literal["lagged", "similar", "sap", "tamsi"]
 
 #: Joints of an arm; most are revolute, as most are.
-_JOINTS: tuple[JointType, ...] = ("revolute", "revolute", "continuous", "prismatic", "planar", "fixed")
+_JOINTS = ("revolute", "revolute", "continuous", "prismatic", "planar", "fixed")
 _SCALAR = ("revolute", "continuous", "prismatic")
 
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.pressure_field.faces import AREA, PRESSURE, SLOPE_A, SLOPE_B
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
+from hydro_sim_core.dynamics.tree import quaternion_starts
 from hydro_sim_core.experiments.random_parts import USUAL, Ranges
 from hydro_sim_core.experiments.random_scenes import RandomScene, make_random_scene
 from hydro_sim_core.simulation import World
@@ -153,8 +154,7 @@ class Auditor:
         self._world = world
         self._tree = world.built.model.tree
         self._evaluator = TreeEvaluator(self._tree)
-        floating = self._tree.q_index[self._tree.num_v == 6]
-        self._quaternions = floating[:, None] + np.arange(4)
+        self._quaternions = quaternion_starts(self._tree)[:, None] + np.arange(4)
         self._own = np.array(
             [world.joint_names.index(n) for n in world.velocity_names if n in world.joint_names]
         )

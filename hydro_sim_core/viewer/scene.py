@@ -17,6 +17,8 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from hydro_sim_core.description import parse_robot
+from hydro_sim_core.description.joint_types import joint_types
+from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, VisualSpec
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -272,17 +274,18 @@ def _view_joints(joint: JointSpec) -> Iterator[ViewJoint]:
     """The coordinates of a joint that a page can show, none of which takes commands."""
 
     def bound(value: float) -> float | None:
-        return float(value) if joint.type != "continuous" and math.isfinite(value) else None
+        return float(value) if has_ends and math.isfinite(value) else None
 
-    types = ("prismatic", "prismatic", "continuous") if joint.type == "planar" else (joint.type,)
-    for name, kind in zip(joint.coordinate_names, types, strict=False):
-        unit: Literal["rad", "m"] = "m" if kind == "prismatic" else "rad"
+    has_ends = joint.traits.ends != "none"
+    turn = "revolute" if has_ends else "continuous"
+    for name, unit in joint.units.items():
+        kind = "prismatic" if unit == "m" else turn
         lower, upper = bound(joint.limits.lower), bound(joint.limits.upper)
         yield ViewJoint(name, kind, unit, lower, upper, commandable=False)
 
 
 def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path]) -> str:
-    """The URDF without collision geometry and without visuals whose mesh is missing; the others name files."""
+    """The URDF without collision geometry, visuals whose mesh is missing and types of joints that nobody knows."""
     try:
         parser = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
@@ -293,6 +296,10 @@ def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path
     resolver = PackageResolver(Path(source), package_dirs, placeless=True)
     for collision in root.findall("link/collision"):
         collision.getparent().remove(collision)
+    for joint in root.findall("joint"):
+        # A recording is looked at where the package that adds the type may not be.
+        if joint.get(f"{{{NAMESPACE}}}type") not in joint_types():
+            joint.attrib.pop(f"{{{NAMESPACE}}}type", None)
     missing = []
     for visual in root.findall("link/visual"):
         mesh = visual.find("geometry/mesh")

@@ -126,7 +126,11 @@ BAD = {
     ),
     "unknown joint type": (
         [A, B, hinge("", "ball")],
-        "joint 'hinge', line 4", "type 'ball'", "use one of revolute",
+        "joint 'hinge', line 4", "type 'ball'", "use one of 'continuous'",
+    ),
+    "misspelt joint type": (
+        [A, B, hinge("", "revolut")],
+        "joint 'hinge', line 4", "type 'revolut'", "did you mean 'revolute'?",
     ),
     "revolute without limits": ([A, B, hinge()], "joint 'hinge', line 4", "without <limit>", "add <limit"),
     "prismatic without limits": (

@@ -10,8 +10,8 @@ from random_robots import GRAVITY, random_pose, random_robot, random_scene, rand
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.dynamics import Assembly, KinematicTree, PlacedRobot, TreeEvaluator, build_tree
+from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.dynamics.kinematics import integrate_positions
-from hydro_sim_core.dynamics.tree import FLOATING, PLANAR
 
 SEEDS = range(6)
 
@@ -21,7 +21,7 @@ def coordinate_rates(tree: KinematicTree) -> Callable[[np.ndarray, np.ndarray], 
     simple = np.flatnonzero(tree.q_of_v >= 0)
     planar, floating = (
         [(int(tree.q_index[i]), int(tree.v_index[i])) for i in np.flatnonzero(tree.joint_type == kind)]
-        for kind in (PLANAR, FLOATING)
+        for kind in map(joint_number, ("planar", "floating"))
     )
 
     def rates_at(q: np.ndarray, v: np.ndarray) -> np.ndarray:

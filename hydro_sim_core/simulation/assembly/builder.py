@@ -237,11 +237,11 @@ def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[f
     adjacent = set()
     for item in placed:
         for joint in item.robot.joints:
-            if joint.type != "floating" and joint.parent in groups:
+            if not joint.traits.is_free and joint.parent in groups:
                 adjacent.add(frozenset((groups[joint.parent], groups[joint.child])))
     return adjacent
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
-    """1 for the velocities of ``joints`` that a drive can move: those of floating joints have none."""
+    """1 for the velocities of ``joints`` that a drive can move: those of joints with a quaternion have none."""
     return frozen([int(name in joints) for name in assembly.velocity_names], np.int64)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.dynamics.tree import FLOATING, PLANAR
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.stepping.machine import Machine
 
 Indices = NDArray[np.int64]
-_NUM_Q = {PLANAR: 3, FLOATING: 7}
 
 
 def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: Machine) -> None:
@@ -71,7 +69,7 @@ def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
     found: list[tuple[int, int]] = []
     tree_old, tree_new = old.assembly.tree, new.assembly.tree
     for i, j in zip(*_matches(old.assembly.joint_names, new.assembly.joint_names), strict=True):
-        count = _NUM_Q.get(int(tree_new.joint_type[j]), 1)
+        count = int(tree_new.num_q[j])
         found += [(int(tree_old.q_index[i]) + k, int(tree_new.q_index[j]) + k) for k in range(count)]
     rows = np.array(found, dtype=np.int64).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Entry, Handle
-from hydro_sim_core.dynamics.tree import FLOATING
+from hydro_sim_core.dynamics.tree import quaternion_starts
 from hydro_sim_core.simulation.stepping.model import (
     Drives,
     MachineData,
@@ -118,7 +118,7 @@ class Machine:
     @cached_property
     def quaternion_starts(self) -> tuple[int, ...]:
         """First coordinate of every quaternion."""
-        return tuple(int(i) for i in self.model.tree.q_index[self.model.tree.joint_type == FLOATING])
+        return tuple(quaternion_starts(self.model.tree).tolist())
 
     def normalise_quaternions(self) -> None:
         """Make quaternions unit ones again after an operation that does not keep them so."""
@@ -138,11 +138,11 @@ class Machine:
         """(nq,) independent tree of every coordinate, numbered like those of velocities."""
         trees = np.empty(len(self.state.q), dtype=np.int64)
         tree = self.model.tree
-        for first, num_v, body_tree in zip(
-            tree.q_index, tree.num_v, self.model.forest.tree_of_body, strict=True
+        for first, num_q, body_tree in zip(
+            tree.q_index, tree.num_q, self.model.forest.tree_of_body, strict=True
         ):
             number = body_tree if body_tree >= 0 else len(self.model.forest.first) - 1
-            trees[first : first + (7 if num_v == 6 else num_v)] = number
+            trees[first : first + num_q] = number
         return trees
 
     @cached_property

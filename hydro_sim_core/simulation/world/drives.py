@@ -42,7 +42,7 @@ class JointCommand(NamedTuple):
 
 
 class DriveBank:
-    """The drives of a scene: one for every joint with one coordinate of its own, three for a planar joint.
+    """The drives of a scene: one for every coordinate of a joint that mimics no other.
 
     A joint named by an actuator, or one that moves fingers of a gripper, has gains; any other takes efforts only.
     Position actuators hold their start position; nothing else gives an effort before it is commanded.

@@ -11,7 +11,7 @@ from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import TWIST_MODES
-from hydro_sim_core.dynamics.tree import FLOATING
+from hydro_sim_core.dynamics.joint_dispatch import FLOATING
 from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.rotations import quaternions_of, twist_between
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array

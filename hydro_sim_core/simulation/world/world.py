@@ -50,9 +50,10 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         scene: What the world was made from.
         name: Name of the scene.
         time_step: Seconds.
-        joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of planar joints:
-            ``joint/x``, ``joint/y`` and ``joint/yaw``.
-        velocity_names: What each entry of ``v`` moves: one of ``joint_names``, or ``joint/i`` of a floating joint.
+        joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of those with several,
+            such as ``joint/x``, ``joint/y`` and ``joint/yaw`` of a planar one.
+        velocity_names: What each entry of ``v`` moves: one of ``joint_names``, or ``joint/i`` of a joint with a
+            quaternion, such as a floating one.
         actuated_joint_names: Joints that take commands.
         frame_names: Every link.
         link_tree: (parent link, child link) of every link; the parent of a root is ``world``.

@@ -1,0 +1,115 @@
+# mypy: allow-untyped-defs
+"""Which kernels move a joint: the table of joint types as kernels that tell its rows by a number.
+
+Importing this finds the kernels of all rows, those of plug-ins too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.description.joint_types import JointType, joint_types
+from hydro_sim_core.dynamics.joint_kernels import JointKernels
+from hydro_sim_core.errors import InputError
+
+#: Parameters of the kernels of a type, by the names of ``JointKernels``.
+_NUM_PARAMETERS = {"place": 7, "accelerate": 4, "rates": 3, "integrate": 4}
+
+
+def _numbered() -> tuple[dict[str, int], list[JointKernels]]:
+    """The number of every type that moves, and the kernels of every number: types that move alike share theirs."""
+    numbers: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    found: list[JointKernels] = []
+    for row in joint_types().values():
+        if row.num_v:
+            kernels = _found_kernels(row)
+            if row.kernels not in rows:
+                rows[row.kernels] = len(found)
+                found.append(kernels)
+            numbers[row.name] = rows[row.kernels]
+    return numbers, found
+
+
+def _found_kernels(row: JointType) -> JointKernels:
+    """The kernels that a row names.
+
+    Raises:
+        InputError: They cannot be found, or are not what such a joint needs.
+    """
+
+    def error(problem: str) -> InputError:
+        return InputError(row.kernels, f"joint '{row.name}'", problem, "mend the package that adds it")
+
+    module, _, name = row.kernels.partition(":")
+    try:
+        kernels = getattr(import_module(module), name)
+    except InputError:
+        raise
+    except Exception as raised:  # a stranger's code may raise anything
+        raise error(f"cannot be found ({type(raised).__name__}: {raised})") from raised
+    if not isinstance(kernels, JointKernels):
+        raise error("is no JointKernels")
+    has_own = not row.coordinates
+    needed = {"place": True, "accelerate": None, "rates": has_own, "integrate": has_own}
+    for field in fields(JointKernels):
+        one, is_needed = getattr(kernels, field.name), needed[field.name]
+        if is_needed is not None and (one is not None) != is_needed:
+            raise error(f"{'lacks' if is_needed else 'has no use for'} {field.name}")
+        if one is not None and not _takes(one, _NUM_PARAMETERS[field.name]):
+            raise error(f"{field.name} is no kernel of {_NUM_PARAMETERS[field.name]} parameters")
+    return kernels
+
+
+def _takes(one: Any, count: int) -> bool:
+    """Whether it is a kernel, and has so many parameters."""
+    # Without a compiler, kernels are the functions themselves.
+    return (
+        isinstance(one, type(_nothing)) and len(signature(getattr(one, "function", one)).parameters) == count
+    )
+
+
+@kernel
+def _nothing(number, *arguments):
+    pass
+
+
+def _told_apart(name: str) -> Any:
+    """A kernel ``(number, *arguments)`` that calls the one of this ``name`` of that number, if it has one."""
+    chosen: Any = _nothing
+    for number, kernels in reversed(list(enumerate(_KERNELS))):
+        own = getattr(kernels, name)
+        if own is not None:
+            chosen = _chained(number, own, chosen)
+    return chosen
+
+
+def _chained(number: int, own: Callable[..., None], others: Callable[..., None]) -> Any:
+    @kernel
+    def choose(joint, *arguments):
+        if joint == number:
+            own(*arguments)
+        else:
+            others(joint, *arguments)
+
+    return choose
+
+
+_NUMBERS, _KERNELS = _numbered()
+
+
+def joint_number(name: str) -> int:
+    """The number by which ``KinematicTree.joint_type`` knows a type that moves."""
+    return _NUMBERS[name]
+
+
+FLOATING = joint_number("floating")
+place_joint = _told_apart("place")
+accelerate_joint = _told_apart("accelerate")
+joint_rates = _told_apart("rates")
+integrate_joint = _told_apart("integrate")
