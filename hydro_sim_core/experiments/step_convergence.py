@@ -379,10 +379,14 @@ def _forces(world: World) -> Array:
 
 def _quantities(world: World, found: Sequence[Sequence[_Sample]]) -> Iterator[Quantity]:
     joints = np.array([[sample.joints for sample in rows] for rows in found])
-    kinds = {joint.name: joint.type for robot in world.scene.robots for joint in robot.joints}
+    units = {
+        name: unit
+        for robot in world.scene.robots
+        for joint in robot.joints
+        for name, unit in joint.units.items()
+    }
     for column, name in enumerate(world.joint_names):
-        unit = "m" if kinds[name] == "prismatic" else "rad"
-        yield Quantity(name, "joint", unit, np.diff(joints[:, :, column, None], axis=0))
+        yield Quantity(name, "joint", units[name], np.diff(joints[:, :, column, None], axis=0))
     poses = np.array([[sample.links for sample in rows] for rows in found])
     for link in _end_links(world):
         X_WL = poses[:, :, world.frame_names.index(link)]

@@ -83,6 +83,17 @@ def test_a_driven_joint_is_off_by_what_its_closed_form_says(cart):
     assert joint.error == pytest.approx(quantity(result, "cart", "position").error, rel=1e-9)
 
 
+def test_every_coordinate_of_a_joint_is_told_in_its_unit(tmp_path):
+    urdf = (
+        f'<robot name="cart"><link name="floor"/><link name="plate">{MASSIVE}</link>'
+        '<joint name="base" type="planar"><parent link="floor"/><child link="plate"/><axis xyz="0 1 0"/></joint>'
+        "</robot>"
+    )
+    result = converge(scene(tmp_path, urdf, "fixed"), 0.1, 3)
+    units = {q.name: q.unit for q in result.quantities if q.kind == "joint"}
+    assert units == {"base/x": "m", "base/y": "m", "base/yaw": "rad"}
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_what_falls_with_a_power_of_the_step_has_that_order_and_its_limit(order):
     steps = 0.01 / 2.0 ** np.arange(4)
