@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from plugin_packages import install, run
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.shape_types import Length, shape_types
@@ -82,22 +79,6 @@ assert "cone-" in scene_urdf(world.scene, "world")  # a mesh, as others do not k
 assert len(hs.load_scene("cones.yaml").built.colliders) == 2
 assert stream_kinds()["told"] is cones.told
 """
-
-
-def install(folder: Path, module: str, text: str, points: str) -> None:
-    (folder / f"{module}.py").write_text(text)
-    info = folder / f"{module}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(points)
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
 
 
 def test_a_module_with_a_shape_and_a_stream_is_known_everywhere(tmp_path):

@@ -50,7 +50,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_has_all_files():
     modules = tomllib.loads(FILES["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
-    assert set(FILES) == {"pyproject.toml", "cone.yaml", "drop_cone.py", *(f"{name}.py" for name in modules)}
+    programs = {"pyproject.toml", "cone.yaml", "drop_cone.py", "drop_nut.py"}
+    assert set(FILES) == programs | {f"{name}.py" for name in modules}
 
 
 def test_programs_know_the_shape(plugin):
@@ -83,6 +84,20 @@ def test_scene_files_and_urdfs_know_the_shape(plugin):
         "print(scene_urdf(world.scene, 'world').count('cone-'))",
     )
     assert done.stdout.split() == ["cone", "1", "1"], done.stderr
+
+
+def test_programs_know_the_joint(plugin):
+    """With x = lead, (I + m x^2) a = effort - m g x: the nut turns and falls at constant accelerations."""
+    done = run(plugin, "drop_nut.py")
+    assert done.returncode == 0, done.stderr
+    (angle, height), (name, speed) = (line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
+    lead, mass, moment, g, dt = 2e-3 / (2.0 * np.pi), 0.03, 4e-6, 9.81, 1e-3
+    inertia = moment + mass * lead**2
+    fall, drive = -mass * g * lead / inertia, 0.01 / inertia
+    assert float(angle) == pytest.approx(0.5 * fall * 0.5 * (0.5 + dt), rel=1e-9)
+    assert float(height) == pytest.approx(lead * float(angle), rel=1e-12)
+    assert name == "('turn',)"
+    assert float(speed) == pytest.approx(fall + 0.5 * drive, rel=1e-9)
 
 
 def test_recordings_hold_the_topic(plugin):
