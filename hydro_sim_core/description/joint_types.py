@@ -192,4 +192,11 @@ _JOINTS = (
         kernels=_KERNELS + "MOVE_IN_PLANE",
         axis="normal",
     ),
+    JointType(
+        "universal",
+        "First turned about x of the joint's frame, then about the y axis that this turns along.",
+        (Coordinate("rad", "x"), Coordinate("rad", "y")),
+        kernels=_KERNELS + "TURN_TWICE",
+        ends="optional",
+    ),
 )

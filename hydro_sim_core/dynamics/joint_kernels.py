@@ -164,7 +164,31 @@ def rotate_quaternion(quaternion, w, dt, out):
     out[3] = a * h + b * g - c * f + d * e
 
 
+@kernel
+def _turn_twice(q, scale, offset, axis, R, p, S):
+    set_rotation_about(R[0, 0], R[1, 0], R[2, 0], p, S[0])
+    turn_about((1.0, 0.0, 0.0), q[0], R)
+    set_rotation_about(R[0, 1], R[1, 1], R[2, 1], p, S[1])
+    turn_about((0.0, 1.0, 0.0), q[1], R)
+
+
+@kernel
+def _accelerate_twice_turned(v, p, S, A):
+    # The first turn takes the axis s of the second along: w = s_x x s_y times both rates.
+    rates = v[0] * v[1]
+    x = rates * (S[0, 1] * S[1, 2] - S[0, 2] * S[1, 1])
+    y = rates * (S[0, 2] * S[1, 0] - S[0, 0] * S[1, 2])
+    z = rates * (S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0])
+    A[0] += x
+    A[1] += y
+    A[2] += z
+    A[3] += p[1] * z - p[2] * y
+    A[4] += p[2] * x - p[0] * z
+    A[5] += p[0] * y - p[1] * x
+
+
 TURN = JointKernels(_turn)
 SLIDE = JointKernels(_slide)
 MOVE_IN_PLANE = JointKernels(_move_in_plane)
 FLOAT = JointKernels(_float, rates=_float_rates, integrate=_float_on)
+TURN_TWICE = JointKernels(_turn_twice, accelerate=_accelerate_twice_turned)

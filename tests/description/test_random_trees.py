@@ -16,7 +16,7 @@ from hydro_sim_core.description import load_robot
 NUMBER = st.floats(-10.0, 10.0, allow_subnormal=False)
 ANGLE = st.floats(-3.1, 3.1)
 POSITIVE = st.floats(1e-3, 1e3)
-TYPES = st.sampled_from(["revolute", "continuous", "prismatic", "fixed", "floating", "planar"])
+TYPES = st.sampled_from(["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "universal"])
 
 
 @st.composite
@@ -102,9 +102,9 @@ def check_joint(read, written):
     for name in ("type", "parent", "child", "damping", "friction"):
         assert getattr(read, name) == written[name]
     assert (read.limits.effort, read.limits.velocity) == (written["effort"], written["velocity"])
-    if read.type in ("revolute", "prismatic"):
+    if read.type in ("revolute", "prismatic", "universal"):
         assert (read.limits.lower, read.limits.upper) == (written["lower"], written["upper"])
-    if read.type not in ("fixed", "floating"):
+    if read.type not in ("fixed", "floating", "universal"):
         axis = np.array(written["axis"])
         np.testing.assert_allclose(read.axis, axis / np.linalg.norm(axis), rtol=0, atol=1e-15)
     np.testing.assert_array_equal(read.X_PJ[:3, 3], written["xyz"])

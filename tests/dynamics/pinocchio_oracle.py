@@ -19,7 +19,14 @@ from hydro_sim_core.dynamics import PlacedRobot
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
-SIZES = {"revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "planar": (3, 3), "floating": (7, 6)}
+SIZES = {
+    "revolute": (1, 1),
+    "continuous": (1, 1),
+    "prismatic": (1, 1),
+    "planar": (3, 3),
+    "floating": (7, 6),
+    "universal": (2, 2),
+}
 
 
 class PinocchioScene:
@@ -70,6 +77,9 @@ class PinocchioScene:
             kind = pin.JointModelPlanar()
             tilt = pin.SE3(_shortest_turn_of_z_to(joint.axis), np.zeros(3))
             X, X_after = X * tilt, tilt.inverse()
+        elif joint.type == "universal":
+            kind = pin.JointModelComposite(pin.JointModelRX())
+            kind.addJoint(pin.JointModelRY())
         else:
             kind = pin.JointModelFreeFlyer()
         index = self.model.addJoint(parent, kind, X, joint.name)
@@ -106,6 +116,8 @@ class PinocchioScene:
                 q_pin[m : m + 7], T[n : n + 6, k : k + 6], a_pin[n : n + 6] = free_flyer(
                     q[i : i + 7], v[k : k + 6]
                 )
+            elif joint.type == "universal":
+                q_pin[m : m + 2], T[n : n + 2, k : k + 2] = q[i : i + 2], np.eye(2)
             else:
                 q_pin[m], T[n, k] = scale * q[i] + offset, scale
         return q_pin, T, a_pin

@@ -9,7 +9,7 @@ from hydro_sim_core.description.spec import InertialSpec, JointSpec, LimitSpec, 
 from hydro_sim_core.dynamics import Assembly, PlacedRobot
 
 GRAVITY = np.array([0.3, -0.4, -9.7])
-MOVING_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating")
+MOVING_TYPES = ("revolute", "continuous", "prismatic", "planar", "floating", "universal")
 
 
 def random_pose(rng: np.random.Generator, reach: float = 0.5) -> np.ndarray:
