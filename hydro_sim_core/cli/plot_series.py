@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from hydro_sim_core.cli.status import bar
+from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
@@ -202,7 +203,9 @@ def _joints(descriptions: list[tuple[float, Any]]) -> tuple[_Joint, ...]:
 def _joint(element: Any) -> _Joint:
     axis = element.find("axis")
     numbers = (1.0, 0.0, 0.0) if axis is None else tuple(map(float, axis.get("xyz").split()))
-    return _Joint(element.get("name"), element.get("type"), element.find("child").get("link"), numbers)
+    # What is a floating joint to other readers may be of a type that they do not know.
+    kind = element.get(f"{{{NAMESPACE}}}type") or element.get("type")
+    return _Joint(element.get("name"), kind, element.find("child").get("link"), numbers)
 
 
 def _effort(targets: Any, joint: str) -> float:

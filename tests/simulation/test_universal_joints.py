@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 from made_scenes import inertial, make_world, robot
 from numpy.typing import ArrayLike
+from rich.console import Console
 
 import hydro_sim_core as hs
+from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.description.scene_builder import SceneBuilder
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.recording import Recorder
+from hydro_sim_core.replay import Recording
+from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.viewer.scene import scene_of_urdf, scene_of_world
 
 NAMES = ("gimbal/x", "gimbal/y")
@@ -142,6 +147,22 @@ def test_one_end_alone_and_mimics_are_refused() -> None:
         model.add_joint("j", "universal", "a", "b", lower=0.0)
     with pytest.raises(hs.InputError, match="a universal joint cannot mimic"):
         model.add_joint("j", "universal", "a", "b", mimic="k")
+
+
+def test_a_recording_tells_both_angles_and_which_body_is_free(tmp_path: Path) -> None:
+    """To other readers both hang on floating joints."""
+    made = scene(universal=True)
+    made.add_body("ball", mass=1.0).add_shape("sphere", radius=0.05)
+    world = hs.World(made.build())
+    world.set_state([0.1, -0.2, *world.q[2:]], world.v)
+    recorder = Recorder(tmp_path / "run.mcap", complete=True)
+    recorder.start(take_snapshot(world, epoch=0), world)
+    recorder.stop()
+    with Recording(tmp_path / "run.mcap") as recording:
+        assert [joint.name for joint in recording.scene(0).joints] == [*NAMES]
+        np.testing.assert_array_equal(recording.frame(0).joint_positions, world.q[:2])
+    with RecordedMotion(tmp_path / "run.mcap", Console(quiet=True)) as motion:
+        assert motion.free_body() == "ball"
 
 
 def test_a_page_shows_two_angles_live_and_from_a_recording(tmp_path: Path) -> None:
