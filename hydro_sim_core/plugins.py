@@ -62,5 +62,5 @@ def referred(reference: str, where: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except Exception as error:  # a stranger's code may raise anything
-        problem = f"{reference} cannot be loaded ({type(error).__name__}: {error})"
-        raise InputError(where, reference, problem, "mend the package that it is of or remove it") from error
+        problem = f"cannot be found ({type(error).__name__}: {error})"
+        raise InputError(reference, where, problem, "mend the package that adds it") from error

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
@@ -209,16 +208,9 @@ class _WholeCompiler(_KernelCompiler):
 class _KernelDispatcher(CPUDispatcher):
     """Types and translates a kernel for the arguments of its callers."""
 
-    constants: tuple[str, ...] = ()
-
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Constants do not make another kernel unless it asks for them."""
-        code = self.py_func.__code__
-        names = (*code.co_varnames[: code.co_argcount], *repeat("", len(args)))  # for what *arguments take
-        args = tuple(
-            arg if name in self.constants else types.unliteral(arg)
-            for name, arg in zip(names, args, strict=False)
-        )
+        """A constant that is passed does not make another kernel."""
+        args = tuple(types.unliteral(arg) for arg in args)
         return super().get_call_template(args, {name: types.unliteral(kw) for name, kw in kws.items()})
 
     @global_compiler_lock
@@ -235,9 +227,7 @@ class _KernelDispatcher(CPUDispatcher):
 def make_dispatcher(kernel: Kernel) -> Any:
     """Numba's object for calls of a kernel from other kernels."""
     options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": kernel.inline}
-    dispatcher = _KernelDispatcher(contents(kernel).function, {}, options, _KernelCompiler)
-    dispatcher.constants = kernel.constants
-    return dispatcher
+    return _KernelDispatcher(contents(kernel).function, {}, options, _KernelCompiler)
 
 
 def make_callable(kernel: Kernel) -> Any:

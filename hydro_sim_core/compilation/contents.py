@@ -67,9 +67,7 @@ class _Look:
     def contents(self) -> Contents:
         """Freeze and describe everything."""
         function = self._function
-        digest = hashlib.sha256(
-            repr((repr(self._kernel), self._kernel.inline, self._kernel.constants)).encode()
-        )
+        digest = hashlib.sha256(repr((repr(self._kernel), self._kernel.inline)).encode())
         for code in _codes(function.__code__):
             digest.update(_described_code(code).encode())
 

@@ -42,13 +42,11 @@ class Kernel:
     Attributes:
         function: The Python function.
         inline: Whether every call is replaced by the function's body.
-        constants: Names of the parameters for whose constants kernels are compiled apart.
     """
 
-    def __init__(self, function: Callable[..., Any], *, inline: bool, constants: tuple[str, ...]) -> None:
+    def __init__(self, function: Callable[..., Any], *, inline: bool) -> None:
         self.function = function
         self.inline = inline
-        self.constants = constants
         update_wrapper(self, function)
 
     def __repr__(self) -> str:
@@ -84,9 +82,7 @@ class Kernel:
         return self._alone(*(Handle(arg) if is_struct(type(arg)) else arg for arg in args))
 
 
-def kernel(
-    function: Callable[..., Any] | None = None, *, inline: bool = False, constants: tuple[str, ...] = ()
-) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
     """Make a function a kernel.
 
     Kernels own no memory: they work on scalars and arrays that they are given, and one that allocates does not compile.
@@ -97,11 +93,10 @@ def kernel(
     Args:
         function: The function; omitted when used as ``@kernel(inline=True)``.
         inline: Replace every call by the function's body: for small functions in loops that are to be vectorised.
-        constants: Names of parameters. Where a caller passes a constant for one, the kernel is compiled for this value.
     """
     if function is None:
-        return lambda f: kernel(f, inline=inline, constants=constants)
-    return function if INTERPRETED else Kernel(function, inline=inline, constants=constants)
+        return lambda f: kernel(f, inline=inline)
+    return function if INTERPRETED else Kernel(function, inline=inline)
 
 
 class Entry:
@@ -221,7 +216,7 @@ class Entry:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Make a function an entry point. Its annotations say what it is compiled for; see ``arrays``."""
-    return function if INTERPRETED else Entry(Kernel(function, inline=False, constants=()))
+    return function if INTERPRETED else Entry(Kernel(function, inline=False))
 
 
 def entry_from_table(function: Callable[..., Any], module: str, name: str) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -16,6 +15,7 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.description.joint_types import JointType, joint_types
 from hydro_sim_core.dynamics.joint_kernels import JointKernels
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import referred
 
 #: Parameters of the kernels of a type, by the names of ``JointKernels``.
 _NUM_PARAMETERS = {"place": 7, "accelerate": 4, "rates": 3, "integrate": 4}
@@ -46,13 +46,7 @@ def _found_kernels(row: JointType) -> JointKernels:
     def error(problem: str) -> InputError:
         return InputError(row.kernels, f"joint '{row.name}'", problem, "mend the package that adds it")
 
-    module, _, name = row.kernels.partition(":")
-    try:
-        kernels = getattr(import_module(module), name)
-    except InputError:
-        raise
-    except Exception as raised:  # a stranger's code may raise anything
-        raise error(f"cannot be found ({type(raised).__name__}: {raised})") from raised
+    kernels = referred(row.kernels, f"joint '{row.name}'")
     if not isinstance(kernels, JointKernels):
         raise error("is no JointKernels")
     has_own = not row.coordinates

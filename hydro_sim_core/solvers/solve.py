@@ -40,7 +40,7 @@ def solver_entry(method: str, law: str) -> Any:
     where = f"friction law '{law}'"
     of_faces = referred(row.law, where)
     if not isinstance(of_faces, FaceLaw):
-        raise InputError(where, row.law, "is no FaceLaw", "make one, with isotropic for instance")
+        raise InputError(row.law, where, "is no FaceLaw", "make one, with isotropic for instance")
     of_faces = of_faces._replace(lags=row.lags)
     solve_island = referred(solver_methods()[method].solve, f"solver method '{method}'")
 

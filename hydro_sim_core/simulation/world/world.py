@@ -321,7 +321,7 @@ def _stepper_class(integrator: Integrator) -> Any:
     where = f"integrator '{integrator.name}'"
     found = referred(integrator.stepper, where)
     if not (isinstance(found, type) and hasattr(found, "entries") and hasattr(found, "advance")):
-        raise InputError(where, integrator.stepper, "is no class of steppers", "give it what Stepper has")
+        raise InputError(integrator.stepper, where, "is no class of steppers", "give it what Stepper has")
     return found
 
 
