@@ -119,9 +119,24 @@ def isotropic(law: Any, *, couples: bool = True) -> FaceLaw:
     return FaceLaw(respond, power_along, normal_impulse)
 
 
+class NormalResponse(NamedTuple):
+    """Normal impulse of a face (N s), and its stiffness ``H_nn``: how much it falls a unit of v_n (N s^2/m)."""
+
+    impulse: float
+    H_nn: float
+
+
+class SapStiffness(NamedTuple):
+    """Inverse regularisations ``1 / R_n`` and ``1 / R_t`` of SAP, kg, and what share of the stiffness R_n leaves."""
+
+    n: float
+    t: float
+    softening: float
+
+
 @kernel(inline=True)
 def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
-    """Normal impulse ``dt (f_e0 - dt k v_n)_+ (1 - d v_n)_+`` (N s) and its fall a unit of v_n.
+    """``NormalResponse`` with the impulse ``dt (f_e0 - dt k v_n)_+ (1 - d v_n)_+``.
 
     Args:
         v_n: Normal velocity, m/s, positive when separating.
@@ -135,7 +150,8 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
     pressing = 1.0 if force > 0.0 else 0.0
     # The product's derivative vanishes wherever either factor is zero.
     damped = dissipation if damping > 0.0 else 0.0
-    return dt * force * damping, dt * (pressing * stiffness_dt * damping + damped * force)
+    stiffness = dt * (pressing * stiffness_dt * damping + damped * force)
+    return NormalResponse(dt * force * damping, stiffness)
 
 
 @kernel(inline=True)
@@ -161,14 +177,11 @@ def similar_law(face, patch):
 
 @kernel(inline=True)
 def sap_stiffness(face, patch):
-    """Inverse regularisation ``1 / R_n`` and ``1 / R_t`` of SAP, kg (Castro 2022, section V), and their softening.
-
-    ``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w``; the softening is the share of the
-    stiffness that the first of the two leaves.
-    """
+    """``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w`` (Castro 2022, section V)."""
     stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * patch.delassus)
     softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, TINY))
-    return softening * patch.dt * face.stiffness_dt, 1.0 / (FRICTION_SOFTNESS * patch.delassus), softening
+    stiff_n = softening * patch.dt * face.stiffness_dt
+    return SapStiffness(stiff_n, 1.0 / (FRICTION_SOFTNESS * patch.delassus), softening)
 
 
 @kernel(inline=True)

@@ -132,7 +132,7 @@ def _sweep_joint(problem, i, scratch):
     u = scratch.v[i] - w * before
     p, low, high = before, -math.inf, math.inf
     for _ in range(JOINT_STEPS):
-        given, fall = joint_impulse(problem, i, u + w * p)
+        given, stiffness = joint_impulse(problem, i, u + w * p)
         # Grows with p, as the impulse falls with the velocity.
         excess = p - given
         if abs(excess) <= JOINT_TOLERANCE * abs(given):
@@ -141,7 +141,7 @@ def _sweep_joint(problem, i, scratch):
             high = p
         else:
             low = p
-        p -= excess / (1.0 + w * fall)
+        p -= excess / (1.0 + w * stiffness)
         if low < p < high:
             continue
         if low == -math.inf or high == math.inf:

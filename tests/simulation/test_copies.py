@@ -57,6 +57,18 @@ def running(request: pytest.FixtureRequest) -> World:
     return world
 
 
+def test_a_thousand_forks_go_on_as_their_original(running: World) -> None:
+    """Each forked from the one before, so that nothing is shared that a step of one changes for another."""
+    original = running.copy()
+    forks = [original]
+    for _ in range(1000):
+        forks.append(forks[-1].copy())
+    for fork in forks:
+        fork.step(2)
+    assert len({fork.q.tobytes() + fork.v.tobytes() for fork in forks}) == 1
+    assert {fork.step_count for fork in forks} == {running.step_count + 2}
+
+
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_copy_goes_on_as_its_original_would(running: World, way: Callable[[World], World]) -> None:
     """From the same contacts; and the original stays where it is meanwhile."""

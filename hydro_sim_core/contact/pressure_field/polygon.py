@@ -11,6 +11,7 @@ on in the neighbouring element.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,23 @@ _NEAR = 1e-6
 #: Cycle of the triangle whose vertices are the rows 0, 1, 2 and whose edges lie opposite to vertices 2, 0, 1.
 TRIANGLE_ROWS = 0x210
 TRIANGLE_WALLS = 0x102
+
+
+class Polygon(NamedTuple):
+    """A convex polygon in a buffer of points: ``n`` vertices, 0 if there is none, and the two parts of its cycle."""
+
+    n: int
+    rows: int
+    walls: int
+
+
+class ClippedPolygon(NamedTuple):
+    """A ``Polygon``, and the first row of the buffers that is still free."""
+
+    n: int
+    rows: int
+    walls: int
+    next_row: int
 
 
 def _slices() -> np.ndarray:
@@ -79,7 +97,7 @@ def slice_tetrahedron(x, f, points):
         points: Buffer whose first rows become the vertices.
 
     Returns:
-        Number of vertices, 0, 3 or 4, and the two parts of the cycle.
+        ``Polygon`` with 0, 3 or 4 vertices.
     """
     mask = 0
     for i in range(4):
@@ -91,7 +109,7 @@ def slice_tetrahedron(x, f, points):
         t = f[p] / (f[p] - f[q])
         for axis in range(3):
             points[row, axis] = x[p, axis] + t * (x[q, axis] - x[p, axis])
-    return n, _ROWS_IN_ORDER & ((1 << 4 * n) - 1), _SLICES[mask, 9]
+    return Polygon(n, _ROWS_IN_ORDER & ((1 << 4 * n) - 1), _SLICES[mask, 9])
 
 
 @kernel(inline=True)
@@ -149,7 +167,7 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
         next_row: First free row of the buffers.
 
     Returns:
-        ``n``, ``rows``, ``walls`` and ``next_row`` of the result; ``n`` is 0 if nothing is left.
+        ``ClippedPolygon``.
     """
     inside = 0
     for i in range(n):
@@ -157,9 +175,9 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
             inside |= 1 << i
     everything = (1 << n) - 1
     if inside == everything:
-        return n, rows, walls, next_row
+        return ClippedPolygon(n, rows, walls, next_row)
     if inside == 0:
-        return 0, rows, walls, next_row
+        return ClippedPolygon(0, rows, walls, next_row)
     after_inside = _shifted(inside, n)
     starts = inside & ~after_inside
     if starts & (starts - 1):
@@ -177,7 +195,7 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
     last_wall = (walls >> 4 * (n - 1)) & 15
     rows = (rows & kept) | (next_row << 4 * length) | ((next_row + 1) << 4 * (length + 1))
     walls = (walls & kept) | ((WALLS_OF_B + k) << 4 * length) | (last_wall << 4 * (length + 1))
-    return length + 2, rows, walls, next_row + 2
+    return ClippedPolygon(length + 2, rows, walls, next_row + 2)
 
 
 @kernel(inline=True)
@@ -227,13 +245,13 @@ def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
             clip it; negative if there is none.
 
     Returns:
-        ``n``, ``rows`` and ``walls`` of the result; ``n`` is 0 if nothing is left.
+        ``Polygon``.
     """
     next_row = n
     for k in range(4):
         if k != tied_face and n != 0:
             n, rows, walls, next_row = clip_polygon(points, values, k, n, rows, walls, next_row)
-    return n, rows, walls
+    return Polygon(n, rows, walls)
 
 
 @kernel(inline=True)

@@ -10,6 +10,7 @@ integrals of the pressure, however faces are split, so that they vary continuous
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
@@ -249,23 +250,31 @@ def _press_faces(model, scratch, p, twist):
         normal_force[i] = R[i, 0] * s0 + R[i, 1] * s1 + R[i, 2] * s2
 
 
+class PressedPart(NamedTuple):
+    """Integrals over the part of a triangle with a positive pressure, over the area of the whole triangle.
+
+    Attributes:
+        mean: Of the pressure, Pa.
+        share: Of one.
+        weight_b: Of the pressure times the barycentric coordinate of the second vertex, Pa.
+        weight_c: Of the pressure times that of the third.
+    """
+
+    mean: float
+    share: float
+    weight_b: float
+    weight_c: float
+
+
 @kernel
 def pressed_part(p0, p1, p2):
-    """Integrals of a linear pressure over the part of a triangle where it is positive.
-
-    Args:
-        p0: Pressure at the first vertex, Pa; ``p1`` and ``p2`` at the others.
-
-    Returns:
-        Over the area of the whole triangle: the integral of the pressure, the area where it is positive, and the
-        integrals of pressure times the second and times the third barycentric coordinate.
-    """
+    """The ``PressedPart`` of a triangle for pressures (Pa) at its three vertices, linear in between."""
     total = p0 + p1 + p2
     mean, weight1, weight2 = total / 3.0, (total + p1) / 12.0, (total + p2) / 12.0
     if min(p0, min(p1, p2)) >= 0.0:
-        return mean, 1.0, weight1, weight2
+        return PressedPart(mean, 1.0, weight1, weight2)
     if max(p0, max(p1, p2)) <= 0.0:
-        return 0.0, 0.0, 0.0, 0.0
+        return PressedPart(0.0, 0.0, 0.0, 0.0)
     # One vertex has a sign of its own; the line of no pressure cuts its corner off.
     if (p1 > 0.0) == (p2 > 0.0):
         corner, share, corner1, corner2 = _corner(p0, p1, p2)
@@ -279,16 +288,17 @@ def pressed_part(p0, p1, p2):
         corner2 = corner - corner0 - corner1
         is_pressed = p2 > 0.0
     if is_pressed:
-        return corner, share, corner1, corner2
-    return mean - corner, 1.0 - share, weight1 - corner1, weight2 - corner2
+        return PressedPart(corner, share, corner1, corner2)
+    return PressedPart(mean - corner, 1.0 - share, weight1 - corner1, weight2 - corner2)
 
 
 @kernel
 def _corner(p0, p1, p2):
-    """Integrals over the corner at the first vertex, up to the line of no pressure, as in ``pressed_part``."""
+    """``PressedPart`` of the corner at the first vertex, up to the line of no pressure."""
     reach1, reach2 = p0 / (p0 - p1), p0 / (p0 - p2)
     share = reach1 * reach2
-    return share * p0 / 3.0, share, share * p0 * reach1 / 12.0, share * p0 * reach2 / 12.0
+    pressed = share * p0
+    return PressedPart(pressed / 3.0, share, pressed * reach1 / 12.0, pressed * reach2 / 12.0)
 
 
 @kernel
