@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hydro_sim_core.description.scene import SceneSpec
+from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS, SensorSpec
 
 PAGE = Path(__file__).with_suffix(".md")
 _HEAD = """\
@@ -30,7 +31,19 @@ def page() -> str:
     parts = [_HEAD]
     for name, where in _places(sections):
         parts.append(_section(sections[name], where, sections))
+        if name == SensorSpec.__name__:
+            parts += (_section(own, [f"sensors with type: {kind}"], sections) for kind, own in _sensors())
     return "\n".join(parts)
+
+
+def _sensors() -> Iterator[tuple[str, Schema]]:
+    """Every type of sensor with the keys that only it has, and those whose defaults differ from those of all."""
+    common = SensorSpec.model_json_schema()["properties"]
+    for kind, section in SENSOR_SECTIONS.items():
+        whole = section.model_json_schema()
+        own = {key: field for key, field in whole["properties"].items() if field != common.get(key)}
+        del own["type"]
+        yield kind, {**whole, "properties": own}
 
 
 def _places(sections: Mapping[str, Schema]) -> Iterator[tuple[str, list[str]]]:

@@ -45,7 +45,7 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
     console.print(
         f"[bold]{escape(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms", highlight=False
     )
-    for title, columns, rows in (_bodies(world), _joints(world), _colliders(world)):
+    for title, columns, rows in (_bodies(world), _joints(world), _colliders(world), _sensors(world)):
         _print_table(console, title, columns, rows[:most_rows], len(rows))
     _print_pairs(world, console, most_rows)
     console.print(
@@ -128,6 +128,14 @@ def _colliders(world: World) -> _Rows:
         )
     columns = ("link", "geometry", "kind", "elements", "modulus, Pa", "friction")
     return "Collision geometries", columns, rows
+
+
+def _sensors(world: World) -> _Rows:
+    rows = [
+        (sensor.name, sensor.type, sensor.link, f"{sensor.rate:g}" if sensor.rate else "every step")
+        for sensor in world.scene.spec.sensors
+    ]
+    return "Sensors", ("name", "type", "link", "rate, Hz"), rows
 
 
 def _print_pairs(world: World, console: Console, most_rows: int | None) -> None:

@@ -1,9 +1,10 @@
-"""Suggestions for misspelt names."""
+"""Suggestions for misspelt names, and which names can be keys."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from keyword import iskeyword
 
 #: What is looked for from other simulators and is not here under any name; then what there is instead.
 _ABSENT = {
@@ -26,3 +27,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return "use one of " + ", ".join(f"'{known_name}'" for known_name in names)
+
+
+def is_key(name: object) -> bool:
+    """Whether it can be a key of scene files and a keyword of programs."""
+    is_word = isinstance(name, str) and name.isidentifier() and not iskeyword(name)
+    return is_word and not str(name).startswith("_")

@@ -25,6 +25,7 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "models": lambda item: [item["name"]],
     "environment": lambda item: [item["name"]],
     "grippers": lambda item: [item["name"]],
+    "sensors": lambda item: [item["name"]],
     "actuators": lambda item: item["joints"],
     "commands": lambda item: [item.get("gripper") or item.get("joint") or item.get("model") or ""],
 }

@@ -1,7 +1,7 @@
 """What a scene file may say.
 
-A scene is a list of robots, static geometry around them, contact and solver settings, actuators, grippers
-and scripted commands. SI units; poses as ``xyz`` (m) and fixed-axis ``rpy`` (rad). Link and joint names
+A scene is a list of robots, static geometry around them, contact and solver settings, actuators, grippers,
+scripted commands and sensors. SI units; poses as ``xyz`` (m) and fixed-axis ``rpy`` (rad). Link and joint names
 carry their model's prefix.
 """
 
@@ -13,7 +13,6 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from hydro_sim_core.arithmetic import sine_cosine
-from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene_fields import (
     COMMANDED,
     TWIST_MODES,
@@ -24,36 +23,23 @@ from hydro_sim_core.description.scene_fields import (
     Name,
     NonNegative,
     Number,
+    PoseSpec,
     Positive,
     Vector3,
     conflict,
     only_choice,
     unit,
 )
+from hydro_sim_core.description.scene_sensors import SensorChoice
 from hydro_sim_core.description.scene_shapes import ShapeChoice
 from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
-    Array,
     Compliance,
     PressureField,
     ProximitySpec,
 )
 from hydro_sim_core.description.yaml_source import Section
-
-
-class PoseSpec(Section):
-    """Pose of a frame in its parent frame."""
-
-    xyz: Vector3 = Field((0.0, 0.0, 0.0), description="Origin.", json_schema_extra=unit("m"))
-    rpy: Vector3 = Field(
-        (0.0, 0.0, 0.0), description="Fixed-axis roll, pitch, yaw.", json_schema_extra=unit("rad")
-    )
-
-    @property
-    def X(self) -> Array:
-        """The same as a (4, 4) matrix."""
-        return pose(self.xyz, self.rpy)
 
 
 class ProximityChoice(Section):
@@ -396,6 +382,7 @@ class SceneSpec(Section):
     actuators: tuple[ActuatorSpec, ...] = Field((), description="Drives of joints.")
     grippers: tuple[GripperSpec, ...] = Field((), description="Fingers that close on something.")
     commands: tuple[CommandSpec, ...] = Field((), description="What grippers and joints are told, over time.")
+    sensors: tuple[SensorChoice, ...] = Field((), description="What links carry that measures.")
     report: ReportSettings = Field(ReportSettings(), description="What is published besides the state.")
 
     @model_validator(mode="after")

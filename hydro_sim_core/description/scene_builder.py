@@ -10,6 +10,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.description.model_builder import LinkBuilder, ModelBuilder
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.places import CallSite, call_site
 from hydro_sim_core.description.scene import (
@@ -23,6 +24,7 @@ from hydro_sim_core.description.scene import (
     SceneSpec,
 )
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
+from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS
 from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.urdf import load_robot
@@ -340,6 +342,36 @@ class SceneBuilder:
         place = call_site(f"command to '{target}'")
         course = signal if isinstance(signal, Mapping) else {"constant": signal}
         self._append("commands", section({**given, "signal": course}, CommandSpec, place), place)
+        return self
+
+    def add_sensor(
+        self,
+        name: str,
+        kind: str,
+        link: str,
+        *,
+        xyz: ArrayLike = _ORIGIN,
+        rpy: ArrayLike = _ORIGIN,
+        **values: Any,
+    ) -> SceneBuilder:
+        """Let a link carry something that measures.
+
+        Args:
+            name: Unique in the scene, of letters, digits and _; of its frame and its topics, too.
+            kind: One of the table's types, or what a plug-in adds.
+            link: Which link.
+            xyz: Of its frame in the link, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
+            **values: ``rate`` (messages a second of simulated time) and its own settings, as in a scene file.
+
+        Raises:
+            InputError: A value does not fit. The link is looked for by ``build``.
+        """
+        place = call_site(f"sensor '{name}'")
+        if not isinstance(kind, str) or kind not in SENSOR_SECTIONS:
+            raise place.error(f"{excerpt(kind)} is no sensor", did_you_mean(str(kind), SENSOR_SECTIONS))
+        given = {"type": kind, "name": name, "link": link, "pose": {"xyz": xyz, "rpy": rpy}, **values}
+        self._append("sensors", section(given, SENSOR_SECTIONS[kind], place), place)
         return self
 
     def exclude_contact(self, a: str, b: str) -> SceneBuilder:

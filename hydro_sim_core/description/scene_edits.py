@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ModelSpec, PoseSpec, SceneSpec
+from hydro_sim_core.description.scene import ModelSpec, SceneSpec
+from hydro_sim_core.description.scene_fields import PoseSpec
 from hydro_sim_core.description.scene_loader import LoadedScene, check_unique_names, start_positions_of
 from hydro_sim_core.description.spec import Array, RobotSpec
 from hydro_sim_core.errors import InputError
@@ -41,7 +42,7 @@ def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> Loaded
 
 
 def without(scene: LoadedScene, name: str) -> LoadedScene:
-    """The scene without a model or a static shape, and without the drives and commands that only it needs.
+    """The scene without a model or a static shape, and without the drives, commands and sensors that only it has.
 
     Raises:
         InputError: There is no such thing, or another model is attached to it.
@@ -62,7 +63,11 @@ def without(scene: LoadedScene, name: str) -> LoadedScene:
     lost = {name for joint in scene.robots[index].joints for name in joint.all_names}
     return replace(
         scene,
-        spec=_changed(_without_drives(scene.spec, name, lost), models=_at(scene.spec.models, kept)),
+        spec=_changed(
+            _without_drives(scene.spec, name, lost),
+            models=_at(scene.spec.models, kept),
+            sensors=tuple(sensor for sensor in scene.spec.sensors if sensor.link not in links),
+        ),
         robots=_at(scene.robots, kept),
         start_positions=_at(scene.start_positions, kept),
     )

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.spec import Array
 from hydro_sim_core.description.yaml_source import Section
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -15,7 +17,10 @@ NonNegative = Annotated[Number, Field(ge=0.0)]
 Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
 Vector3 = tuple[Number, Number, Number]
 Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
+WholeNumber = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+#: A name that topics and frames can have as it is.
+Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 LinkPair = tuple[Name, Name]
 CommandMode = Literal["position", "velocity", "effort"]
 #: What may be commanded of a kinematic model: the components of its twist, in the order of ``V_WB``.
@@ -27,6 +32,20 @@ COMMANDED = "as commanded"
 def unit(symbol: str) -> dict[str, JsonValue]:
     """What a field says of its unit, for the page of keys and the JSON schema."""
     return {"unit": symbol}
+
+
+class PoseSpec(Section):
+    """Pose of a frame in its parent frame."""
+
+    xyz: Vector3 = Field((0.0, 0.0, 0.0), description="Origin.", json_schema_extra=unit("m"))
+    rpy: Vector3 = Field(
+        (0.0, 0.0, 0.0), description="Fixed-axis roll, pitch, yaw.", json_schema_extra=unit("rad")
+    )
+
+    @property
+    def X(self) -> Array:
+        """The same as a (4, 4) matrix."""
+        return pose(self.xyz, self.rpy)
 
 
 def only_choice(section: Section) -> Any:

@@ -90,6 +90,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
     _check_drives(spec, joints, source)
     _check_commands(spec, source)
     _check_pairs(spec, robots, source)
+    _check_sensors(spec, robots, source)
     environment = tuple(
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
@@ -173,6 +174,9 @@ def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
     if "world" in links:
         bodies.remove("world")
     _refuse_repeats("environment", bodies, source, "give it another name")
+    # Their frames stand beside those of links.
+    frames = [*dict.fromkeys(bodies), *(sensor.name for sensor in spec.sensors)]
+    _refuse_repeats("sensors", frames, source, "give the sensor another name")
 
 
 def _refuse_repeats(where: str, names: Iterable[str], source: Path, mend: str) -> None:
@@ -347,3 +351,15 @@ def _check_pairs(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -
                 raise InputError(source, f"{where}.{i}", problem, did_you_mean(name, bodies))
         if pair[0] == pair[1]:
             raise InputError(source, f"{where}.{i}", f"pairs '{pair[0]}' with itself", "name two bodies")
+
+
+def _check_sensors(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    links = {link.name for robot in robots for link in robot.links}
+    fastest = 1.0 / spec.time_step
+    for i, sensor in enumerate(spec.sensors):
+        if sensor.link not in links:
+            problem = f"no link '{sensor.link}' in the scene"
+            raise InputError(source, f"sensors.{i}.link", problem, did_you_mean(sensor.link, links))
+        if sensor.rate > fastest * (1.0 + 1e-9):
+            problem = f"{sensor.rate:g} Hz is more than the {fastest:g} steps a second"
+            raise InputError(source, f"sensors.{i}.rate", problem, "give less, or 0 for every step")

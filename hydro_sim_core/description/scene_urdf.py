@@ -37,9 +37,9 @@ _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
 def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
     """Write a scene as URDF text.
 
-    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint. A type that URDF does
-    not have is a floating joint too, whose attribute ``hydro:type`` says what it is. Collision geometry is left out:
-    the text is for viewers and controllers, and URDF cannot say how contact works.
+    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint, a sensor's frame on a
+    fixed one. A type that URDF does not have is a floating joint too, whose attribute ``hydro:type`` says what it is.
+    Collision geometry is left out: the text is for viewers and controllers, and URDF cannot say how contact works.
 
     Args:
         scene: The scene.
@@ -51,6 +51,12 @@ def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
         _add_visual(world, VisualSpec(shape.name, shape.shape, shape.X_LG))
     for model, robot in zip(scene.spec.models, scene.robots, strict=True):
         _add_robot(root, model, robot, {_WORLD: world_frame})
+    for sensor in scene.spec.sensors:
+        SubElement(root, "link", name=sensor.name)
+        mount = SubElement(root, "joint", name=f"{sensor.name}/mount", type="fixed")
+        _add_origin(mount, sensor.X_LS)
+        SubElement(mount, "parent", link=sensor.link if sensor.link != _WORLD else world_frame)
+        SubElement(mount, "child", link=sensor.name)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
 

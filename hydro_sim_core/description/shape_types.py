@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
-from keyword import iskeyword
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.names import is_key
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import load_plugins
@@ -49,7 +49,7 @@ class Length:
     is_radius: bool = False
 
     def __post_init__(self) -> None:
-        if not _is_key(self.name) or self.name in _TAKEN:
+        if not is_key(self.name) or self.name in _TAKEN:
             raise InputError("Length", f"{self.name!r}", "cannot be the key of a length", "call it otherwise")
         if self.count < 1:
             raise InputError("Length", self.name, f"has {self.count} numbers", "give it one at least")
@@ -90,7 +90,7 @@ class ShapeType:
             value = getattr(self, attribute)
             raise InputError("ShapeType", f"{self.kind!r}, {attribute}", f"{value!r} does not fit", mend)
 
-        if not _is_key(self.kind) or self.kind == "mesh":
+        if not is_key(self.kind) or self.kind == "mesh":
             refuse("kind", "give a name of letters, digits and _, other than mesh")
         lengths, tags = self.lengths, self.urdf_tags
         if not isinstance(lengths, tuple) or not all(isinstance(length, Length) for length in lengths):
@@ -186,12 +186,6 @@ def _all_types() -> dict[str, ShapeType]:
                 problem = f"<{tag}> describes a {described[tag]} already"
                 raise InputError(shape.make, f"{_GROUP}, {shape.kind}", problem, "give it another tag")
     return {shape.kind: shape for shape in rows}
-
-
-def _is_key(name: object) -> bool:
-    """Whether it can be a key of scene files and a keyword of programs."""
-    is_word = isinstance(name, str) and name.isidentifier() and not iskeyword(name)
-    return is_word and not str(name).startswith("_")
 
 
 def _sphere(radius: float) -> tuple[float, Array]:

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description.scene import ActuatorSpec, PoseSpec
+from hydro_sim_core.description.scene import ActuatorSpec
+from hydro_sim_core.description.scene_fields import PoseSpec
 from hydro_sim_core.description.spec import (
     CollisionSpec,
     InertialSpec,

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.cdr import MessageTemplate, TemplateWriter
 from hydro_sim_core.rotations import quaternions_of
@@ -106,6 +108,18 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
     return np.concatenate([R_WB.T @ force, R_WB.T @ moment])
 
 
+def fixed_frames(scene: LoadedScene, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """(parent, child) of the frames that never move in their parent: those among ``links``, and the sensors'."""
+    stays = fixed_links(scene)
+    sensors = [(sensor.link, sensor.name) for sensor in scene.spec.sensors]
+    return [link for link in links if link[1] in stays] + sensors
+
+
+def frames_of(scene: LoadedScene, links: Mapping[str, Array]) -> dict[str, Array]:
+    """Pose (4, 4) of every link and of every sensor in the world, given those of the links."""
+    return {**links, **{sensor.name: links[sensor.link] @ sensor.X_LS for sensor in scene.spec.sensors}}
+
+
 def transforms_template(links: Sequence[tuple[str, str]], world_frame: str) -> MessageTemplate:
     """``tf2_msgs/TFMessage`` of the pose of every child in its parent; its numbers are ``transform_values``.
 
@@ -127,7 +141,7 @@ def transform_values(links: Sequence[tuple[str, str]], poses: Mapping[str, Array
 
     Args:
         links: (parent, child) of each.
-        poses: Pose (4, 4) of each link in the world; a parent that is not among them is the world.
+        poses: Pose (4, 4) of each frame in the world; a parent that is not among them is the world.
     """
     if not links:
         return np.zeros((0, 7))

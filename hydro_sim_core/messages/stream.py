@@ -20,22 +20,24 @@ class Stream:
         type_name: Such as ``std_msgs/msg/String``.
         encode: Turns a snapshot of the world into a serialised message, or None where there is none to tell. Called
             by one thread at a time.
+        rate: Its own, messages a second of simulated time, 0 for every step; None where it has that of its kind.
     """
 
     topic: str
     type_name: str
     encode: Callable[[Snapshot], bytes | None]
+    rate: float | None = None
 
 
 @dataclass(frozen=True)
 class StreamKind:
-    """Streams of one kind, which have one rate.
+    """Streams of one kind, which have one rate unless they say another.
 
     Attributes:
         name: Of the kind, and of its rate.
         streams: Makes them of a world and of how it is to be seen.
         rate: In a recording, messages a second of simulated time; 0 for every step, None for one at the start.
-        parameter: Parameter of the node that is their rate; empty where they come once.
+        parameter: Parameter of the node that is their rate; without it, the node has that of recordings.
         clock: Whether that rate is one of simulated time or of real time.
         depth: How many messages the node keeps for late readers.
     """

@@ -6,7 +6,7 @@ row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -21,8 +21,11 @@ from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
 from hydro_sim_core.messages.energies import energy_streams
+from hydro_sim_core.messages.sensors import sensor_streams
 from hydro_sim_core.messages.state import (
     clock_template,
+    fixed_frames,
+    frames_of,
     joint_state_template,
     joint_state_values,
     pair_wrench,
@@ -90,10 +93,16 @@ def recorded_streams(
         if name not in kinds:
             raise InputError("recording", f"rate '{name}'", "is of no stream", did_you_mean(name, kinds))
     return [
-        (stream, rates.get(kind.name, kind.rate) if kind.rate is not None else None)
+        (stream, _recorded_rate(stream, kind, rates))
         for kind in kinds.values()
         for stream in kind.streams(world, view)
     ]
+
+
+def _recorded_rate(stream: Stream, kind: StreamKind, rates: Mapping[str, float]) -> float | None:
+    if kind.rate is None:
+        return None
+    return rates.get(kind.name, kind.rate if stream.rate is None else stream.rate)
 
 
 def _descriptions(world: World, view: View) -> Iterable[Stream]:
@@ -104,22 +113,26 @@ def _descriptions(world: World, view: View) -> Iterable[Stream]:
 
 
 def _fixed_transforms(world: World, view: View) -> Iterable[Stream]:
-    stays = fixed_links(world.scene)
-    yield _transforms("/tf_static", [link for link in world.link_tree if link[1] in stays], view)
+    scene = world.scene
+    links = fixed_frames(scene, world.link_tree)
+    template = transforms_template(links, view.world_frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        poses = frames_of(scene, snapshot.frames)
+        return template.fill(split_time(snapshot.time), transform_values(links, poses))
+
+    yield Stream("/tf_static", _TRANSFORMS, encode)
 
 
 def _moving_transforms(world: World, view: View) -> Iterable[Stream]:
     stays = fixed_links(world.scene)
-    yield _transforms("/tf", [link for link in world.link_tree if link[1] not in stays], view)
-
-
-def _transforms(topic: str, links: Sequence[tuple[str, str]], view: View) -> Stream:
+    links = [link for link in world.link_tree if link[1] not in stays]
     template = transforms_template(links, view.world_frame)
 
     def encode(snapshot: Snapshot) -> bytes:
         return template.fill(split_time(snapshot.time), transform_values(links, snapshot.frames))
 
-    return Stream(topic, _TRANSFORMS, encode)
+    yield Stream("/tf", _TRANSFORMS, encode)
 
 
 def _clock(world: World, view: View) -> Iterable[Stream]:
@@ -180,6 +193,7 @@ _KINDS = (
     StreamKind("joint_states", _joint_states, rate=0.0, parameter="joint_state_rate"),
     StreamKind("transforms", _moving_transforms, rate=60.0, parameter="tf_rate", depth=100),
     StreamKind("wrenches", _wrenches, rate=100.0, parameter="wrench_rate"),
+    StreamKind("sensors", sensor_streams, rate=0.0),
     StreamKind("energies", energy_streams, rate=10.0, parameter="marker_rate", clock="real"),
     StreamKind("contacts", _contacts, rate=30.0, parameter="marker_rate", clock="real", depth=5),
     StreamKind("bubbles", _bubbles, rate=30.0, parameter="marker_rate", clock="real", depth=5),

@@ -10,6 +10,7 @@ import pytest
 from blocks import ROOT
 
 from hydro_sim_core.description import scene
+from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS, SensorSpec
 from hydro_sim_core.description.scene_shapes import SHAPE_SECTIONS
 from hydro_sim_core.description.yaml_source import Section
 
@@ -17,6 +18,8 @@ PROGRAM = ROOT / "docs" / "scene_reference.py"
 SECTIONS = [
     *(each for _, each in getmembers(scene, isclass) if issubclass(each, Section) and each is not Section),
     *SHAPE_SECTIONS.values(),
+    SensorSpec,
+    *SENSOR_SECTIONS.values(),
 ]
 
 
@@ -38,7 +41,12 @@ def test_every_key_is_described_and_listed(section):
 def test_every_section_is_met_where_the_file_has_it():
     page = PROGRAM.with_suffix(".md").read_text()
     assert page.count("\n## ") == len(SECTIONS)
-    for path in ("`models.pose`, `environment.pose`", "`commands.signal.square`", "`contact.defaults`"):
+    for path in (
+        "`models.pose`, `environment.pose`, `sensors.pose`",
+        "`commands.signal.square`",
+        "`contact.defaults`",
+        "`sensors`",
+    ):
         assert f"\n## {path}\n" in page
     assert "| `kp` | number above 0 | N/m |  | Position gain a finger. |" in page
     assert "| `time_step` | number at least 1e-06, at most 0.1 | s | `0.001` |" in page

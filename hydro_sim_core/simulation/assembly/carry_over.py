@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.stepping.machine import Machine
 
+Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
@@ -54,6 +55,17 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
     machine.scratch.S[bodies_new] = old_machine.scratch.S[bodies_old]
     machine.scratch.effort[v_new] = old_machine.scratch.effort[v_old]
     machine.scratch.solver.report[:] = old_machine.scratch.solver.report
+
+
+def carry_over_motion(
+    old: BuiltModel, motion: tuple[Array, Array], new: BuiltModel, like: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Coordinates and velocities of one model as those of another; what only the new one has is as in ``like``."""
+    (q_source, v_source), (q, v) = motion, (array.copy() for array in like)
+    v_old, v_new = _matches(old.assembly.velocity_names, new.assembly.velocity_names)
+    q_old, q_new = _coordinates(old, new)
+    q[q_new], v[v_new] = q_source[q_old], v_source[v_old]
+    return q, v
 
 
 def _matches(old: tuple[object, ...], new: tuple[object, ...]) -> tuple[Indices, Indices]:

@@ -21,32 +21,56 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class Motion:
+    """Where the links of a world are at an instant and how they move; readable from any thread.
+
+    Attributes:
+        q: (nq,) coordinates.
+        v: (nv,) velocities.
+    """
+
+    q: Array
+    v: Array
+    _world: World
+
+    @cached_property
+    def frames(self) -> Mapping[str, Array]:
+        """Pose (4, 4) of every link in the world."""
+        poses = _read_only(self._world.frame_poses(self.q))
+        return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
+
+    @cached_property
+    def twists(self) -> Mapping[str, Array]:
+        """Twist (6,) of every link about the world's origin, angular part first, rad/s and m/s."""
+        twists = _read_only(self._world.frame_twists(self.q, self.v))
+        return MappingProxyType(dict(zip(self._world.frame_names, twists, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot(Motion):
     """State of a world after a step; immutable, readable from any thread. Its arrays cannot be written.
 
     Attributes:
         time: Simulated time, s.
         step: Steps since the last reset.
         epoch: How often the simulation began anew; (epoch, step) repeats only where the state was changed from outside.
-        q: (nq,) coordinates.
-        v: (nv,) velocities.
         joint_positions: In the order of ``World.joint_names``, rad or m.
         joint_velocities: rad/s or m/s.
         joint_efforts: Drive efforts of the last step, N m or N.
         diagnostics: ``World.diagnostics``.
+        before: What the last step began with. None where there was none since the start or since another state was
+            set, and in scenes without sensors.
     """
 
     time: float
     step: int
     epoch: int
-    q: Array
-    v: Array
     joint_positions: Array
     joint_velocities: Array
     joint_efforts: Array
     diagnostics: Mapping[str, float | int | bool]
+    before: Motion | None
     _record: ContactRecord
-    _world: World
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -74,12 +98,6 @@ class Snapshot:
         return MappingProxyType(forces)
 
     @cached_property
-    def frames(self) -> Mapping[str, Array]:
-        """Pose (4, 4) of every link in the world."""
-        poses = _read_only(self._world.frame_poses(self.q))
-        return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
-
-    @cached_property
     def energies(self) -> Energies:
         """Where the energy is; see ``World.energies``."""
         return self._world.energies_of(self.q, self.v, self._record)
@@ -89,12 +107,6 @@ class Snapshot:
         """Where the models and static shapes are."""
         return EntityStates(self._world.entities, self.q, self.v)
 
-    @cached_property
-    def twists(self) -> Mapping[str, Array]:
-        """Twist (6,) of every link about the world's origin, angular part first, rad/s and m/s."""
-        twists = _read_only(self._world.frame_twists(self.q, self.v))
-        return MappingProxyType(dict(zip(self._world.frame_names, twists, strict=True)))
-
 
 def take_snapshot(world: World, epoch: int) -> Snapshot:
     """The present state; called where the world is stepped.
@@ -103,6 +115,7 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         world: The world.
         epoch: As in the snapshot.
     """
+    before = world.before_last_step
     return Snapshot(
         time=world.time,
         step=world.step_count,
@@ -113,6 +126,7 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         joint_velocities=_read_only(world.joint_velocities()),
         joint_efforts=_read_only(world.joint_efforts()),
         diagnostics=MappingProxyType(world.diagnostics()),
+        before=None if before is None else Motion(_read_only(before[0]), _read_only(before[1]), world),
         _record=world.record_contacts(),
         _world=world,
     )

@@ -48,6 +48,7 @@ class WorldMotion(WorldParts):
             self._state.push,
         ):
             history[:] = 0
+        self._before = None
 
     def set_joint_positions(self, positions: Mapping[str, float]) -> None:
         """Set the positions of some joints; velocities, all other joints and the time stay as they are.
@@ -114,6 +115,10 @@ class WorldMotion(WorldParts):
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V
             if tree.prescribed[v]:
                 self._lead(v, V, V)
+        if self._before is not None:  # its leap is no acceleration
+            q_before, v_before = (array.copy() for array in self._before)
+            q_before[q : q + 7], v_before[v : v + 6] = state.q[q : q + 7], state.v[v : v + 6]
+            self._before = q_before, v_before
         carrier = self._built.model.geometry_body
         is_with_it = (carrier >= 0) & np.isin(carrier, list(self._moved_with(body)))
         pairs = is_with_it[self._built.model.pairs].any(axis=1)

@@ -45,6 +45,7 @@ class WorldParts:
     _drives: DriveBank
     _script: Script
     _stepper: Stepper
+    _before: tuple[Array, Array] | None
 
     @property
     def built(self) -> BuiltModel:
@@ -78,6 +79,15 @@ class WorldParts:
     def v(self) -> Array:
         """(nv,) velocities, a copy."""
         return self._state.v.copy()
+
+    @property
+    def before_last_step(self) -> tuple[Array, Array] | None:
+        """Coordinates (nq,) and velocities (nv,) that the last step began with, not to be written.
+
+        None where there was none since the start or since another state was set, and in scenes without sensors, which
+        are all that asks.
+        """
+        return self._before
 
     @cached_property
     def _evaluator(self) -> TreeEvaluator:

@@ -59,8 +59,11 @@ class SavedState:
 
 
 def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
-    """Name of a scene and a digest of all that gives a state its meaning: settings, bodies, meshes, pairs."""
-    digest = hashlib.sha256(scene.spec.model_dump_json().encode())
+    """Name of a scene and a digest of all that gives a state its meaning: settings, bodies, meshes, pairs.
+
+    Not of what only looks at the state.
+    """
+    digest = hashlib.sha256(scene.spec.model_dump_json(exclude={"sensors"}).encode())
     for part in (model.tree, model.geometries, model[3:]):
         for value in part:
             digest.update(np.ascontiguousarray(value).tobytes())

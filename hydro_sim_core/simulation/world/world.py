@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.paths import as_path
+from hydro_sim_core.description.sensor_types import sensor_types
 from hydro_sim_core.description.solver_choices import Integrator
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
-from hydro_sim_core.simulation.assembly.carry_over import carry_over
+from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
 from hydro_sim_core.simulation.assembly.placement import place_robots, start_coordinates
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -37,6 +38,7 @@ from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.solvers import SolverOptions, solver_entry
 
 if TYPE_CHECKING:
+    from hydro_sim_core.simulation.running.world_sensors import WorldSensors
     from hydro_sim_core.viewer.world_view import WorldView
 
 Array = NDArray[np.float64]
@@ -129,11 +131,15 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self._q0 = start_coordinates(self._built, scene)
         self._machine = Machine(self._built.model, solve, self._drives.arrays, self._q0)
         self._start()
+        self._sensors = {
+            sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in spec.sensors
+        }
 
     def _start(self) -> None:
         self._machine.restart(self._q0)
         self._stepper = self._make_stepper()
         self._failed_step: SavedState | None = None
+        self._before = None
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
 
@@ -153,6 +159,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         """
         self._start()
         carry_over(other._built, other._machine, self._built, self._machine)
+        if self._sensors and other._before is not None:
+            self._before = carry_over_motion(other._built, other._before, self._built, (self.q, self.v))
         released = [name for name in other._script.released if name in self._script.targets]
         self._script.resume(self.time, released)
 
@@ -182,10 +190,15 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
             if is_told and self._drives.prescribes_a_change:
                 chunk = 1
+            if self._sensors:
+                # What the last step began with: the others lead there first.
+                chunk = max(1, min(chunk, last - 1 - self.step_count))
+                self._before = self.q, self.v
             try:
                 self._stepper.advance(chunk)
             except StepFailed as failure:
                 self._keep_failed_step()
+                self._before = None
                 self._machine.forget_contacts()  # those of the failed step would not fit the state
                 raise FloatingPointError(
                     f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
@@ -245,6 +258,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
         self._machine.restore_state(saved.state)
         self._machine.forget_contacts()
+        self._before = None
         overwrite(self._machine.drives, saved.drives)
         overwrite(self._machine.loads, saved.loads)
         self._drives.writes += 1
@@ -277,6 +291,13 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
     def _values(self) -> dict[str, Any]:
         """Everything but the evaluator, which writes into memory of its own and is made anew where it is needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+
+    @property
+    def sensors(self) -> WorldSensors:
+        """What the scene's sensors read: ``world.sensors["wrist_imu"].read()``."""
+        room = import_module("hydro_sim_core.simulation.running.world_sensors")
+        sensors: WorldSensors = room.WorldSensors(self._sensors, self)
+        return sensors
 
     def view(self, open_browser: bool = False, full_scale: float | None = None) -> WorldView:
         """Serve a page that shows the world; ``sync`` of what this returns shows it as it is then.

@@ -32,7 +32,7 @@ _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
 
 
 class StatePublisher:
-    """Publishes the scene once, and clock, joint states, wrenches and transforms as the simulation advances.
+    """Publishes the scene once, and clock, joint states, transforms and what else goes by simulated time.
 
     When publishing is slower than stepping, states in between are left out; the clock leaves out none. While paused,
     the joint states of that instant are repeated slowly, for those who join late.
@@ -127,11 +127,16 @@ class StatePublisher:
             if self._parameters.mode != LOCK_STEP and joints.due(now, self._parameters.joint_state_rate):
                 self._publish_joint_states(snapshot)
             for name, streams in self._by_simulated_time.items():
-                if schedules[name].due(now, getattr(self._parameters, stream_kinds()[name].parameter)):
+                if schedules[name].due(now, self._rate_of(name)):
                     streams.publish(snapshot)
             if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
                 self._transforms.publish(snapshot)
         self._publish_clock(0.0)
+
+    def _rate_of(self, name: str) -> float:
+        kind = stream_kinds()[name]
+        rate = getattr(self._parameters, kind.parameter) if kind.parameter else kind.rate
+        return float(rate or 0.0)
 
     def _repeat(self) -> None:
         """Nothing new is to be told: tell the state again to who came too late for it."""
@@ -197,14 +202,9 @@ class ContactPublisher:
         logger, view = node.get_logger(), view_of(parameters)
         check_bubbles(view, runner.world)
 
-        def failed(topic: str, error: Exception) -> None:
-            logger.error(f"{topic}: cannot be told: {type(error).__name__}: {error}")
-
         kinds = [kind for kind in stream_kinds().values() if kind.clock == "real"]
         self._rates = {
-            rate: StreamPublishers(
-                node, view, {kind.name for kind in kinds if kind.parameter == rate}, failed
-            )
+            rate: StreamPublishers(node, view, {kind.name for kind in kinds if kind.parameter == rate})
             for rate in sorted({kind.parameter for kind in kinds})
         }
         self._runner = runner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from importlib import import_module
 from threading import Lock
 from typing import Any
@@ -13,6 +13,7 @@ from hydro_sim.parameters import Parameters
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import Bubble, make_camera
+from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import StreamKind, View, stream_kinds
 from hydro_sim_core.simulation import Snapshot, World
@@ -62,13 +63,12 @@ def check_bubbles(view: View, world: World) -> None:
 
 
 class StreamPublishers:
-    """Publishes the streams of some kinds.
+    """Publishes the streams of some kinds; one whose messages cannot be made is told of once, and holds up no other.
 
     Args:
         node: Owner of the publishers.
         view: How the world is seen.
         kinds: Names of the kinds.
-        failed: Told once of every topic whose messages cannot be made, and why; without it, errors are raised.
     """
 
     def __init__(
@@ -76,16 +76,14 @@ class StreamPublishers:
         node: Node,
         view: View,
         kinds: Collection[str],
-        failed: Callable[[str, Exception], None] | None = None,
     ) -> None:
         self._node = node
         self._view = view
         self._kinds = [kind for name, kind in stream_kinds().items() if name in kinds]
-        self._failed = failed
         self._told: set[str] = set()
         self._lock = Lock()  # a topic may be taken away by one thread and published by another
         self._publishers: dict[tuple[str, str], Any] = {}
-        self._streams: list[tuple[Stream, Any]] = []
+        self._streams: list[tuple[Stream, Any, Schedule]] = []
 
     def describe(self, world: World) -> None:
         """Publish another World from here on; topics that both have keep their publishers.
@@ -101,7 +99,7 @@ class StreamPublishers:
             publisher = before.pop(key, None) or self._create(stream, kind)
             if publisher is not None:
                 self._publishers[key] = publisher
-                published.append((stream, publisher))
+                published.append((stream, publisher, Schedule()))
         with self._lock:
             self._streams = published
         for publisher in before.values():
@@ -117,9 +115,11 @@ class StreamPublishers:
         return self._node.create_publisher(message_type, stream.topic, kind.depth)
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish what someone listens to."""
+        """Publish what someone listens to, of streams with a rate of their own those that are due."""
         with self._lock:
-            for stream, publisher in self._streams:
+            for stream, publisher, schedule in self._streams:
+                if stream.rate is not None and not schedule.due(snapshot.time, stream.rate):
+                    continue
                 if publisher.get_subscription_count():
                     message = self._encoded(stream, snapshot)
                     if message is not None:
@@ -128,12 +128,11 @@ class StreamPublishers:
     def _encoded(self, stream: Stream, snapshot: Snapshot) -> bytes | None:
         try:
             return stream.encode(snapshot)
-        except Exception as error:
-            if self._failed is None:
-                raise
+        except Exception as error:  # a stranger's code may raise anything
             if stream.topic not in self._told:
                 self._told.add(stream.topic)
-                self._failed(stream.topic, error)
+                problem = f"{type(error).__name__}: {error}"
+                self._node.get_logger().error(f"{stream.topic}: cannot be told: {problem}")
             return None
 
     def close(self) -> None:

@@ -12,7 +12,13 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.state import split_time, transform_values, transforms_template
+from hydro_sim_core.messages.state import (
+    fixed_frames,
+    frames_of,
+    split_time,
+    transform_values,
+    transforms_template,
+)
 from hydro_sim_core.simulation import Snapshot, World
 
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
@@ -33,7 +39,7 @@ class TransformPublisher:
         self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
 
     def describe(self, world: World, snapshot: Snapshot, left_out: Set[str]) -> None:
-        """Publish the links that are fixed, and remember those that move.
+        """Publish the links and sensors that are fixed, and remember the links that move.
 
         Args:
             world: Asked for the tree of links.
@@ -42,11 +48,11 @@ class TransformPublisher:
         """
         stays = fixed_links(world.scene)
         tree = [link for link in world.link_tree if link[1] not in left_out]
-        fixed = [link for link in tree if link[1] in stays]
+        fixed = fixed_frames(world.scene, tree)
         self._links = [link for link in tree if link[1] not in stays]
         self._template = transforms_template(self._links, self._world_frame)
         static = transforms_template(fixed, self._world_frame)
-        values = transform_values(fixed, snapshot.frames)
+        values = transform_values(fixed, frames_of(world.scene, snapshot.frames))
         self._static_publisher.publish(static.fill(split_time(snapshot.time), values))
 
     def publish(self, snapshot: Snapshot) -> None:

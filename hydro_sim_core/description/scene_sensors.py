@@ -1,0 +1,89 @@
+"""Sensors as a scene file has them: a section for every row of the table of sensors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, create_model
+from pydantic_core import PydanticCustomError
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene_fields import Name, NonNegative, PoseSpec, Word, conflict, unit
+from hydro_sim_core.description.sensor_types import SensorType, sensor_types
+from hydro_sim_core.description.spec import Array
+from hydro_sim_core.description.yaml_source import Section
+from hydro_sim_core.errors import excerpt
+
+
+class SensorSpec(Section):
+    """Something on a link that measures. Beside these keys stand the settings of its type."""
+
+    type: Name = Field(description="Type of sensor.")
+    name: Word = Field(
+        description="Unique name in the scene, of letters, digits and _: of the sensor, its frame and its topics."
+    )
+    link: Name = Field(description="Link that carries it.")
+    pose: PoseSpec = Field(PoseSpec(), description="Of its frame in the link.")
+    rate: NonNegative = Field(
+        0.0,
+        description="Messages a second of simulated time; 0 for one every step.",
+        json_schema_extra=unit("Hz"),
+    )
+
+    @property
+    def X_LS(self) -> Array:
+        """(4, 4) pose of its frame in the link."""
+        return self.pose.X
+
+
+def _sensor_section(kind: SensorType) -> type[SensorSpec]:
+    """Keys of one kind of sensor."""
+    own = {
+        setting.name: (
+            setting.type,
+            Field(
+                setting.default,
+                description=setting.description,
+                json_schema_extra=unit(setting.unit) if setting.unit else None,
+            ),
+        )
+        for setting in kind.settings
+    }
+    rate = SensorSpec.model_fields["rate"]
+    keys: dict[str, Any] = {
+        "type": (Literal[kind.name], Field(description="Type of sensor.")),  # type: ignore[name-defined]
+        "rate": (
+            NonNegative,
+            Field(kind.rate, description=rate.description, json_schema_extra=rate.json_schema_extra),
+        ),
+        **own,
+    }
+    name = kind.name.title().replace("_", "") + "Sensor"
+    section = create_model(name, __base__=SensorSpec, __doc__=kind.description, __module__=__name__, **keys)
+    globals()[name] = section  # where pickle looks for it
+    return section
+
+
+#: What a scene file says of each kind of sensor.
+SENSOR_SECTIONS: dict[str, type[SensorSpec]] = {
+    name: _sensor_section(kind) for name, kind in sensor_types().items()
+}
+
+
+def _of_its_type(given: Any) -> Any:
+    """A sensor as the section that its ``type`` names, so that errors are told of the keys of that one."""
+    if isinstance(given, SensorSpec):
+        return given
+    if not isinstance(given, dict):
+        raise conflict(f"{excerpt(given)} is not accepted", "it should be a mapping of keys to values")
+    kind = given.get("type")
+    if not isinstance(kind, str) or kind not in SENSOR_SECTIONS:
+        problem = f"{excerpt(kind)} is no sensor" if "type" in given else "is missing"
+        mend = did_you_mean(str(kind), SENSOR_SECTIONS)
+        raise PydanticCustomError(
+            "unknown_key", "{problem}; {mend}", {"key": "type", "problem": problem, "mend": mend}
+        )
+    return SENSOR_SECTIONS[kind].model_validate(given)
+
+
+SensorChoice = Annotated[SerializeAsAny[SensorSpec], BeforeValidator(_of_its_type)]

@@ -1,0 +1,119 @@
+"""The table of sensors: what a scene and a program may say of each, and where the code is that reads it.
+
+A sensor is added by a row here, or by a plug-in's entry point in the group ``hydro_sim.sensors``, and the class that
+reads a world and writes its messages (``sensors/sensor.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hydro_sim_core.description.names import is_key
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from hydro_sim_core.description.scene_sensors import SensorSpec
+    from hydro_sim_core.sensors.sensor import Sensor
+    from hydro_sim_core.simulation import World
+
+_GROUP = "hydro_sim.sensors"
+#: Keys that every sensor has, and keywords beside which its own settings stand in a program.
+_TAKEN = {"type", "name", "link", "pose", "rate", "xyz", "rpy"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A key of a scene file that sensors of one type have, and a keyword of ``SceneBuilder.add_sensor``.
+
+    Attributes:
+        name: The key.
+        description: What it says, as a sentence.
+        type: What its values may be: one of ``scene_fields``, or any type that pydantic checks.
+        default: What it is where nobody says it; ``...`` where somebody has to.
+        unit: Of its numbers.
+    """
+
+    name: str
+    description: str
+    type: Any
+    default: Any = ...
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_key(self.name) or self.name in _TAKEN:
+            raise InputError(
+                "Setting", f"{self.name!r}", "cannot be the key of a setting", "call it otherwise"
+            )
+
+
+@dataclass(frozen=True)
+class SensorType:
+    """A kind of sensor.
+
+    Attributes:
+        name: What ``type`` of a sensor says.
+        description: What it is, as a sentence.
+        make: Its class, ``module:name``, a ``Sensor``; found when a world has the first one.
+        settings: Keys that it has beside those of all sensors.
+        rate: Messages a second of simulated time where nobody gives a rate; 0 for one every step.
+    """
+
+    name: str
+    description: str
+    make: str
+    settings: tuple[Setting, ...] = ()
+    rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        def refuse(attribute: str, mend: str) -> None:
+            value = getattr(self, attribute)
+            raise InputError("SensorType", f"{self.name!r}, {attribute}", f"{value!r} does not fit", mend)
+
+        if not is_key(self.name):
+            refuse("name", "give a name of letters, digits and _")
+        if not isinstance(self.make, str) or ":" not in self.make:
+            refuse("make", "write module:class")
+        settings = self.settings
+        if not isinstance(settings, tuple) or not all(isinstance(setting, Setting) for setting in settings):
+            refuse("settings", "give a tuple of Setting")
+        if len({setting.name for setting in settings}) != len(settings):
+            refuse("settings", "give each its own name")
+
+    def sensor(self, spec: SensorSpec, world: World) -> Sensor:
+        """The sensor that a scene asks for.
+
+        Raises:
+            InputError: It does not fit the world, or what a plug-in says here does not work.
+        """
+        module, _, name = self.make.partition(":")
+        try:
+            made: Sensor = getattr(import_module(module), name)(spec, world)
+        except InputError:
+            raise
+        except Exception as error:  # a stranger's code may raise anything
+            problem = f"does not work ({type(error).__name__}: {error})"
+            mend = "mend the package that adds it"
+            raise InputError(self.make, f"sensor '{spec.name}'", problem, mend) from error
+        return made
+
+
+def sensor_types() -> Mapping[str, SensorType]:
+    """Every kind of sensor by its name, those of plug-ins too.
+
+    Raises:
+        InputError: A plug-in cannot be loaded, is no kind of sensor, or has the name of another.
+    """
+    return dict(_all_types())
+
+
+@cache
+def _all_types() -> dict[str, SensorType]:
+    return {kind.name: kind for kind in (*_SENSORS, *load_plugins(_GROUP, SensorType, _SENSORS))}
+
+
+_SENSORS: tuple[SensorType, ...] = ()
