@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hydro_sim_core.description.names import is_key
+from hydro_sim_core.description.scene_fields import NonNegative, Vector3, WholeNumber
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import load_plugins
 
@@ -116,4 +117,29 @@ def _all_types() -> dict[str, SensorType]:
     return {kind.name: kind for kind in (*_SENSORS, *load_plugins(_GROUP, SensorType, _SENSORS))}
 
 
-_SENSORS: tuple[SensorType, ...] = ()
+_SENSORS = (
+    SensorType(
+        "imu",
+        "An inertial measurement unit: orientation, angular velocity and specific force.",
+        "hydro_sim_core.sensors.imu:Imu",
+        settings=(
+            Setting(
+                "gyroscope_noise_density",
+                "White noise of the angular velocity, an axis.",
+                NonNegative,
+                0.0,
+                "rad/s/√Hz",
+            ),
+            Setting("gyroscope_bias", "Added to the angular velocity.", Vector3, (0.0, 0.0, 0.0), "rad/s"),
+            Setting(
+                "accelerometer_noise_density",
+                "White noise of the specific force, an axis.",
+                NonNegative,
+                0.0,
+                "m/s^2/√Hz",
+            ),
+            Setting("accelerometer_bias", "Added to the specific force.", Vector3, (0.0, 0.0, 0.0), "m/s^2"),
+            Setting("seed", "Of the noise; the same seed gives the same noise.", WholeNumber, 0),
+        ),
+    ),
+)

@@ -68,6 +68,10 @@ def apart(**values: object) -> SceneBuilder:
     return hinge().exclude_contact(**({"a": "a", "b": "b"} | values))
 
 
+def sensing(**values: object) -> SceneBuilder:
+    return hinge().add_sensor(**({"name": "s", "kind": "imu", "link": "b"} | values))
+
+
 def static(**values: object) -> SceneBuilder:
     return SceneBuilder().add_static(**({"name": "t", "kind": "box", "size": (1, 1, 1)} | values))
 
@@ -117,6 +121,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_gripper": (gripping, "name joints max_force kp kd closed"),
     "add_command": (commanded, "signal joint mode gripper model"),
     "exclude_contact": (apart, "a b"),
+    "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
     "add_urdf": (file, "path name base xyz attach_to positions prefix package_dirs xacro_args friction"),
 }
 #: What fits none of them.

@@ -46,6 +46,7 @@ def test_every_section_is_met_where_the_file_has_it():
         "`commands.signal.square`",
         "`contact.defaults`",
         "`sensors`",
+        "`sensors with type: imu`",
     ):
         assert f"\n## {path}\n" in page
     assert "| `kp` | number above 0 | N/m |  | Position gain a finger. |" in page

@@ -1,16 +1,26 @@
 """Publishing threads on stand-ins for ROS and the runner."""
 
+import time
+from collections import defaultdict
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Imu
 
+import hydro_sim_core as hs
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing import publishers, streams
 from hydro_sim.publishing.publishers import ContactPublisher
+from hydro_sim.publishing.streams import StreamPublishers
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.messages.streams import StreamKind
+from hydro_sim_core.messages.streams import StreamKind, View
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.running.snapshot import take_snapshot
+
+TEXT = "std_msgs/msg/String"
 
 
 def contact_publisher(monkeypatch, *encoders):
@@ -114,3 +124,78 @@ def test_a_thread_that_ends_by_itself_is_told_of():
     thread.stop()
     assert errors == ["state-publisher has ended: ValueError: no such joint"]
     assert isinstance(thread.error, ValueError)
+
+
+# --- rates
+
+
+@pytest.fixture
+def falling():
+    """A ball that nothing holds, with two IMUs."""
+    scene = hs.SceneBuilder(time_step=1e-3)
+    scene.add_body("ball", 1.0).add_shape("sphere", radius=0.1)
+    scene.add_sensor("slow", "imu", "ball", rate=100).add_sensor("fast", "imu", "ball")
+    return hs.World(scene.build())
+
+
+class Topics:
+    """Stands in for a node; remembers what is published by topic."""
+
+    def __init__(self):
+        self.messages, self.errors = defaultdict(list), []
+
+    def create_publisher(self, _, topic, *__, **___):
+        return SimpleNamespace(get_subscription_count=lambda: 1, publish=self.messages[topic].append)
+
+    def get_logger(self):
+        return SimpleNamespace(error=self.errors.append)
+
+
+def test_sensors_are_published_at_their_own_rates(falling):
+    node = Topics()
+    published = StreamPublishers(node, View(), {"sensors"})
+    published.describe(falling)
+    published.publish(take_snapshot(falling, 0))
+    for _ in range(50):
+        falling.step()
+        published.publish(take_snapshot(falling, 0))
+    slow, fast = (
+        [deserialize_message(data, Imu) for data in node.messages[f"{name}/data"]]
+        for name in ("slow", "fast")
+    )
+    assert [message.header.stamp.nanosec for message in slow] == [10**7 * i for i in range(6)]
+    assert [message.header.stamp.nanosec for message in fast] == [10**6 * i for i in range(51)]
+    assert {message.header.frame_id for message in slow} == {"slow"}
+    assert slow[0].linear_acceleration.z == pytest.approx(9.81)
+    assert slow[-1].linear_acceleration.z == pytest.approx(0.0, abs=1e-9)
+
+
+def test_kinds_without_a_parameter_go_at_the_rate_of_recordings(falling, monkeypatch):
+    """As a plug-in's may be; one that fails is told of, and the others go on."""
+
+    def fail(snapshot):
+        raise KeyError("ball")
+
+    kinds = {
+        name: StreamKind(
+            name, lambda world, view, name=name, encode=encode: [Stream(name, TEXT, encode)], rate=10.0
+        )
+        for name, encode in {"told": lambda snapshot: b"told", "failing": fail}.items()
+    }
+    for module in (publishers, streams):
+        monkeypatch.setattr(module, "stream_kinds", lambda: kinds)
+    node = Topics()
+    runner = FixedRateRunner(falling, real_time_factor=float("inf"), start_paused=True)
+    publisher = publishers.StatePublisher(node, falling, runner, Parameters())
+    for part in (runner, publisher.thread):
+        part.start()
+    for expected in (1, 2, 3):
+        until = time.monotonic() + 20.0
+        while len(node.messages["told"]) < expected and time.monotonic() < until:
+            time.sleep(1e-3)
+        assert node.messages["told"] == [b"told"] * expected
+        runner.step(100)
+    runner.stop()
+    publisher.thread.stop()
+    assert publisher.thread.error is None
+    assert node.errors == ["failing: cannot be told: KeyError: 'ball'"]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import time
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import rclpy
+import yaml
 from node_process import ROOT, SCENE
+
+from hydro_sim_core.description.sensor_types import sensor_types
 
 PAGE = ROOT / "docs" / "ros_topics.md"
 #: Of every lifecycle node, whatever it is for; hidden ones are those of actions.
@@ -31,16 +35,31 @@ def told() -> dict[str, tuple[str, int, str]]:
 
 
 def as_on_the_page(topic: str) -> str:
-    """A topic of one pair of bodies, or of one bubble, with the letters of the page."""
+    """A topic of one pair of bodies, of one bubble or of one sensor, with the letters of the page."""
     topic = re.sub(r"^(/hydro_sim/wrench)/\w+_on_\w+$", r"\1/A_on_B", topic)
+    topic = re.sub(r"^/gripper_[a-z]+/", "/SENSOR/", topic)
     return re.sub(r"^/bubble_\d+/", "/bubble_N/", topic)
 
 
+def with_a_sensor(folder: Path) -> Path:
+    """The shipped scene, and one of each of the table's sensors on its gripper."""
+    scene = yaml.safe_load(SCENE.read_text())
+    for model in scene["models"]:
+        model["urdf"] = str((SCENE.parent / model["urdf"]).resolve())
+    scene["sensors"] = [
+        {"type": name, "name": f"gripper_{name}", "link": "gripper"} for name in sensor_types()
+    ]
+    path = folder / "scene.yaml"
+    path.write_text(yaml.safe_dump(scene))
+    return path
+
+
 @pytest.fixture
-def published(start_node):
-    """Type, depth and durability of all that a node with bubbles publishes."""
+def published(start_node, tmp_path):
+    """Type, depth and durability of all that a node with bubbles and sensors publishes."""
+    scene = with_a_sensor(tmp_path)
     process = start_node(
-        "-p", f"scene:={SCENE}", "-p", "bubbles:=[left_finger]", "-p", "bubble_cameras:=[left_bubble_camera]"
+        "-p", f"scene:={scene}", "-p", "bubbles:=[left_finger]", "-p", "bubble_cameras:=[left_bubble_camera]"
     )
     context = rclpy.Context()
     context.init(domain_id=process.domain)

@@ -1,0 +1,114 @@
+"""An inertial measurement unit."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.rotations import matrix_of, quaternions_of
+from hydro_sim_core.sensors.sensor import Sensor, SensorTopic
+
+if TYPE_CHECKING:
+    from hydro_sim_core.messages.cdr import CdrWriter
+    from hydro_sim_core.simulation import Snapshot, World
+
+Array = NDArray[np.float64]
+
+
+class ImuReading(NamedTuple):
+    """What an IMU reads after a step, in the axes of its frame S.
+
+    Attributes:
+        time: Simulated time, s.
+        orientation: (4,) quaternion (w, x, y, z) of S in the world, without noise.
+        angular_velocity: (3,) of S in the world, rad/s.
+        specific_force: (3,) mean acceleration of S's origin over the last step less that of gravity, m/s^2: what an
+            accelerometer reads.
+        angular_velocity_variance: Of the noise, an axis, (rad/s)^2.
+        specific_force_variance: Of the noise, an axis, (m/s^2)^2.
+    """
+
+    time: float
+    orientation: Array
+    angular_velocity: Array
+    specific_force: Array
+    angular_velocity_variance: float
+    specific_force_variance: float
+
+
+def _write_imu(writer: CdrWriter, reading: ImuReading) -> None:
+    """``sensor_msgs/Imu`` after its header.
+
+    Covariances are those of the noise; zeros, which the definition calls unknown, where there is none.
+    """
+    w, x, y, z = reading.orientation.tolist()
+    gyroscope, accelerometer = reading.angular_velocity_variance, reading.specific_force_variance
+    writer.float64(x, y, z, w, *_covariance(0.0))
+    writer.float64(*reading.angular_velocity.tolist(), *_covariance(gyroscope))
+    writer.float64(*reading.specific_force.tolist(), *_covariance(accelerometer))
+
+
+def _covariance(variance: float) -> tuple[float, ...]:
+    """Rows (9,) of a covariance that is the same along all axes."""
+    return (variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance)
+
+
+class Imu(Sensor):
+    """Measures how its frame turns, and what pushes it other than gravity; arguments as for ``Sensor``."""
+
+    topics = (SensorTopic("data", "sensor_msgs/msg/Imu", _write_imu),)
+
+    def __init__(self, spec: Any, world: World) -> None:
+        super().__init__(spec, world)
+        self._gravity = np.array(world.scene.spec.gravity)
+        self._time_step = world.time_step
+        # White noise of one density has the more variance, the shorter a sample is.
+        samples = spec.rate or 1.0 / world.time_step
+        self._variances = (
+            spec.gyroscope_noise_density**2 * samples,
+            spec.accelerometer_noise_density**2 * samples,
+        )
+        self._biases = np.array([spec.gyroscope_bias, spec.accelerometer_bias])
+        self._seed = (spec.seed, zlib.crc32(spec.name.encode()))
+
+    def read(self, snapshot: Snapshot) -> ImuReading:
+        """See ``Sensor``; where there is no last step, as after a reset, the acceleration counts as zero."""
+        X_WS, w_WS, v_WS = self._motion(snapshot)
+        R_WS = X_WS[:3, :3]
+        acceleration, R_WM = np.zeros(3), R_WS
+        if snapshot.before is not None:
+            X_WS0, _, v_WS0 = self._motion(snapshot.before)
+            acceleration = (v_WS - v_WS0) / self._time_step
+            # Along the axes halfway through the step: those at its end have turned away from the mean acceleration.
+            R_WM = _halfway(X_WS0[:3, :3], R_WS)
+        errors = self._errors(snapshot.step)
+        x, y, z, w = quaternions_of(R_WS)
+        return ImuReading(
+            snapshot.time,
+            np.array([w, x, y, z]),
+            R_WS.T @ w_WS + errors[0],
+            R_WM.T @ (acceleration - self._gravity) + errors[1],
+            *self._variances,
+        )
+
+    def _motion(self, motion: Any) -> tuple[Array, Array, Array]:
+        """Pose, angular velocity and velocity of the origin of the sensor's frame in the world."""
+        X_WS = self.pose_in(motion.frames)
+        twist = motion.twists[self.link]  # about the world's origin
+        return X_WS, twist[:3], twist[3:] + np.cross(twist[:3], X_WS[:3, 3])
+
+    def _errors(self, step: int) -> Array:
+        """Bias and noise (2, 3) of angular velocity and specific force in a step, whoever reads it and how often."""
+        if not any(self._variances):
+            return self._biases
+        noise = np.random.default_rng([*self._seed, step]).standard_normal((2, 3))
+        return self._biases + np.sqrt(self._variances)[:, None] * noise
+
+
+def _halfway(R_WA: Array, R_WB: Array) -> Array:
+    """Rotation (3, 3) halfway from one to another, the shorter way."""
+    a, b = quaternions_of(np.array([R_WA, R_WB]))
+    return matrix_of(a + b if a @ b >= 0.0 else a - b)
