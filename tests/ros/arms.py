@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import hydro_sim_core as hs
-from hydro_sim.control.arbiter import Arbiter
+from hydro_sim.controllers.arbiter import Arbiter
 
 ROOT = Path(__file__).parents[2]
 JOINTS = tuple(f"joint_{i}" for i in range(1, 8))

@@ -9,8 +9,8 @@ from builtin_interfaces.msg import Duration, Time
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hydro_sim.control.forward import ForwardController
-from hydro_sim.control.joint_trajectory import (
+from hydro_sim.controllers.forward import ForwardController
+from hydro_sim.controllers.joint_trajectory import (
     GOAL_TOLERANCE_VIOLATED,
     INVALID_GOAL,
     INVALID_JOINTS,
@@ -19,7 +19,7 @@ from hydro_sim.control.joint_trajectory import (
     SUCCESSFUL,
     JointTrajectoryController,
 )
-from hydro_sim.control.tolerances import JointTolerance, Tolerances
+from hydro_sim.controllers.tolerances import JointTolerance, Tolerances
 
 NEAR = {joint: JointTolerance(2e-3, 0.02) for joint in JOINTS}
 

@@ -11,9 +11,9 @@ from std_msgs.msg import Float64MultiArray
 from test_controllers import ArmBench
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hydro_sim.control.forward import ForwardController
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.twist import TwistController
+from hydro_sim.controllers.forward import ForwardController
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.twist import TwistController
 from hydro_sim_core.errors import InputError
 
 numbers = st.one_of(st.floats(-3.0, 3.0), st.floats())

@@ -6,7 +6,7 @@ import pytest
 from rclpy.action import GoalResponse
 from test_link import Bench
 
-from hydro_sim.control import goals
+from hydro_sim.controllers import goals
 from hydro_sim_core.errors import InputError
 
 

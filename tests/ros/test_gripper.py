@@ -9,9 +9,9 @@ from arms import ROOT, Bench
 from std_msgs.msg import Float64
 
 import hydro_sim_core as hs
-from hydro_sim.control.gripper import GripperController
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.timeouts import CommandTimeouts
+from hydro_sim.controllers.gripper import GripperController
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.timeouts import CommandTimeouts
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arms import JOINTS, Bench, gen3
 
-from hydro_sim.control.hold import HoldController
+from hydro_sim.controllers.hold import HoldController
 from hydro_sim_core.simulation import JointCommand
 
 STIFFNESS = np.array([2000.0] * 4 + [500.0] * 3)

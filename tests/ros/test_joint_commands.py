@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
 
-from hydro_sim.control.joint_commands import JointCommandsController, parse_joint_commands
+from hydro_sim.controllers.joint_commands import JointCommandsController, parse_joint_commands
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
 

@@ -12,12 +12,12 @@ from test_gripper import SCENE, Goal
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
-from hydro_sim.control.forward import ForwardController
-from hydro_sim.control.gripper import GripperController
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.joint_commands import JointCommandsController
-from hydro_sim.control.joint_trajectory import INVALID_JOINTS, JointTrajectoryController
-from hydro_sim.control.twist import TwistController
+from hydro_sim.controllers.forward import ForwardController
+from hydro_sim.controllers.gripper import GripperController
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.joint_commands import JointCommandsController
+from hydro_sim.controllers.joint_trajectory import INVALID_JOINTS, JointTrajectoryController
+from hydro_sim.controllers.twist import TwistController
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
 

@@ -14,11 +14,11 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
-from hydro_sim.control.forward import ForwardController
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.joint_commands import JointCommandsController
-from hydro_sim.control.joint_trajectory import JointTrajectoryController
-from hydro_sim.control.twist import TwistController, find_tool
+from hydro_sim.controllers.forward import ForwardController
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.joint_commands import JointCommandsController
+from hydro_sim.controllers.joint_trajectory import JointTrajectoryController
+from hydro_sim.controllers.twist import TwistController, find_tool
 
 BASE = ("base/x", "base/y", "base/yaw")
 MASS = (

@@ -6,9 +6,10 @@ from arms import JOINTS, gen3
 from geometry_msgs.msg import Twist, Vector3
 from test_controllers import ArmBench
 
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.timeouts import CommandTimeouts
-from hydro_sim.control.twist import TwistController
+from hydro_sim.controllers.arbiter import Controller
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.timeouts import CommandTimeouts
+from hydro_sim.controllers.twist import TwistController
 from hydro_sim.parameters import Parameters
 
 
@@ -118,3 +119,25 @@ def test_silence_is_allowed_where_the_time_is_zero(watched):
     arm.step(500)
     assert not arm.counted
     assert len(arm.arbiter.joints_of(arm.twists)) == 7
+
+
+def test_an_interface_without_a_parameter_has_the_time_of_its_controller(watched):
+    """As those of plug-ins have, whose parameters the node does not know."""
+
+    class MadeUp(Controller):
+        interface = "made_up"
+        timeout = 0.05
+
+    class Patient(MadeUp):
+        interface = "patient"
+        timeout = 0.0
+
+    arm = watched()
+    made_up, patient = MadeUp(), Patient()
+    arm.add(CommandTimeouts(arm.parameters, (made_up, patient), arm.arbiter, arm.hold, arm, arm))
+    arm.arbiter.take(made_up, JOINTS[:1], arm.world.time)
+    arm.arbiter.take(patient, JOINTS[1:2], arm.world.time)
+    arm.step(45)
+    assert not arm.counted
+    arm.step(300)
+    assert arm.counted == ["made_up"]

@@ -14,10 +14,10 @@ from scipy.interpolate import BPoly
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
-from hydro_sim.control.arbiter import Arbiter
-from hydro_sim.control.joint_trajectory import JointTrajectoryController
-from hydro_sim.control.motion import Motion, check_between_knots, position_limits
-from hydro_sim.control.trajectory import Knot, Trajectory, parse_trajectory
+from hydro_sim.controllers.arbiter import Arbiter
+from hydro_sim.controllers.joint_trajectory import JointTrajectoryController
+from hydro_sim.controllers.motion import Motion, check_between_knots, position_limits
+from hydro_sim.controllers.trajectory import Knot, Trajectory, parse_trajectory
 from hydro_sim_core.errors import InputError
 
 values = st.floats(-10.0, 10.0)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from hydro_sim.control.forward import ForwardController
-from hydro_sim.control.hold import HoldController
-from hydro_sim.control.resolved_rate import HAND_LENGTH, joint_rates
-from hydro_sim.control.twist import TwistController, find_tool
+from hydro_sim.controllers.forward import ForwardController
+from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.resolved_rate import HAND_LENGTH, joint_rates
+from hydro_sim.controllers.twist import TwistController, find_tool
 from hydro_sim_core.errors import InputError
 
 TOOL = "end_effector_link"

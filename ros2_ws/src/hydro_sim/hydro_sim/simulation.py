@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from hydro_sim.control.control import Control
+from hydro_sim.controllers.manager import Control
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.hil.receiver import Receiver

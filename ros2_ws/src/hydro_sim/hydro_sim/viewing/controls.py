@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from hydro_sim.control.control import gripper_interface
+from hydro_sim.controllers.gripper import gripper_interface
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.simulation_control.control import SimulationControl
 from hydro_sim.simulation_control.refusals import Refused

@@ -10,10 +10,10 @@ import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 from numpy.typing import NDArray
 
-from hydro_sim.control.arbiter import Arbiter, Controller
-from hydro_sim.control.hold import HoldController, WeightFeedForward
-from hydro_sim.control.motion import position_limits
-from hydro_sim.control.resolved_rate import joint_rates
+from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.hold import HoldController, WeightFeedForward
+from hydro_sim.controllers.motion import position_limits
+from hydro_sim.controllers.resolved_rate import joint_rates
 from hydro_sim.hil.link import Action
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError

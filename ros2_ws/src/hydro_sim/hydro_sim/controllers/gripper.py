@@ -9,7 +9,7 @@ from typing import Protocol
 
 from std_msgs.msg import Float64
 
-from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.hil.link import Action
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.description.scene import GripperSpec
@@ -200,6 +200,11 @@ class GripperController(Controller):
     def world_changed(self, world: World) -> None:
         """See ``Controller``."""
         self._world = world
+
+
+def gripper_interface(world: World, name: str) -> str:
+    """What topics and reports call a gripper: where there is only one, its name in the scene does not matter."""
+    return "gripper" if len(world.gripper_names) == 1 else name
 
 
 class _Fingers:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
-from hydro_sim.control.arbiter import Arbiter, Controller
-from hydro_sim.control.motion import Motion, check_between_knots, position_limits
-from hydro_sim.control.tolerances import Tolerances, violation
-from hydro_sim.control.trajectory import Knot, Trajectory, parse_trajectory, trajectory_is_over
+from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.motion import Motion, check_between_knots, position_limits
+from hydro_sim.controllers.tolerances import Tolerances, violation
+from hydro_sim.controllers.trajectory import Knot, Trajectory, parse_trajectory, trajectory_is_over
 from hydro_sim.hil.link import Action
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World

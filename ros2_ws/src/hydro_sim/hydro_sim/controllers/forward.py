@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from std_msgs.msg import Float64MultiArray
 
-from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.hil.link import Action
 from hydro_sim_core.simulation import World
 

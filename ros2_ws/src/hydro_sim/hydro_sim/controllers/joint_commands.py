@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from hydro_sim.control.arbiter import Arbiter, Controller
+from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.hil.link import Action
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World

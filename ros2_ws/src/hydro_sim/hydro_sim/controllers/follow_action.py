@@ -12,10 +12,10 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from hydro_sim import optional
-from hydro_sim.control.goals import ActionGoal, Start
-from hydro_sim.control.joint_trajectory import INVALID_GOAL, JointTrajectoryController, Progress
-from hydro_sim.control.tolerances import Tolerances, goal_tolerances
-from hydro_sim.control.trajectory import Knot
+from hydro_sim.controllers.goals import ActionGoal, Start
+from hydro_sim.controllers.joint_trajectory import INVALID_GOAL, JointTrajectoryController, Progress
+from hydro_sim.controllers.tolerances import Tolerances, goal_tolerances
+from hydro_sim.controllers.trajectory import Knot
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import split_time
 from hydro_sim_core.simulation import World

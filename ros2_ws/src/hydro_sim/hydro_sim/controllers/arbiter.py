@@ -13,9 +13,12 @@ class Controller:
 
     Attributes:
         interface: What it commands; reports, time-outs and other controllers know it by this name.
+        timeout: Silence that ``timeout_policy`` ends where the node has no parameter ``command_timeout_KIND``, s of
+            simulated time; 0 for any.
     """
 
     interface: str
+    timeout: float = 0.0
 
     @property
     def kind(self) -> str:

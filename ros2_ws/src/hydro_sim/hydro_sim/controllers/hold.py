@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal
 
-from hydro_sim.control.arbiter import Arbiter, Controller
-from hydro_sim.control.motion import position_limits
+from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
 
 Stance = Literal["hold", "float", "zero_effort"]

@@ -10,8 +10,8 @@ from typing import Any
 from sensor_msgs.msg import JointState
 
 from hydro_sim import optional
-from hydro_sim.control.goals import ActionGoal, Start
-from hydro_sim.control.gripper import GripperController, GripperState
+from hydro_sim.controllers.goals import ActionGoal, Start
+from hydro_sim.controllers.gripper import GripperController, GripperState
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hydro_sim.control.arbiter import Arbiter, Controller
-from hydro_sim.control.hold import HoldController
+from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.hold import HoldController
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.simulation import World
@@ -19,7 +19,7 @@ class CommandTimeouts:
 
     Args:
         parameters: ``timeout_policy`` and ``command_timeout_*``, followed live.
-        controllers: Those that are watched; each has a parameter named after its kind.
+        controllers: Those that are watched, each for as long as the parameter of its kind says, or it itself.
         arbiter: Knows who commands what, and since when.
         hold: Takes over.
         link: Counts time-outs.
@@ -53,7 +53,7 @@ class CommandTimeouts:
                     self._end_command(controller, joints, world)
 
     def _limit(self, controller: Controller) -> float:
-        return float(getattr(self._parameters, f"command_timeout_{controller.kind}"))
+        return float(getattr(self._parameters, f"command_timeout_{controller.kind}", controller.timeout))
 
     def _end_command(self, controller: Controller, joints: tuple[str, ...], world: World) -> None:
         policy = self._parameters.timeout_policy

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-from hydro_sim.control.trajectory import Knot, Trajectory
+from hydro_sim.controllers.trajectory import Knot, Trajectory
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 
