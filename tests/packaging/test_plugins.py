@@ -1,9 +1,8 @@
-"""The plug-in of docs/extending.md, outside of the tree: its shape and its topic are known everywhere."""
+"""The plug-in of docs/extending.md, outside of the tree: its shape, joint, topic and sensor are known everywhere."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tomllib
@@ -11,37 +10,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
-FILES = dict(re.findall(r"<!-- file: plugin/(\S+) -->\n+```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL))
-
-
-def install(folder: Path, entry_points: dict[str, dict[str, str]]) -> None:
-    """Put a package on the path as an installer would tell of it."""
-    told = folder / "cones-1.0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: cones\nVersion: 1.0\n")
-    lines = []
-    for group, names in entry_points.items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in names.items())]
-    (told / "entry_points.txt").write_text("\n".join(lines) + "\n")
+from plugin_page import FILES, install, install_page, python_path
 
 
 @pytest.fixture
 def plugin(tmp_path):
     """The folder of the installed plug-in."""
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    install(tmp_path, tomllib.loads(FILES["pyproject.toml"])["project"]["entry-points"])
+    install_page(tmp_path)
     return tmp_path
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": python_path(folder)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -50,17 +33,44 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_has_all_files():
     modules = tomllib.loads(FILES["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
-    programs = {"pyproject.toml", "cone.yaml", "drop_cone.py", "drop_nut.py"}
-    assert set(FILES) == programs | {f"{name}.py" for name in modules}
+    others = {"cone.yaml", "drop_cone.py", "drop_nut.py", "rocker.yaml", "rocker.urdf"}
+    assert set(FILES) == others | {"pyproject.toml"} | {f"{name}.py" for name in modules}
 
 
-def test_programs_know_the_shape(plugin):
-    """It stands on its base, a quarter of its length below its centre of mass, and has a cone's inertia."""
+def test_programs_know_the_shape_and_the_sensor(plugin):
+    """It stands on its base, a quarter of its length below its centre of mass, has a cone's inertia, and is upright."""
     done = run(plugin, "drop_cone.py")
     assert done.returncode == 0, done.stderr
-    height, moment = map(float, done.stdout.split())
+    height, moment, tilt = map(float, done.stdout.split())
+    assert tilt == pytest.approx(0.2 + 0.1, abs=1e-3)
     assert height == pytest.approx(0.025, abs=1e-4)
     assert moment == pytest.approx(0.3 * 0.3 * 0.05**2, rel=1e-12)
+
+
+def test_a_module_of_a_plugin_may_be_imported_first(plugin):
+    """As its own tests would; the table then holds what the module does."""
+    for module, row, table in (
+        ("tilt", "TILT", "description.sensor_types:sensor_types"),
+        ("cones", "CONE", "description.shape_types:shape_types"),
+    ):
+        room, _, function = table.partition(":")
+        done = run(
+            plugin,
+            "-c",
+            f"import {module}\nimport hydro_sim_core as hs\nhs.SceneBuilder()\n"
+            f"from hydro_sim_core.{room} import {function}\n"
+            f"assert {module}.{row} in {function}().values()",
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_bad_settings_of_its_sensor_are_told(plugin):
+    (plugin / "rocker.yaml").write_text(FILES["rocker.yaml"].replace("rate: 100", "offst: 1"))
+    done = run(plugin, "-m", "hydro_sim_core", "check", "rocker.yaml")
+    assert done.returncode != 0
+    assert "sensors.0.offst, line 7: unknown key 'offst'; did you mean 'offset'?" in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_scene_files_and_urdfs_know_the_shape(plugin):
