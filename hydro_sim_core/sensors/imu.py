@@ -76,20 +76,17 @@ class Imu(Sensor):
 
     def read(self, snapshot: Snapshot) -> ImuReading:
         """See ``Sensor``; where there is no last step, as after a reset, the acceleration counts as zero."""
-        X_WS, w_WS, v_WS = self._motion(snapshot)
-        R_WS = X_WS[:3, :3]
-        acceleration, R_WM = np.zeros(3), R_WS
-        if snapshot.before is not None:
-            X_WS0, _, v_WS0 = self._motion(snapshot.before)
-            acceleration = (v_WS - v_WS0) / self._time_step
-            # Along the axes halfway through the step: those at its end have turned away from the mean acceleration.
-            R_WM = _halfway(X_WS0[:3, :3], R_WS)
+        before = snapshot if snapshot.before is None else snapshot.before
+        (X_WS0, _, v_WS0), (X_WS, w_WS, v_WS) = self._motion(before), self._motion(snapshot)
+        start, end = quaternions_of(np.array([X_WS0[:3, :3], X_WS[:3, :3]]))
+        # Along the axes halfway through the step: those at its end have turned away from the mean acceleration.
+        R_WM = matrix_of(start + end if start @ end >= 0.0 else start - end)
+        acceleration = (v_WS - v_WS0) / self._time_step
         errors = self._errors(snapshot.step)
-        x, y, z, w = quaternions_of(R_WS)
         return ImuReading(
             snapshot.time,
-            np.array([w, x, y, z]),
-            R_WS.T @ w_WS + errors[0],
+            end[[3, 0, 1, 2]],
+            X_WS[:3, :3].T @ w_WS + errors[0],
             R_WM.T @ (acceleration - self._gravity) + errors[1],
             *self._variances,
         )
@@ -97,8 +94,10 @@ class Imu(Sensor):
     def _motion(self, motion: Any) -> tuple[Array, Array, Array]:
         """Pose, angular velocity and velocity of the origin of the sensor's frame in the world."""
         X_WS = self.pose_in(motion.frames)
-        twist = motion.twists[self.link]  # about the world's origin
-        return X_WS, twist[:3], twist[3:] + np.cross(twist[:3], X_WS[:3, 3])
+        wx, wy, wz, vx, vy, vz = motion.twists[self.link].tolist()  # about the world's origin
+        x, y, z = X_WS[:3, 3].tolist()
+        velocity = np.array([vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x])
+        return X_WS, np.array([wx, wy, wz]), velocity
 
     def _errors(self, step: int) -> Array:
         """Bias and noise (2, 3) of angular velocity and specific force in a step, whoever reads it and how often."""
@@ -106,9 +105,3 @@ class Imu(Sensor):
             return self._biases
         noise = np.random.default_rng([*self._seed, step]).standard_normal((2, 3))
         return self._biases + np.sqrt(self._variances)[:, None] * noise
-
-
-def _halfway(R_WA: Array, R_WB: Array) -> Array:
-    """Rotation (3, 3) halfway from one to another, the shorter way."""
-    a, b = quaternions_of(np.array([R_WA, R_WB]))
-    return matrix_of(a + b if a @ b >= 0.0 else a - b)

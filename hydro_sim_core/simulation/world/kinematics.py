@@ -48,7 +48,7 @@ class WorldKinematics(WorldParts):
 
     def energies_of(self, q: Array, v: Array, record: ContactRecord) -> Energies:
         """The same at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
-        return self._energies(TreeEvaluator(self._built.model.tree).update(q), v, record.pair)
+        return self._energies(self._evaluator.update(q), v, record.pair)
 
     def _energies(self, posture: TreeEvaluator, v: Array, pairs: NDArray[np.int64]) -> Energies:
         return Energies(
@@ -87,8 +87,7 @@ class WorldKinematics(WorldParts):
         """
         if q is not None:
             q = checked_array("q", q, len(self._state.q))
-        evaluator = self._evaluator if q is None else TreeEvaluator(self._built.model.tree)
-        evaluator.update(self._state.q if q is None else q)
+        evaluator = self._evaluator.update(self._state.q if q is None else q)
         bodies = np.zeros((len(evaluator.p_WB) + 1, 4, 4))
         bodies[:-1, :3, :3], bodies[:-1, :3, 3], bodies[:-1, 3, 3] = evaluator.R_WB, evaluator.p_WB, 1.0
         bodies[-1] = np.eye(4)  # index -1: the world
@@ -105,7 +104,7 @@ class WorldKinematics(WorldParts):
         """
         q = self.q if q is None else checked_array("q", q, len(self._state.q))
         v = self.v if v is None else checked_array("v", v, len(self._state.v))
-        bodies = TreeEvaluator(self._built.model.tree).update(q).body_velocities(v)
+        bodies = self._evaluator.update(q).body_velocities(v)
         bodies = np.vstack([bodies, np.zeros(6)])  # index -1: the world
         return bodies[self._built.assembly.link_body]
 

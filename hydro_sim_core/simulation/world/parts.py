@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 
 import numpy as np
@@ -90,8 +91,17 @@ class WorldParts:
         return self._before
 
     @cached_property
+    def _evaluators(self) -> threading.local:
+        return threading.local()
+
+    @property
     def _evaluator(self) -> TreeEvaluator:
-        return TreeEvaluator(self._built.model.tree)
+        """One for each thread that asks: it writes into memory of its own, and takes as long to make as ten uses."""
+        own = self._evaluators
+        if not hasattr(own, "evaluator"):
+            own.evaluator = TreeEvaluator(self._built.model.tree)
+        evaluator: TreeEvaluator = own.evaluator
+        return evaluator
 
     def _frame(self, asker: str, name: str) -> int:
         index = self._frame_index.get(str(name))

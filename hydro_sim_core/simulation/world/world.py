@@ -289,8 +289,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         return _unpickled, (version("hydro-sim-core"), pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL))
 
     def _values(self) -> dict[str, Any]:
-        """Everything but the evaluator, which writes into memory of its own and is made anew where it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
+        """Everything but the evaluators, which write into memory of their own and are made anew where one is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_evaluators"}
 
     @property
     def sensors(self) -> WorldSensors:
