@@ -19,7 +19,7 @@ Vector3 = tuple[Number, Number, Number]
 Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 WholeNumber = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-#: A name that topics and frames can have as it is.
+# A name that topics and frames can have as it is. The site would take the pattern for a link, so no "#:".
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 LinkPair = tuple[Name, Name]
 CommandMode = Literal["position", "velocity", "effort"]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hydro_sim_core.errors import InputError
+
 if TYPE_CHECKING:
     from hydro_sim_core.messages.streams import View
     from hydro_sim_core.simulation import Snapshot, World
@@ -48,3 +50,8 @@ class StreamKind:
     parameter: str = ""
     clock: Literal["simulated", "real"] = "simulated"
     depth: int = 10
+
+    def __post_init__(self) -> None:
+        if self.clock == "real" and not self.parameter:
+            problem = "goes by real time, whose rate no recording has"
+            raise InputError("StreamKind", f"'{self.name}'", problem, "name the parameter that is its rate")

@@ -484,3 +484,11 @@ def test_a_recording_replaces_a_file_only_on_purpose(tmp_path):
     assert path.read_text() == "precious"
     assert call(*arguments, "--overwrite").exit_code == 0
     assert len(list(read_messages(path, ["/clock"]))) == 11
+
+
+def test_check_lists_sensors():
+    sensor = "{type: imu, name: wrist, link: gripper, rate: 200}"
+    result = call("check", WELDED, "--set", f"sensors=[{sensor}]")
+    assert result.exit_code == 0, result.stderr
+    assert re.search(r"Sensors\s.*\n.*\n.*\bwrist\s+imu\s+gripper\s+200\b", result.stdout, re.DOTALL)
+    assert "Sensors" not in call("check", WELDED).stdout

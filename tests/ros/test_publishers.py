@@ -170,6 +170,13 @@ def test_sensors_are_published_at_their_own_rates(falling):
     assert slow[-1].linear_acceleration.z == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_kind_by_real_time_needs_a_parameter():
+    with pytest.raises(
+        hs.InputError, match="'told': goes by real time, whose rate no recording has; name the"
+    ):
+        StreamKind("told", lambda world, view: [], rate=10.0, clock="real")
+
+
 def test_kinds_without_a_parameter_go_at_the_rate_of_recordings(falling, monkeypatch):
     """As a plug-in's may be; one that fails is told of, and the others go on."""
 
