@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hydro_sim_core.description.names import is_key
 from hydro_sim_core.description.scene_fields import NonNegative, Vector3, WholeNumber
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.plugins import load_plugins
+from hydro_sim_core.plugins import is_reference, load_plugins, referred
 
 if TYPE_CHECKING:
     from hydro_sim_core.description.scene_sensors import SensorSpec
@@ -77,7 +76,7 @@ class SensorType:
 
         if not is_key(self.name):
             refuse("name", "give a name of letters, digits and _")
-        if not isinstance(self.make, str) or ":" not in self.make:
+        if not is_reference(self.make):
             refuse("make", "write module:class")
         settings = self.settings
         if not isinstance(settings, tuple) or not all(isinstance(setting, Setting) for setting in settings):
@@ -91,9 +90,9 @@ class SensorType:
         Raises:
             InputError: It does not fit the world, or what a plug-in says here does not work.
         """
-        module, _, name = self.make.partition(":")
+        make = referred(self.make, f"sensor '{spec.name}'")
         try:
-            made: Sensor = getattr(import_module(module), name)(spec, world)
+            made: Sensor = make(spec, world)
         except InputError:
             raise
         except Exception as error:  # a stranger's code may raise anything
