@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description.scene import ActuatorSpec
-from hydro_sim_core.description.scene_fields import PoseSpec
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    JointSpec,
-    LimitSpec,
-    LinkSpec,
-    MimicSpec,
-    ProximitySpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
+from hydro_sim_core.description.model_builder import ModelBuilder
+from hydro_sim_core.description.joint_types import joint_type
 
 Generator = np.random.Generator
 Array = NDArray[np.float64]
@@ -28,7 +18,6 @@ Solver = Literal["lagged", "similar", "sap", "tamsi"]
 
 #: Joints of an arm; most are revolute, as most are.
 _JOINTS = ("revolute", "revolute", "continuous", "prismatic", "planar", "fixed")
-_SCALAR = ("revolute", "continuous", "prismatic")
 
 
 @dataclass(frozen=True)
@@ -102,46 +91,35 @@ def log_uniform(rng: Generator, bounds: tuple[float, float]) -> float:
     return float(np.exp(rng.uniform(*np.log(bounds))))
 
 
-def pose_spec(xyz: tuple[float, ...] | Array, rpy: Array) -> PoseSpec:
-    """A pose as a scene file has it."""
-    x, y, z = (float(value) for value in xyz)
-    roll, pitch, yaw = (float(value) for value in rpy)
-    return PoseSpec(xyz=(x, y, z), rpy=(roll, pitch, yaw))
-
-
-def random_proximity(rng: Generator, ranges: Ranges, is_compliant: bool = True) -> ProximitySpec:
-    """Contact properties."""
+def random_contact(rng: Generator, ranges: Ranges, is_compliant: bool = True) -> dict[str, Any]:
+    """Contact properties, as a builder takes them."""
     friction = float(rng.choice([0.0, rng.uniform(*ranges.frictions)], p=[0.2, 0.8]))
-    return ProximitySpec(
-        compliance="compliant" if is_compliant else "rigid",
-        modulus=log_uniform(rng, ranges.moduli) if is_compliant else None,
-        resolution_hint=0.02,
-        dissipation=float(rng.choice(ranges.dissipations)),
-        relaxation_time=float(rng.choice(ranges.relaxation_times)) if ranges.relaxation_times else None,
-        mu_static=friction,
-        mu_dynamic=friction,
-    )
+    contact: dict[str, Any] = {"compliance": "rigid", "resolution_hint": 0.02, "friction": friction}
+    if is_compliant:
+        contact |= {"compliance": "compliant", "modulus": log_uniform(rng, ranges.moduli)}
+    contact["dissipation"] = float(rng.choice(ranges.dissipations))
+    if ranges.relaxation_times:
+        contact["relaxation_time"] = float(rng.choice(ranges.relaxation_times))
+    return contact
 
 
-def primitive(rng: Generator, kind: str, radius: float) -> ShapeSpec:
-    """A shape within a sphere of ``radius``."""
+def random_lengths(rng: Generator, kind: str, radius: float) -> dict[str, Any]:
+    """Lengths of a shape within a sphere of ``radius``, as a builder takes them."""
     x, y, z = rng.uniform(0.2, 1.0, 3)
     if kind == "box":
         half = radius * np.array([x, y, z]) / np.linalg.norm([x, y, z])
-        return ShapeSpec("box", tuple(2.0 * half))
+        return {"size": 2.0 * half}
     if kind == "sphere":
-        return ShapeSpec("sphere", (radius,))
+        return {"radius": radius}
     if kind == "cylinder":
         norm = np.hypot(x, z)
-        return ShapeSpec("cylinder", (radius * x / norm, 2.0 * radius * z / norm))
+        return {"radius": radius * x / norm, "length": 2.0 * radius * z / norm}
     if kind == "capsule":
-        return ShapeSpec("capsule", (radius * x / (x + z), 2.0 * radius * z / (x + z)))
-    return ShapeSpec("ellipsoid", (radius * x, radius * y, radius * z))
+        return {"radius": radius * x / (x + z), "length": 2.0 * radius * z / (x + z)}
+    return {"semi_axes": (radius * x, radius * y, radius * z)}
 
 
-def random_arm(
-    rng: Generator, ranges: Ranges, radius: float, height: float
-) -> tuple[RobotSpec, Array, tuple[ActuatorSpec, ...]]:
+def add_random_arm(rng: Generator, ranges: Ranges, radius: float, height: float, scene: SceneBuilder) -> None:
     """An arm that hangs sideways over the ground: two to seven joints of all types, some of them driven.
 
     Links do not overlap when all joints are at zero; later they may.
@@ -151,59 +129,96 @@ def random_arm(
         ranges: What from.
         radius: Links fit into spheres of this radius, m.
         height: Of its base, m.
-
-    Returns:
-        The arm, the position (3,) of its base, m, and its drives.
+        scene: What the arm is added to.
     """
     mass = log_uniform(rng, ranges.masses)
-    links: list[LinkSpec] = [LinkSpec("arm_base", None)]
-    joints: list[JointSpec] = []
+    arm = scene.add_model("arm", xyz=(-3.0 * radius, 0.0, height))
+    parent = arm.add_link("arm_base").name
+    masters: list[_Joint] = []
     for i in range(int(rng.integers(2, 8))):
-        links.append(_arm_link(rng, ranges, f"arm_link{i}", radius, mass))
-        joints.append(_arm_joint(rng, i, links[i].name, radius, mass, joints))
+        _add_arm_link(rng, ranges, f"arm_link{i}", radius, mass, arm)
+        joint = _add_arm_joint(rng, i, parent, radius, mass, masters, arm)
+        if joint is not None:
+            masters.append(joint)
+        parent = f"arm_link{i}"
         mass *= rng.uniform(0.3, 1.0)
-    driven = tuple(j.name for j in joints if j.type in _SCALAR and j.mimic is None and rng.random() < 0.5)
-    actuators: tuple[ActuatorSpec, ...] = ()
+    driven = [joint.name for joint in masters if rng.random() < 0.5]
     if driven:
         # Stiff enough to hold it with its time constant, or softer, or far stiffer.
         kp = mass * radius * 9.81 * log_uniform(rng, (0.1, 1e4))
-        drives = ActuatorSpec(joints=driven, kp=kp, kd=0.1 * kp, effort_limit=10.0 * kp)
-        actuators = (drives,)
-    robot = RobotSpec("arm", tuple(links), tuple(joints), source="arm")
-    return robot, np.array([-3.0 * radius, 0.0, height]), actuators
+        scene.add_actuators(driven, kp=kp, kd=0.1 * kp, effort_limit=10.0 * kp)
 
 
-def _arm_link(rng: Generator, ranges: Ranges, name: str, radius: float, mass: float) -> LinkSpec:
+@dataclass(frozen=True)
+class _Joint:
+    """A joint with one coordinate of its own, which others may mimic."""
+
+    name: str
+    type: str
+    lower: float | None
+    upper: float | None
+
+
+def _add_arm_link(
+    rng: Generator, ranges: Ranges, name: str, radius: float, mass: float, arm: ModelBuilder
+) -> None:
     kind = ("box", "sphere", "cylinder", "capsule", "ellipsoid")[rng.integers(5)]
-    shape = CollisionSpec(kind, primitive(rng, kind, radius), np.eye(4), random_proximity(rng, ranges))
+    shape = random_lengths(rng, kind, radius) | random_contact(rng, ranges)
     moments = 0.4 * mass * (radius * rng.uniform(0.7, 1.0, 3)) ** 2
+    # About one such draw in 26 000 is no body's: one moment exceeds the sum of the other two.
+    moments = np.minimum(moments, moments.sum() - moments)
     centre = rng.uniform(-0.3, 0.3, 3) * radius
-    return LinkSpec(name, InertialSpec(mass, centre, np.diag(moments)), (shape,))
+    arm.add_link(name, mass, center_of_mass=centre, inertia=moments).add_shape(kind, name=kind, **shape)
 
 
-def _arm_joint(
-    rng: Generator, i: int, parent: str, radius: float, mass: float, others: list[JointSpec]
-) -> JointSpec:
-    kind = _JOINTS[rng.integers(len(_JOINTS))]
-    X_PJ = np.eye(4)
-    X_PJ[0, 3] = 2.1 * radius
+def _add_arm_joint(
+    rng: Generator,
+    i: int,
+    parent: str,
+    radius: float,
+    mass: float,
+    masters: list[_Joint],
+    arm: ModelBuilder,
+) -> _Joint | None:
+    """Add a joint between ``parent`` and link ``i``; what is returned has one coordinate of its own."""
+    name, kind = f"arm_joint{i}", _JOINTS[rng.integers(len(_JOINTS))]
     axis = rng.normal(size=3)
     reach = np.pi if kind == "revolute" else 2.0 * radius
     lower, upper = -reach * rng.random(), reach * rng.random()
     has_limits = kind in ("revolute", "prismatic")
     torque = mass * radius * 9.81
-    masters = [joint for joint in others if joint.type == kind and joint.mimic is None]
-    follows = kind in ("continuous", "prismatic") and masters and rng.random() < 0.3
-    return JointSpec(
-        f"arm_joint{i}",
+    joint = _Joint(name, kind, lower if has_limits else None, upper if has_limits else None)
+    alike = [master for master in masters if master.type == kind]
+    follows = kind in ("continuous", "prismatic") and alike and rng.random() < 0.3
+    losses: dict[str, Any] = {
+        "damping": float(rng.choice([0.0, 0.1 * torque])),
+        "friction": float(rng.choice([0.0, 0.1 * torque])),
+        "rotor_inertia": float(rng.choice([0.0, 0.1 * mass * radius**2])),
+    }
+    mimic: dict[str, Any] = {}
+    if follows:
+        multiplier = float(rng.choice([-1.0, 0.5]))
+        mimic = {"mimic": alike[0].name, "multiplier": multiplier}
+        joint = _following(joint, alike[0], multiplier)
+    arm.add_joint(
+        name,
         kind,
         parent,
         f"arm_link{i}",
-        X_PJ,
-        axis / np.linalg.norm(axis),
-        LimitSpec(lower, upper, effort=1e9) if has_limits and not follows else LimitSpec(effort=1e9),
-        damping=float(rng.choice([0.0, 0.1 * torque])),
-        friction=float(rng.choice([0.0, 0.1 * torque])),
-        rotor_inertia=float(rng.choice([0.0, 0.1 * mass * radius**2])),
-        mimic=MimicSpec(masters[0].name, float(rng.choice([-1.0, 0.5]))) if follows else None,
+        xyz=(2.1 * radius, 0.0, 0.0),
+        axis=axis,
+        lower=joint.lower,
+        upper=joint.upper,
+        effort=1e9,
+        **losses,
+        **mimic,
     )
+    return joint if joint_type(kind).is_scalar and not follows else None
+
+
+def _following(joint: _Joint, master: _Joint, multiplier: float) -> _Joint:
+    """The joint with the limits that its master leaves it."""
+    if master.lower is None or master.upper is None:
+        return joint
+    lower, upper = sorted((multiplier * master.lower, multiplier * master.upper))
+    return replace(joint, lower=lower, upper=upper)

@@ -7,39 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import meshio
 import numpy as np
 import trimesh
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
-from hydro_sim_core.description.scene import (
-    ActuatorSpec,
-    ContactDefaults,
-    ContactSettings,
-    GripperSpec,
-    ModelSpec,
-)
-from hydro_sim_core.description.scene_solver import SolverSettings
-from hydro_sim_core.description.spec import (
-    CollisionSpec,
-    InertialSpec,
-    JointSpec,
-    LimitSpec,
-    LinkSpec,
-    RobotSpec,
-    ShapeSpec,
-)
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.experiments.random_parts import (
     USUAL,
     Array,
     Generator,
     Ranges,
+    add_random_arm,
     log_uniform,
-    pose_spec,
-    primitive,
-    random_arm,
-    random_proximity,
+    random_contact,
+    random_lengths,
 )
 from hydro_sim_core.simulation import World
 
@@ -77,54 +60,49 @@ def make_random_scene(seed: int, number: int, folder: Path, ranges: Ranges = USU
     rng = np.random.default_rng([seed, number])
     kind = ranges.kinds[number % len(ranges.kinds)]
     dt = float(log_uniform(rng, ranges.time_steps))
-    num_bodies = {"drop": 1, "pile": int(rng.integers(2, 6)), "grasp": 1, "arm": 1}[kind]
-    robots, models, height = [], [], 0.0
+    solver = ranges.solvers[number % len(ranges.solvers)]
+    scene = SceneBuilder(f"random {seed}/{number}", time_step=dt, solver=solver)
+    size, height = _add_bodies(rng, ranges, kind, folder, scene)
+    max_force = _add_gripper(rng, ranges, 1.05 * size, scene) if kind == "grasp" else 0.0
+    if kind == "arm":
+        add_random_arm(rng, ranges, size, 2.0 * height, scene)
+    laws: dict[str, Any] = {"contact.defaults.margin": float(rng.choice([0.0, 1e-4]))}
+    if ranges.relaxation_times and (solver == "sap" or rng.random() < 0.2):
+        laws["contact.damping"] = "linear"
+    is_soft = ranges.soft_ground > 0.0 and rng.random() < ranges.soft_ground
+    ground = random_contact(rng, ranges, is_soft)
+    if kind != "grasp":
+        scene.add_ground(**ground)
+    world = World(scene.build().with_(laws))
+    _throw(rng, ranges, world, 0.1 if kind == "grasp" else 1.0)
+    forces = rng.uniform(0.0, max_force, 10) if kind == "grasp" else np.zeros(0)
+    return RandomScene(seed, number, kind, world, forces)
+
+
+def _add_bodies(
+    rng: Generator, ranges: Ranges, kind: str, folder: Path, scene: SceneBuilder
+) -> tuple[float, float]:
+    """Add what moves freely; the radius of the last sphere around a body and the height of its top follow, m."""
+    in_pile = int(rng.integers(2, 6))  # drawn for all kinds, so that what follows is the same for a seed
+    num_bodies = in_pile if kind == "pile" else 1
+    size = height = 0.0
     for i in range(num_bodies):
         size = float(log_uniform(rng, ranges.sizes))
         # The body fits into a sphere of this radius, so that nothing overlaps at the start.
         height += size + (0.0 if kind == "grasp" else float(rng.uniform(0.0, 0.3 / num_bodies)))
         name = f"body{i}"
-        robots.append(_free_body(rng, ranges, name, size, folder))
+        shapes = _random_shapes(rng, ranges, name, size, folder)
+        mass = log_uniform(rng, ranges.masses)
+        # Principal moments of some box within the sphere: any such triple belongs to a real body.
+        a, b, c = (0.3 + 0.5 * rng.random(3)) ** 2 * size**2
+        moments = mass / 3.0 * np.array([b + c, a + c, a + b])
         xyz = (0.0, 0.0, 0.0) if kind == "grasp" else (*rng.uniform(-0.3, 0.3, 2) * size, height)
         rpy = rng.uniform(-np.pi, np.pi, 3)
-        models.append(ModelSpec(name=name, urdf="none", base="floating", pose=pose_spec(xyz, rpy)))
+        body = scene.add_body(name, mass, inertia=moments, xyz=xyz, rpy=rpy)
+        for shape in shapes:
+            body.add_shape(**shape)
         height += size
-    grippers: tuple[GripperSpec, ...] = ()
-    if kind == "grasp":
-        robots.append(_gripper(rng, ranges, 1.05 * size))
-        models.append(ModelSpec(name="gripper", urdf="none"))
-        force = float(log_uniform(rng, (0.1, 1000.0)))
-        grippers = (
-            GripperSpec(name="gripper", joints={"left": 1, "right": 1}, max_force=force, kp=1e4, kd=100.0),
-        )
-    actuators: tuple[ActuatorSpec, ...] = ()
-    if kind == "arm":
-        arm, X_WR, actuators = random_arm(rng, ranges, size, 2.0 * height)
-        robots.append(arm)
-        models.append(ModelSpec(name="arm", urdf="none", pose=pose_spec(X_WR, np.zeros(3))))
-    defaults = ContactDefaults(margin=float(rng.choice([0.0, 1e-4])))
-    solver = ranges.solvers[number % len(ranges.solvers)]
-    is_linear = bool(ranges.relaxation_times) and (solver == "sap" or rng.random() < 0.2)
-    spec = SceneSpec(
-        name=f"random {seed}/{number}",
-        time_step=dt,
-        models=tuple(models),
-        contact=ContactSettings(defaults=defaults, damping="linear" if is_linear else None),
-        solver=SolverSettings(model=solver),
-        grippers=grippers,
-        actuators=actuators,
-    )
-    is_soft = ranges.soft_ground > 0.0 and rng.random() < ranges.soft_ground
-    ground = CollisionSpec(
-        "ground", ShapeSpec("half_space"), np.eye(4), random_proximity(rng, ranges, is_soft)
-    )
-    environment = () if kind == "grasp" else (ground,)
-    world = World(
-        LoadedScene(spec, tuple(robots), ({},) * len(robots), environment, source=folder / "random")
-    )
-    _throw(rng, ranges, world, 0.1 if kind == "grasp" else 1.0)
-    forces = rng.uniform(0.0, grippers[0].max_force, 10) if grippers else np.zeros(0)
-    return RandomScene(seed, number, kind, world, forces)
+    return size, height
 
 
 def _throw(rng: Generator, ranges: Ranges, world: World, share: float) -> None:
@@ -137,68 +115,62 @@ def _throw(rng: Generator, ranges: Ranges, world: World, share: float) -> None:
     world.set_state(world.q, v)
 
 
-def _free_body(rng: Generator, ranges: Ranges, name: str, radius: float, folder: Path) -> RobotSpec:
+def _random_shapes(
+    rng: Generator, ranges: Ranges, name: str, radius: float, folder: Path
+) -> list[dict[str, Any]]:
+    """The shapes of a body within a sphere of ``radius``, as a builder takes them."""
     kind = SHAPES[rng.integers(len(SHAPES))]
-    proximity = random_proximity(rng, ranges, is_compliant=kind != "dented")
+    contact = random_contact(rng, ranges, is_compliant=kind != "dented")
     if kind == "dented":
         # Only the ground could hold a rigid body, and it is rigid: give the mesh a compliant core to rest on.
-        shell = CollisionSpec(
-            "shell", _mesh_shape(rng, kind, radius, folder / f"{name}.obj"), np.eye(4), proximity
-        )
-        core = CollisionSpec(
-            "core", ShapeSpec("sphere", (0.9 * radius,)), np.eye(4), random_proximity(rng, ranges)
-        )
-        collisions: tuple[CollisionSpec, ...] = (shell, core)
-    elif kind in ("hull", "star"):
+        shell = {"name": "shell", **_mesh(rng, kind, radius, folder / f"{name}.obj"), **contact}
+        core = {"kind": "sphere", "name": "core", "radius": 0.9 * radius, **random_contact(rng, ranges)}
+        return [shell, core]
+    if kind in ("hull", "star"):
         path = folder / f"{name}.{'obj' if kind == 'hull' else 'vtk'}"
-        collisions = (CollisionSpec(kind, _mesh_shape(rng, kind, radius, path), np.eye(4), proximity),)
-    else:
-        collisions = (CollisionSpec(kind, primitive(rng, kind, radius), np.eye(4), proximity),)
-    mass = log_uniform(rng, ranges.masses)
-    # Principal moments of some box within the sphere: any such triple belongs to a real body.
-    a, b, c = (0.3 + 0.5 * rng.random(3)) ** 2 * radius**2
-    inertia = mass / 3.0 * np.diag([b + c, a + c, a + b])
-    link = LinkSpec(name, InertialSpec(mass, np.zeros(3), inertia), collisions)
-    return RobotSpec(name, (link,), (), source=name)
+        return [{"name": kind, **_mesh(rng, kind, radius, path), **contact}]
+    return [{"kind": kind, "name": kind, **random_lengths(rng, kind, radius), **contact}]
 
 
-def _mesh_shape(rng: Generator, kind: str, radius: float, path: Path) -> ShapeSpec:
+def _mesh(rng: Generator, kind: str, radius: float, path: Path) -> dict[str, Any]:
     """A mesh within a sphere of ``radius``: a hull of points, a star of tetrahedra or a dented surface."""
+    shape: dict[str, Any] = {"kind": "mesh", "path": str(path)}
     if kind == "hull":
         points = rng.normal(size=(int(rng.integers(8, 40)), 3))
         points *= radius / np.linalg.norm(points, axis=1, keepdims=True)
         trimesh.convex.convex_hull(points).export(path)
-        return ShapeSpec("mesh", path=path, declare_convex=True)
+        return {**shape, "declare_convex": True}
     ball = trimesh.creation.icosphere(subdivisions=2, radius=radius)
     ball.vertices *= rng.uniform(0.75, 1.0, (len(ball.vertices), 1))
     if kind == "dented":
         ball.export(path)
-        return ShapeSpec("mesh", path=path)
+        return shape
     tetrahedra = np.column_stack((np.full(len(ball.faces), len(ball.vertices)), ball.faces))
     meshio.write_points_cells(path, np.vstack((ball.vertices, np.zeros(3))), [("tetra", tetrahedra)])
-    return ShapeSpec("mesh", path=path)
+    return shape
 
 
-def _gripper(rng: Generator, ranges: Ranges, half_gap: float) -> RobotSpec:
-    """Two plates on rails along y that close upon the origin."""
-    hand, links, joints = LinkSpec("hand", None), [], []
+def _add_gripper(rng: Generator, ranges: Ranges, half_gap: float, scene: SceneBuilder) -> float:
+    """Add two plates on rails along y that close upon the origin; the largest force of a finger follows, N."""
+    gripper = scene.add_model("gripper")
+    gripper.add_link("hand")
     size = (2.5 * half_gap, 0.02, 2.5 * half_gap)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         mass = log_uniform(rng, (0.01, 1.0))
-        inertial = InertialSpec(mass, np.zeros(3), 1e-3 * mass * np.eye(3))
-        plate = CollisionSpec(side, ShapeSpec("box", size), np.eye(4), random_proximity(rng, ranges))
-        links.append(LinkSpec(f"{side}_plate", inertial, (plate,)))
-        X_PJ = np.eye(4)
-        X_PJ[1, 3] = -sign * (half_gap + 0.01)
-        joints.append(
-            JointSpec(
-                side,
-                "prismatic",
-                "hand",
-                f"{side}_plate",
-                X_PJ,
-                np.array([0.0, sign, 0.0]),
-                LimitSpec(-1e4, 1e4, velocity=10.0, effort=1e4),
-            )
+        plate = gripper.add_link(f"{side}_plate", mass, inertia=3 * (1e-3 * mass,))
+        plate.add_shape("box", name=side, size=size, **random_contact(rng, ranges))
+        gripper.add_joint(
+            side,
+            "prismatic",
+            "hand",
+            f"{side}_plate",
+            xyz=(0.0, -sign * (half_gap + 0.01), 0.0),
+            axis=(0.0, sign, 0.0),
+            lower=-1e4,
+            upper=1e4,
+            velocity=10.0,
+            effort=1e4,
         )
-    return RobotSpec("gripper", (hand, *links), tuple(joints), source="gripper")
+    force = float(log_uniform(rng, (0.1, 1000.0)))
+    scene.add_gripper("gripper", {"left": 1, "right": 1}, max_force=force, kp=1e4, kd=100.0)
+    return force
