@@ -158,8 +158,9 @@ def test_one_missing_limit_is_zero(tmp_path):
     assert (robot.joints[0].limits.lower, robot.joints[0].limits.upper) == (0.0, 2.0)
 
 
-def test_limits_of_a_continuous_joint_mean_nothing(tmp_path):
-    text = joint_text("j", "continuous", "a", "b", '<limit lower="0" upper="0" effort="5" velocity="1"/>')
+@pytest.mark.parametrize("kind", ["continuous", "planar"])
+def test_ends_of_a_joint_without_ends_mean_nothing(tmp_path, kind):
+    text = joint_text("j", kind, "a", "b", '<limit lower="0" upper="0" effort="5" velocity="1"/>')
     limits = load_robot(write_urdf(tmp_path, A, B, text)).joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-np.inf, np.inf, 5.0)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_scenes import GROUND, free, make_world, sphere
@@ -14,11 +12,11 @@ from hydro_sim_core.simulation.running.snapshot import take_snapshot
 
 
 @pytest.fixture
-def two_balls(tmp_path: Path) -> hs.World:
+def two_balls() -> hs.World:
     """Two balls that press on the ground and on each other, stepped once."""
     first = free(sphere("first", 0.1, 1.0), (0, 0, 0.099))
     second = free(sphere("second", 0.1, 1.0), (0.199, 0, 0.099))
-    world = make_world(tmp_path, first, second, environment=[GROUND])
+    world = make_world(first, second, environment=[GROUND])
     world.step()
     assert len(world.contacts) == 3
     return world

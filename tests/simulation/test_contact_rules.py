@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, box, free, make_world, robot, solid_link
+from made_scenes import GROUND, Robot, add_solid, box, free, make_world
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.model_builder import ModelBuilder
 
 SIZE = (0.1, 0.1, 0.1)
 NAMES = ("a", "b", "c")
@@ -36,20 +36,19 @@ def pair(world: hs.World, name: str) -> float:
 
 
 @pytest.mark.parametrize("excluded", [[], [["a", "b"]], [["b", "a"]], [["ground", "c"], ["a", "c"]]])
-def test_excluded_pairs_are_left_out_and_no_others(tmp_path: Path, excluded: list[list[str]]) -> None:
+def test_excluded_pairs_are_left_out_and_no_others(excluded: list[list[str]]) -> None:
     """Either order names a pair; everything else still meets."""
     cubes = [cube(name, 0.5 * i) for i, name in enumerate(NAMES)]
-    world = make_world(tmp_path, *cubes, environment=[GROUND], contact={"exclude": excluded})
+    world = make_world(*cubes, environment=[GROUND], exclude=excluded)
     links = [*NAMES, "ground"]
     every = {frozenset((a, b)) for i, a in enumerate(links) for b in links[i + 1 :]}
     assert pairs_of(world) == every - {frozenset(pair) for pair in excluded}
 
 
-def test_excluded_bodies_fall_through_each_other(tmp_path: Path) -> None:
+def test_excluded_bodies_fall_through_each_other() -> None:
     """No force acts between them, while another body lands."""
-    contact = {"exclude": [["a", "ground"]]}
     bodies = [free(box(name, SIZE, 1.0), (x, 0.0, 0.06)) for name, x in (("a", 0.0), ("b", 0.5))]
-    world = make_world(tmp_path, *bodies, environment=[GROUND], contact=contact)
+    world = make_world(*bodies, environment=[GROUND], exclude=[("a", "ground")])
     world.step(500)
     assert {(patch.name_a, patch.name_b) for patch in world.contacts} == {("b", "ground")}
     # Semi-implicit steps fall by g dt^2 n (n + 1) / 2.
@@ -57,15 +56,16 @@ def test_excluded_bodies_fall_through_each_other(tmp_path: Path) -> None:
     assert world.frame_pose("b")[2, 3] == pytest.approx(0.05, abs=1e-3)
 
 
-def test_every_geometry_of_an_excluded_link_is_left_out(tmp_path: Path) -> None:
+def test_every_geometry_of_an_excluded_link_is_left_out() -> None:
     """An excluded link takes all its shapes along."""
-    shape = '<box size="0.1 0.1 0.1"/>'
-    collision = f'<collision name="more"><geometry>{shape}</geometry></collision></link>'
-    twin = solid_link("twin", shape, 1.0, (0.01, 0.01, 0.01)).replace("</link>", collision)
-    models = [free(robot("twin", twin), (0, 0, 1)), cube("b", 0.5)]
-    both = make_world(tmp_path, *models)
+
+    def describe(model: ModelBuilder) -> None:
+        add_solid(model, "twin", "box", 1.0, size=SIZE).add_shape("box", size=SIZE)
+
+    models = [free(Robot("twin", describe), (0, 0, 1)), cube("b", 0.5)]
+    both = make_world(*models)
     assert len(both.built.model.pairs) == 2
-    none = make_world(tmp_path, *models, contact={"exclude": [["b", "twin"]]})
+    none = make_world(*models, exclude=[("b", "twin")])
     assert len(none.built.model.pairs) == 0
 
 
@@ -76,17 +76,17 @@ def test_every_geometry_of_an_excluded_link_is_left_out(tmp_path: Path) -> None:
     ("mu_a", "mu_b", "mu"),
     [(0.5, 0.5, 0.5), (1.0, 0.25, 0.4), (0.25, 1.0, 0.4), (0.9, 0.0, 0.0), (0.0, 0.0, 0.0)],
 )
-def test_friction_is_the_harmonic_mean(tmp_path: Path, mu_a: float, mu_b: float, mu: float) -> None:
+def test_friction_is_the_harmonic_mean(mu_a: float, mu_b: float, mu: float) -> None:
     """2 mu_a mu_b / (mu_a + mu_b): the slipperier side decides."""
-    world = make_world(tmp_path, cube("a", mu=mu_a), cube("b", 0.5, mu=mu_b))
+    world = make_world(cube("a", mu=mu_a), cube("b", 0.5, mu=mu_b))
     assert pair(world, "friction") == pytest.approx(mu, rel=1e-15)
 
 
-def test_a_sliding_cube_slows_by_the_mixed_friction(tmp_path: Path) -> None:
+def test_a_sliding_cube_slows_by_the_mixed_friction() -> None:
     """1.0 on 0.25 slows by 0.4 g."""
-    ground = {**GROUND, "proximity": {"compliance": "rigid", "mu_dynamic": 0.25}}
+    ground = {**GROUND, "friction": 0.25}
     model = free(box("a", (0.2, 0.2, 0.02), 1.0, mu=1.0), (0, 0, 0.01))
-    world = make_world(tmp_path, model, environment=[ground])
+    world = make_world(model, environment=[ground])
     world.step(300)
     world.set_state(world.q, [0, 0, 0, 1.0, 0, 0])
     world.step(50)
@@ -110,7 +110,6 @@ def test_a_sliding_cube_slows_by_the_mixed_friction(tmp_path: Path) -> None:
     ],
 )
 def test_dissipation_follows_the_softer_side(
-    tmp_path: Path,
     modulus_a: float | None,
     d_a: float,
     modulus_b: float | None,
@@ -119,7 +118,6 @@ def test_dissipation_follows_the_softer_side(
 ) -> None:
     """(E_b d_a + E_a d_b) / (E_a + E_b): each side's weight is its share of the deformation, none if rigid."""
     world = make_world(
-        tmp_path,
         cube("a", modulus=modulus_a, dissipation=d_a),
         cube("b", 0.5, modulus=modulus_b, dissipation=d_b),
     )
@@ -127,11 +125,11 @@ def test_dissipation_follows_the_softer_side(
     assert pair(world, "relaxation") == 0.0
 
 
-def test_linear_damping_adds_the_relaxation_times(tmp_path: Path) -> None:
+def test_linear_damping_adds_the_relaxation_times() -> None:
     """tau = tau_a + tau_b, with the scene's default where a body gives none; Hunt-Crossley is off."""
-    ground = {**GROUND, "proximity": {"compliance": "rigid", "relaxation_time": 0.02}}
-    contact = {"damping": "linear", "defaults": {"relaxation_time": 0.03}}
-    world = make_world(tmp_path, cube("a"), environment=[ground], contact=contact)
+    ground = {**GROUND, "relaxation_time": 0.02}
+    contact = {"relaxation_time": 0.03}
+    world = make_world(cube("a"), environment=[ground], contact=contact, damping="linear")
     assert pair(world, "relaxation") == pytest.approx(0.05, rel=1e-15)
     assert pair(world, "dissipation") == 0.0
 
@@ -139,9 +137,9 @@ def test_linear_damping_adds_the_relaxation_times(tmp_path: Path) -> None:
 # --- a compliant half space
 
 
-def test_slab_of_a_scene_is_that_of_the_geometry(tmp_path: Path) -> None:
+def test_slab_of_a_scene_is_that_of_the_geometry() -> None:
     """The same half space, whether a scene or a script makes it."""
-    ground = {"name": "ground", "shape": {"half_space": {}}, "proximity": {"modulus": 1e6}}
-    world = make_world(tmp_path, cube("a"), environment=[ground])
+    ground = {"name": "ground", "kind": "half_space", "modulus": 1e6}
+    world = make_world(cube("a"), environment=[ground])
     (collider,) = (c for c in world.built.colliders if c.link == "ground")
     np.testing.assert_array_equal(collider.geometry.fields, hs.geometry.half_space(1e6).fields)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from made_scenes import (
     CONFIG,
     GROUND,
     G,
+    Robot,
+    add_solid,
     box,
+    fixed,
     free,
-    inertial,
     make_world,
-    robot,
     slider,
     snake,
-    solid_link,
     sphere,
 )
 
 import hydro_sim_core as hs
+from hydro_sim_core.description import load_scene
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part
 from hydro_sim_core.simulation.stepping import machine
@@ -40,19 +40,19 @@ def energy(world: hs.World) -> float:
     return evaluator.kinetic_energy(world.v) + evaluator.potential_energy()
 
 
-def test_a_projectile_flies_the_exact_parabola(tmp_path: Path) -> None:
+def test_a_projectile_flies_the_exact_parabola() -> None:
     """No error of first order is left."""
-    world = make_world(tmp_path, free(box("brick", (0.2, 0.1, 0.05), 1.0), (0, 0, 10)), solver=CONTINUOUS)
+    world = make_world(free(box("brick", (0.2, 0.1, 0.05), 1.0), (0, 0, 10)), solver=CONTINUOUS)
     world.set_state(world.q, [0, 0, 0, 3.0, -2.0, 5.0])
     world.step(900)
     t = world.time
     np.testing.assert_allclose(world.q[4:], [3.0 * t, -2.0 * t, 10.0 + 5.0 * t - G * t**2 / 2], atol=1e-11)
 
 
-def test_torque_free_spin_keeps_energy_and_momentum(tmp_path: Path) -> None:
+def test_torque_free_spin_keeps_energy_and_momentum() -> None:
     """An asymmetric body that tumbles for a second; its quaternion stays of unit length."""
-    text = robot("top", f'<link name="top">{inertial(1.0, (0.02, 0.03, 0.045))}</link>')
-    world = make_world(tmp_path, free(text), gravity=STILL, solver={**CONTINUOUS, "accuracy": 1e-8})
+    top = Robot("top", lambda model: model.add_link("top", 1.0, inertia=(0.02, 0.03, 0.045)))
+    world = make_world(free(top), gravity=STILL, solver={**CONTINUOUS, "accuracy": 1e-8})
     world.set_state(world.q, [1.0, 4.0, 0.5, 0, 0, 0])
     evaluator = TreeEvaluator(world.built.model.tree)
     before, momentum = energy(world), evaluator.update(world.q).momentum(world.v)
@@ -62,13 +62,11 @@ def test_torque_free_spin_keeps_energy_and_momentum(tmp_path: Path) -> None:
     assert np.linalg.norm(world.q[:4]) == pytest.approx(1.0, abs=1e-15)
 
 
-def test_a_drive_follows_the_damped_oscillator(tmp_path: Path) -> None:
+def test_a_drive_follows_the_damped_oscillator() -> None:
     """m x'' = kp (x* - x) - kd x', solved in closed form."""
     mass, kp, kd, target = 2.0, 200.0, 4.0, 0.1
     actuator = {"joints": ["rail_joint"], "mode": "position", "kp": kp, "kd": kd}
-    world = make_world(
-        tmp_path, {"text": slider(mass)}, actuators=[actuator], solver=CONTINUOUS, gravity=STILL
-    )
+    world = make_world(fixed(slider(mass)), actuators=[actuator], solver=CONTINUOUS, gravity=STILL)
     world.set_command([target], mode="position")
     world.step(400)
     decay, omega = kd / (2 * mass), np.sqrt(kp / mass - (kd / (2 * mass)) ** 2)
@@ -78,20 +76,20 @@ def test_a_drive_follows_the_damped_oscillator(tmp_path: Path) -> None:
     assert world.joint_efforts()[0] == pytest.approx(kp * (target - world.q[0]) - kd * world.v[0], rel=1e-9)
 
 
-def test_a_drive_saturates(tmp_path: Path) -> None:
+def test_a_drive_saturates() -> None:
     """Far from its target the cart is pushed with the effort limit: x = F t^2 / 2 m."""
-    text = slider(2.0, 'effort="10" velocity="1e9"')
+    cart = slider(2.0, effort=10)
     actuator = {"joints": ["rail_joint"], "mode": "position", "kp": 1e4, "kd": 0.0}
-    world = make_world(tmp_path, {"text": text}, actuators=[actuator], solver=CONTINUOUS, gravity=STILL)
+    world = make_world(fixed(cart), actuators=[actuator], solver=CONTINUOUS, gravity=STILL)
     world.set_command([100.0], mode="position")
     world.step(500)
     assert world.q[0] == pytest.approx(10.0 * 0.5**2 / (2 * 2.0), rel=1e-9)
 
 
-def test_damping_and_friction_of_a_joint(tmp_path: Path) -> None:
+def test_damping_and_friction_of_a_joint() -> None:
     """m v' = -c v - f from v0 until it stops."""
-    text = slider(2.0, dynamics='<dynamics damping="3.0" friction="1.5"/>')
-    world = make_world(tmp_path, {"text": text}, solver=CONTINUOUS, gravity=STILL)
+    cart = slider(2.0, damping=3.0, friction=1.5)
+    world = make_world(fixed(cart), solver=CONTINUOUS, gravity=STILL)
     world.set_state(world.q, [1.0])
     world.step(300)
     v = (1.0 + 1.5 / 3.0) * np.exp(-3.0 / 2.0 * world.time) - 1.5 / 3.0
@@ -101,12 +99,10 @@ def test_damping_and_friction_of_a_joint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stiffness", [None, 1e4])
-def test_an_end_stop_holds_the_cart(tmp_path: Path, stiffness: float | None) -> None:
+def test_an_end_stop_holds_the_cart(stiffness: float | None) -> None:
     """It rests behind a soft stop by F / k, and behind a hard one as deep as with the convex models."""
-    given = "" if stiffness is None else f'hydro:stiffness="{stiffness!r}" '
-    text = slider(2.0, f'{given}effort="1e9" velocity="1e9"', '<dynamics damping="200"/>')
-    text = text.replace('upper="1000"', 'upper="0.05"')
-    world = make_world(tmp_path, {"text": text}, solver=CONTINUOUS, gravity=STILL)
+    cart = slider(2.0, upper=0.05, stiffness=stiffness, damping=200)
+    world = make_world(fixed(cart), solver=CONTINUOUS, gravity=STILL)
     world.set_command([20.0])
     world.step(1000)
     rigid = 2.0 * (2.0 * np.pi / world.time_step) ** 2 / (1.0 + 1.0 / np.pi)
@@ -114,11 +110,11 @@ def test_an_end_stop_holds_the_cart(tmp_path: Path, stiffness: float | None) -> 
     assert abs(world.v[0]) < 1e-6
 
 
-def test_a_block_slides_by_the_regularised_law_and_does_not_lift(tmp_path: Path) -> None:
+def test_a_block_slides_by_the_regularised_law_and_does_not_lift() -> None:
     """v' = -mu g v / sqrt(v^2 + s^2), so that sqrt(v^2 + s^2) - s arsinh(s / v) falls by mu g t."""
     slip, mu = 1e-2, 0.5
     slab = free(box("slab", (0.2, 0.15, 0.04), 2.0, modulus=1e6), (0, 0, 0.02))
-    world = make_world(tmp_path, slab, environment=[GROUND], solver={**CONTINUOUS, "stiction_speed": slip})
+    world = make_world(slab, environment=[GROUND], solver={**CONTINUOUS, "stiction_speed": slip})
     world.step(100)
     height = world.q[6]
     world.set_state(world.q, [0, 0, 0, 1.0, 0, 0])
@@ -132,31 +128,31 @@ def test_a_block_slides_by_the_regularised_law_and_does_not_lift(tmp_path: Path)
     assert np.linalg.norm(patch.force_on_b[:2]) == pytest.approx(mu * normal, rel=1e-3)
 
 
-def sliding_ball(folder: Path, dt: float, **solver: Any) -> hs.World:
+def sliding_ball(dt: float, **solver: Any) -> hs.World:
     """A ball on rails along x and z that meets the ground at a slant and leaves it again: it cannot turn."""
-    ball = solid_link("ball", '<sphere radius="0.1"/>', 0.7, (0.01, 0.01, 0.01), modulus=1e5, dissipation=1.0)
-    limits = '<limit lower="-10" upper="10" effort="0" velocity="100"/>'
-    rails = [
-        f'<joint name="{name}" type="prismatic"><parent link="{parent}"/><child link="{child}"/>'
-        f'<axis xyz="{axis}"/>{limits}</joint>'
-        for name, parent, child, axis in (("along", "rail", "cart", "1 0 0"), ("up", "cart", "ball", "0 0 1"))
-    ]
-    cart = f'<link name="cart">{inertial(0.1, (0.1, 0.1, 0.1))}</link>'
-    text = robot("slanted", '<link name="rail"/>', cart, ball, *rails)
-    world = make_world(folder, {"text": text}, environment=[GROUND], time_step=dt, solver=solver)
+
+    def describe(model: ModelBuilder) -> None:
+        model.add_link("rail")
+        model.add_link("cart", 0.1, inertia=3 * (0.1,))
+        add_solid(model, "ball", "sphere", 0.7, radius=0.1, inertia=3 * (0.01,), modulus=1e5, dissipation=1.0)
+        limits = {"lower": -10, "upper": 10, "effort": 0, "velocity": 100}
+        model.add_joint("along", "prismatic", "rail", "cart", axis=(1, 0, 0), **limits)
+        model.add_joint("up", "prismatic", "cart", "ball", axis=(0, 0, 1), **limits)
+
+    world = make_world(fixed(Robot("slanted", describe)), environment=[GROUND], time_step=dt, solver=solver)
     world.set_state([0.0, 0.105], [1.0, -1.0])
     return world
 
 
-def test_convex_steps_converge_to_it_at_first_order(tmp_path: Path) -> None:
+def test_convex_steps_converge_to_it_at_first_order() -> None:
     """Through an impact with damping and friction: half the step, half the distance."""
-    exact = sliding_ball(tmp_path, 1e-3, model="continuous", accuracy=1e-7)
+    exact = sliding_ball(1e-3, model="continuous", accuracy=1e-7)
     exact.step(40)
     assert exact.v[1] > 0.3
     assert exact.v[0] < 0.6
     errors = []
     for dt in (5e-4, 2.5e-4, 1.25e-4, 6.25e-5):
-        world = sliding_ball(tmp_path, dt)
+        world = sliding_ball(dt)
         world.step(round(0.04 / dt))
         errors.append(np.abs(np.concatenate((world.q - exact.q, world.v - exact.v))).max())
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
@@ -164,11 +160,11 @@ def test_convex_steps_converge_to_it_at_first_order(tmp_path: Path) -> None:
     np.testing.assert_allclose(orders, 1.0, atol=0.05)
 
 
-def test_it_converges_with_the_accuracy(tmp_path: Path) -> None:
+def test_it_converges_with_the_accuracy() -> None:
     """Each of its answers is as good as asked for."""
     answers = []
     for accuracy in (1e-3, 1e-5, 1e-8):
-        world = sliding_ball(tmp_path, 1e-3, model="continuous", accuracy=accuracy)
+        world = sliding_ball(1e-3, model="continuous", accuracy=accuracy)
         world.step(40)
         answers.append(np.concatenate((world.q, world.v)))
     assert np.abs(answers[0] - answers[2]).max() < 1e-3
@@ -176,16 +172,15 @@ def test_it_converges_with_the_accuracy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("margin", [0.0, 1e-4])
-def test_a_tumbling_box_bounces_without_losing_energy(tmp_path: Path, margin: float) -> None:
+def test_a_tumbling_box_bounces_without_losing_energy(margin: float) -> None:
     """On corners, edges and faces, without damping and friction: the wrench derives from the stored energy."""
     brick = free(
         box("brick", (0.2, 0.15, 0.08), 0.2, modulus=1e5, mu=0.0, dissipation=0.0),
         (0, 0, 0.25),
         (0.3, 0.4, 0),
     )
-    contact = {"defaults": {"margin": margin}}
     solver = {**CONTINUOUS, "accuracy": 1e-6}
-    world = make_world(tmp_path, brick, environment=[GROUND], contact=contact, solver=solver)
+    world = make_world(brick, environment=[GROUND], contact={"margin": margin}, solver=solver)
     start, bounced = energy(world), 0
     for _ in range(600):
         touched = world.diagnostics()["faces"] > 0
@@ -196,10 +191,9 @@ def test_a_tumbling_box_bounces_without_losing_energy(tmp_path: Path, margin: fl
     assert bounced >= 2
 
 
-def test_a_spinning_collision_keeps_momentum(tmp_path: Path) -> None:
+def test_a_spinning_collision_keeps_momentum() -> None:
     """Two spheres with friction, off centre: linear and angular momentum stay, energy does not."""
     world = make_world(
-        tmp_path,
         free(sphere("red", 0.1, 1.0, mu=0.8, modulus=1e5), (-0.12, 0, 0)),
         free(sphere("blue", 0.08, 0.4, mu=0.8, modulus=1e5), (0.1, 0.06, 0.02)),
         gravity=STILL,
@@ -236,19 +230,10 @@ def test_the_pressed_part_of_a_triangle(pressures: tuple[float, float, float]) -
     )
 
 
-def shipped(name: str, folder: Path, solver: dict[str, Any]) -> hs.World:
-    """A shipped scene with other solver settings."""
-    scene = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
-    for model in scene["models"]:
-        model["urdf"] = str((CONFIG / model["urdf"]).resolve())
-    path = folder / "scene.yaml"
-    path.write_text(yaml.safe_dump({**scene, "solver": solver}))
-    return hs.load_scene(path)
-
-
-def test_arm_and_gripper_hold_as_with_the_default_model(tmp_path: Path) -> None:
+def test_arm_and_gripper_hold_as_with_the_default_model() -> None:
     """Grip and pose of the spatula after 50 ms of closing."""
-    worlds = [shipped("spatula_slip", tmp_path, {"model": model}) for model in ("lagged", "continuous")]
+    scene = load_scene(CONFIG / "spatula_slip.yaml")
+    worlds = [hs.World(scene.with_({"solver": {"model": model}})) for model in ("lagged", "continuous")]
     for world in worlds:
         world.step(50)
     assert worlds[1].grip_force() == pytest.approx(worlds[0].grip_force(), rel=2e-2)
@@ -258,10 +243,10 @@ def test_arm_and_gripper_hold_as_with_the_default_model(tmp_path: Path) -> None:
     assert done["evaluations"] > done["integration_steps"]
 
 
-def test_steps_at_once_are_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_at_once_are_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, also after a reset, and with buffers that had to grow."""
     brick = free(box("brick", (0.2, 0.15, 0.08), 0.2, modulus=1e6), (0, 0, 0.09), (0.3, 0.4, 0))
-    world = make_world(tmp_path, brick, environment=[GROUND], solver=CONTINUOUS)
+    world = make_world(brick, environment=[GROUND], solver=CONTINUOUS)
     world.step(30)
     q, v = world.q, world.v
     world.reset()
@@ -270,15 +255,15 @@ def test_steps_at_once_are_the_same_steps(tmp_path: Path, monkeypatch: pytest.Mo
     assert (world.q == q).all()
     assert (world.v == v).all()
     monkeypatch.setattr(machine, "INITIAL_FACES", 1)
-    tight = hs.load_scene(tmp_path / "scene.yaml")
+    tight = hs.World(world.scene)
     tight.step(30)
     assert tight.diagnostics()["faces"] > 1
     assert (tight.q == q).all()
 
 
-def test_an_overflow_stops_at_the_last_good_step(tmp_path: Path) -> None:
+def test_an_overflow_stops_at_the_last_good_step() -> None:
     """As with the other models."""
-    world = make_world(tmp_path, {"text": snake(), "base": "floating"}, solver=CONTINUOUS)
+    world = make_world(free(snake()), solver=CONTINUOUS)
     world.step(3)
     world.set_command({"axle": 1e300})
     q = world.q

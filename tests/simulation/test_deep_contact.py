@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,26 +13,27 @@ import hydro_sim_core as hs
 RADIUS = 0.05
 #: Enough to push the ball's centre past the obstacle at this speed, but not the whole ball.
 MASS, SPEED = 1.0, 3.0
-STEP = {"solver": {"time_step": 1e-3}}
 
 
-def ball_on(folder: Path, obstacle: dict[str, Any], speed: float) -> hs.World:
+def ball_on(obstacle: dict[str, Any], speed: float) -> hs.World:
     """A soft ball that touches the top of an obstacle, at z = 0, and moves down."""
     ball = sphere("ball", RADIUS, MASS, modulus=1e5, dissipation=0.0)
-    world = make_world(folder, free(ball, (0, 0, RADIUS)), environment=[obstacle])
+    world = make_world(free(ball, (0, 0, RADIUS)), environment=[obstacle])
     v = np.zeros(len(world.v))
     v[5] = -speed
     world.set_state(world.q, v)
     return world
 
 
-def plate(thickness: float, **proximity: Any) -> dict[str, Any]:
+def plate(thickness: float) -> dict[str, Any]:
     """A fixed box with its top at z = 0."""
     return {
         "name": "plate",
-        "shape": {"box": {"size": [1.0, 1.0, thickness]}},
-        "pose": {"xyz": [0.0, 0.0, -0.5 * thickness]},
-        "proximity": {"compliance": "rigid", "mu_dynamic": 0.5, **proximity},
+        "kind": "box",
+        "size": (1.0, 1.0, thickness),
+        "xyz": (0.0, 0.0, -0.5 * thickness),
+        "compliance": "rigid",
+        "friction": 0.5,
     }
 
 
@@ -50,9 +50,9 @@ OBSTACLES = {"ground": GROUND, "plate": plate(0.01), "block": plate(0.5)}
 
 
 @pytest.mark.parametrize("name", OBSTACLES)
-def test_ball_past_its_centre_comes_back(tmp_path, name):
+def test_ball_past_its_centre_comes_back(name):
     """The pressure falls with the depth there: without recovery nothing or, in the plate, the far side pushes it."""
-    world = ball_on(tmp_path, OBSTACLES[name], 4.0)
+    world = ball_on(OBSTACLES[name], 4.0)
     z = heights(world, 100)
     assert z.min() < -0.002
     assert z[-1] > RADIUS
@@ -61,10 +61,10 @@ def test_ball_past_its_centre_comes_back(tmp_path, name):
     assert world.diagnostics()["faceless_steps"] == 0
 
 
-def test_recovery_does_not_throw_light_bodies(tmp_path):
+def test_recovery_does_not_throw_light_bodies():
     """In a step of 18 ms a 3 g ball past its centre moves about as far as it is deep, not at full force throughout."""
     ball = sphere("ball", RADIUS, 0.003, modulus=3e7, dissipation=0.0)
-    world = make_world(tmp_path, free(ball, (0, 0, 0.98 * RADIUS)), environment=[GROUND], time_step=0.018)
+    world = make_world(free(ball, (0, 0, 0.98 * RADIUS)), environment=[GROUND], time_step=0.018)
     world.step()
     world._machine.state.q[6] = -0.1 * RADIUS  # deep, with the memory of how it was pushed
     world.step()
@@ -73,18 +73,18 @@ def test_recovery_does_not_throw_light_bodies(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ground", "block"])
-def test_swallowed_ball_is_reported(tmp_path, name):
+def test_swallowed_ball_is_reported(name):
     """Wholly inside there is no surface to push on."""
-    world = ball_on(tmp_path, OBSTACLES[name], 8.0)
+    world = ball_on(OBSTACLES[name], 8.0)
     heights(world, 30)
     assert world.q[6] < -RADIUS
     assert world.diagnostics()["faceless_overlaps"] == 1
     assert world.contact_summary().faceless_overlaps
 
 
-def test_recovery_is_forgotten_when_the_state_is_set(tmp_path):
+def test_recovery_is_forgotten_when_the_state_is_set():
     """A ball put into the ground below its centre has come from nowhere."""
-    world = ball_on(tmp_path, GROUND, 4.0)
+    world = ball_on(GROUND, 4.0)
     while world.q[6] > -0.002:
         world.step()
     q = world.q
@@ -96,8 +96,8 @@ def test_recovery_is_forgotten_when_the_state_is_set(tmp_path):
     assert world.contacts[0].quality.is_deep
 
 
-def test_recovery_repeats_after_reset(tmp_path):
-    world = ball_on(tmp_path, GROUND, 4.0)
+def test_recovery_repeats_after_reset():
+    world = ball_on(GROUND, 4.0)
     q, v = world.q, world.v
     first = heights(world, 60)
     world.reset()

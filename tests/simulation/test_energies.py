@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_scenes import GROUND, G, free, make_world, sphere
@@ -13,14 +11,14 @@ import hydro_sim_core as hs
 RADIUS, MASS, MODULUS = 0.05, 0.3, 1e6
 
 
-def ball(folder: Path, height: float, **settings: object) -> hs.World:
+def ball(height: float, **settings: object) -> hs.World:
     text = sphere("ball", RADIUS, MASS, modulus=MODULUS, dissipation=0.0, mu=0.0, hint=0.02)
-    ground = {**GROUND, "proximity": {**GROUND["proximity"], "mu_dynamic": 0.0}}
-    return make_world(folder, free(text, (0, 0, height)), environment=[ground], **settings)
+    ground = {**GROUND, "friction": 0.0}
+    return make_world(free(text, (0, 0, height)), environment=[ground], **settings)
 
 
-def test_a_body_in_the_air_has_those_of_mechanics(tmp_path: Path) -> None:
-    world = ball(tmp_path, 2.0)
+def test_a_body_in_the_air_has_those_of_mechanics() -> None:
+    world = ball(2.0)
     world.place("ball_0", V_WB=[0.0, 0.0, 3.0, 0.5, 0.0, -1.0])
     inertia = 0.5 * world.mass_matrix()[2, 2] * 3.0**2
     found = world.energies()
@@ -30,8 +28,8 @@ def test_a_body_in_the_air_has_those_of_mechanics(tmp_path: Path) -> None:
     assert found.total == found.kinetic + found.potential
 
 
-def test_elastic_energy_is_that_of_the_patch(tmp_path: Path) -> None:
-    world = ball(tmp_path, RADIUS - 0.002)
+def test_elastic_energy_is_that_of_the_patch() -> None:
+    world = ball(RADIUS - 0.002)
     world.step()
     (one, other) = sorted(world.built.colliders, key=lambda collider: collider.link)
     patch = hs.contact.compute_patch(one.geometry, world.frame_pose("ball"), other.geometry, np.eye(4))
@@ -39,11 +37,11 @@ def test_elastic_energy_is_that_of_the_patch(tmp_path: Path) -> None:
     assert world.energies().elastic == pytest.approx(patch.energy, rel=1e-9)
 
 
-def test_a_bounce_without_losses_keeps_nearly_all(tmp_path: Path) -> None:
+def test_a_bounce_without_losses_keeps_nearly_all() -> None:
     """Steps of first order lose a little in the contact, half of it where they are half as long."""
     losses = []
     for time_step in (2e-4, 1e-4, 5e-5):
-        world = ball(tmp_path, RADIUS + 0.02, time_step=time_step)
+        world = ball(RADIUS + 0.02, time_step=time_step)
         start = world.energies().total
         stored = 0.0
         for _ in range(round(0.16 / time_step)):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_scenes import CONFIG, GROUND, G, box, free, make_world, slider, sphere
+from made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
@@ -20,7 +19,13 @@ from hydro_sim_core.description.scene_edits import moved, pose_spec, with_model,
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.world.entities import Box, ConvexHull, Sphere
 
-BALL = sphere("ball", 0.05, 0.3)
+#: What is spawned comes as text.
+BALL = """
+<robot name="ball"><link name="ball">
+  <inertial><mass value="0.3"/><inertia ixx="3e-4" iyy="3e-4" izz="3e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><sphere radius="0.05"/></geometry></collision>
+</link></robot>
+"""
 
 
 def spawn(world: World, text: str, name: str, X: np.ndarray, base: str = "floating") -> World:
@@ -38,10 +43,10 @@ def go_on(world: World, scene: hs.description.LoadedScene) -> World:
 
 
 @pytest.fixture
-def box_on_ground(tmp_path: Path) -> World:
+def box_on_ground() -> World:
     """A box that slides on the ground and a cart that nothing touches."""
-    models = free(box("brick", (0.2, 0.1, 0.08), 1.0), (0, 0, 0.0399)), {"text": slider()}
-    world = make_world(tmp_path, *models, environment=[GROUND], name="made")
+    models = free(box("brick", (0.2, 0.1, 0.08), 1.0), (0, 0, 0.0399)), fixed(slider())
+    world = make_world(*models, environment=[GROUND])
     v = world.v
     v[3] = 0.3
     world.set_state(world.q, v)
@@ -111,9 +116,9 @@ def test_a_spawned_ball_falls_as_it_should(box_on_ground: World) -> None:
     assert world.v[-1] == pytest.approx(-G * t)
 
 
-def test_exchange_while_running(tmp_path: Path) -> None:
+def test_exchange_while_running() -> None:
     """The runner goes on with the new world at the same time; steps under way are broken off and answered."""
-    world = make_world(tmp_path, free(BALL), time_step=1e-3)
+    world = make_world(free(sphere("ball", 0.05, 0.3)), time_step=1e-3)
     runner = FixedRateRunner(world, math.inf, start_paused=True)
     runner.start()
     try:
@@ -155,10 +160,10 @@ def test_unknown_entities(change, message) -> None:
             change(scene)
 
 
-def test_what_carries_something_stays(tmp_path: Path) -> None:
+def test_what_carries_something_stays() -> None:
     """A model with another on it can neither be deleted, nor its load be moved by itself."""
-    load = {"text": BALL, "attach_to": "cart"}
-    scene = make_world(tmp_path, {"text": slider()}, load).scene
+    load = fixed(sphere("ball", 0.05, 0.3), attach_to="cart")
+    scene = make_world(fixed(slider()), load).scene
     with pytest.raises(hs.InputError, match="'slider_0': carries 'ball_1'; delete 'ball_1' first"):
         without(scene, "slider_0")
     with pytest.raises(hs.InputError, match="attached to link 'cart'"):
@@ -214,10 +219,10 @@ def test_what_is_placed_is_there(p, rpy, twist) -> None:
     assert world.time == before[2]
 
 
-def test_twists_are_the_rates_of_poses(tmp_path: Path) -> None:
+def test_twists_are_the_rates_of_poses() -> None:
     """Of the root link of what rides on a moving arm: against differences of its poses."""
-    load = {"text": BALL, "attach_to": "cart", "pose": {"xyz": [0.3, 0.2, 0.1]}}
-    world = make_world(tmp_path, {"text": slider(kind="continuous"), "pose": {"rpy": [0.3, 0.2, 0.1]}}, load)
+    load = fixed(sphere("ball", 0.05, 0.3), attach_to="cart", xyz=(0.3, 0.2, 0.1))
+    world = make_world(fixed(slider(kind="continuous"), rpy=(0.3, 0.2, 0.1)), load)
     h, rate = 1e-6, 1.7
     here, there = (FixedRateRunner(world) for _ in range(2))
     for runner, q in ((here, 0.4 - 0.5 * h * rate), (there, 0.4 + 0.5 * h * rate)):

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, box, free, inertial, make_world, robot, sphere
+from made_scenes import GROUND, G, Robot, box, fixed, free, make_world, sphere
 
 from hydro_sim_core.compilation import Handle
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 
 STILL = [0.0, 0.0, 0.0]
 
 
-def test_free_fall_is_the_exact_discrete_solution(tmp_path: Path) -> None:
+def test_free_fall_is_the_exact_discrete_solution() -> None:
     """v_n = -g n dt and z_n = z_0 - g dt^2 n (n + 1) / 2: velocities first, then positions with them."""
-    world = make_world(tmp_path, free(sphere("ball", 0.1, 0.7), (0, 0, 50)))
+    world = make_world(free(sphere("ball", 0.1, 0.7), (0, 0, 50)))
     n, dt = 1000, world.time_step
     world.step(n)
     np.testing.assert_allclose(world.v, [0, 0, 0, 0, 0, -G * n * dt], rtol=0, atol=1e-11)
@@ -25,9 +24,9 @@ def test_free_fall_is_the_exact_discrete_solution(tmp_path: Path) -> None:
     assert world.time == pytest.approx(1.0, abs=1e-12)
 
 
-def test_projectile_flies_a_parabola(tmp_path: Path) -> None:
+def test_projectile_flies_a_parabola() -> None:
     """Horizontal velocity stays, and the first-order error of the height is the discrete solution's."""
-    world = make_world(tmp_path, free(box("brick", (0.2, 0.1, 0.05), 1.0), (0, 0, 10)))
+    world = make_world(free(box("brick", (0.2, 0.1, 0.05), 1.0), (0, 0, 10)))
     v = np.array([0, 0, 0, 3.0, -2.0, 5.0])
     world.set_state(world.q, v)
     n, dt = 900, world.time_step
@@ -37,25 +36,24 @@ def test_projectile_flies_a_parabola(tmp_path: Path) -> None:
     np.testing.assert_allclose(world.q[4:] - parabola, [0, 0, -G * t * dt / 2], rtol=0, atol=1e-11)
 
 
-def spinning_top(folder: Path, offset: float, spin: np.ndarray, dt: float, moments=(0.02, 0.03, 0.045)):
+def spinning_top(offset: float, spin: np.ndarray, dt: float, moments=(0.02, 0.03, 0.045)):
     """A free asymmetric body of 1 kg, its centre ``offset`` (m) from its origin, turning at ``spin`` (rad/s)."""
-    origin = f'<inertial><origin xyz="{offset!r} 0 0"/><mass value="1"/>'
-    xx, yy, zz = moments
-    inertia = f'<inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/></inertial>'
-    text = robot("top", f'<link name="top">{origin}{inertia}</link>')
-    world = make_world(folder, free(text), gravity=STILL, time_step=dt)
+    top = Robot(
+        "top", lambda model: model.add_link("top", 1.0, center_of_mass=(offset, 0, 0), inertia=moments)
+    )
+    world = make_world(free(top), gravity=STILL, time_step=dt)
     world.set_state(world.q, [*spin, 0.1, -0.2, 0.3])
     return world
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.3])
-def test_a_tumbling_body_keeps_angular_momentum_and_energy(tmp_path: Path, offset: float) -> None:
+def test_a_tumbling_body_keeps_angular_momentum_and_energy(offset: float) -> None:
     """About the middle axis, which is unstable, for 5 s at 1 ms: a first-order step lost 19 % of the energy.
 
     The velocity is that over a step: from it energy and momentum are known but for a share (|w| dt)^2, 4e-4 here.
     """
     dt, spin = 1e-3, np.array([0.01, 20.0, 0.01])
-    world = spinning_top(tmp_path, offset, spin, dt, moments=(1e-3, 2e-3, 3e-3))
+    world = spinning_top(offset, spin, dt, moments=(1e-3, 2e-3, 3e-3))
     world.step()
     start, energy = spin_momentum(world), spin_energy(world)
     swing, turn = [], 0.0
@@ -69,11 +67,11 @@ def test_a_tumbling_body_keeps_angular_momentum_and_energy(tmp_path: Path, offse
     np.testing.assert_allclose(np.array(swing), 1.0, rtol=0, atol=3e-5)
 
 
-def test_what_free_spin_is_off_by_does_not_grow_and_falls_with_the_square_of_the_step(tmp_path: Path) -> None:
+def test_what_free_spin_is_off_by_does_not_grow_and_falls_with_the_square_of_the_step() -> None:
     """The swing of energy and momentum over 1 s and over 4 s, at 1 and at 2 ms."""
 
     def swing(dt: float, duration: float) -> float:
-        world = spinning_top(tmp_path, 0.0, np.array([3.0, 14.0, 5.0]), dt)
+        world = spinning_top(0.0, np.array([3.0, 14.0, 5.0]), dt)
         world.step()
         energies = [spin_energy(world)]
         for _ in range(round(duration / dt)):
@@ -86,10 +84,10 @@ def test_what_free_spin_is_off_by_does_not_grow_and_falls_with_the_square_of_the
 
 
 @pytest.mark.parametrize("turn", [0.3, 0.9, 3.0])
-def test_spin_gains_no_energy_at_any_speed(tmp_path: Path, turn: float) -> None:
+def test_spin_gains_no_energy_at_any_speed(turn: float) -> None:
     """Up to half a turn a step: explicit gyroscopic moments made a pile's fastest pieces run away to overflow."""
     dt = 0.01
-    world = spinning_top(tmp_path, 0.3, turn / dt * np.array([0.4, 0.8, 0.1]), dt)
+    world = spinning_top(0.3, turn / dt * np.array([0.4, 0.8, 0.1]), dt)
     energies = []
     for _ in range(2000):
         world.step()
@@ -97,10 +95,10 @@ def test_spin_gains_no_energy_at_any_speed(tmp_path: Path, turn: float) -> None:
     assert max(energies) <= (1.0 + 0.1 * turn**2) * energies[0]
 
 
-def test_spin_that_the_rule_cannot_follow_falls_to_where_it_can(tmp_path: Path) -> None:
+def test_spin_that_the_rule_cannot_follow_falls_to_where_it_can() -> None:
     """Three radians a step: the energy falls, never grows, as long as that is so."""
     dt = 0.01
-    world = spinning_top(tmp_path, 0.0, 3.0 / dt * np.array([0.4, 0.8, 0.1]), dt)
+    world = spinning_top(0.0, 3.0 / dt * np.array([0.4, 0.8, 0.1]), dt)
     energies = [spin_energy(world)]
     while np.linalg.norm(world.v[:3]) * dt > 1.0 and len(energies) < 300:
         world.step()
@@ -109,23 +107,25 @@ def test_spin_that_the_rule_cannot_follow_falls_to_where_it_can(tmp_path: Path) 
     assert max(np.diff(energies)) <= 1e-10 * energies[0]
 
 
-def chain(num_links: int) -> str:
+def chain(num_links: int) -> Robot:
     """Links of 0.1 kg and 0.1 m on hinges about y, along x, without friction or damping."""
-    moments = '<inertia ixx="1e-6" iyy="8.3e-5" izz="8.3e-5" ixy="0" ixz="0" iyz="0"/>'
-    body = f'<inertial><origin xyz="0.05 0 0"/><mass value="0.1"/>{moments}</inertial>'
-    elements = ['<link name="link0"/>']
-    for i in range(num_links):
-        elements.append(f'<link name="link{i + 1}">{body}</link>')
-        elements.append(
-            f'<joint name="hinge{i}" type="continuous"><parent link="link{i}"/><child link="link{i + 1}"/>'
-            f'<origin xyz="{0.1 * (i > 0)} 0 0"/><axis xyz="0 1 0"/></joint>'
-        )
-    return robot("chain", *elements)
+
+    def describe(model: ModelBuilder) -> None:
+        parent = model.add_link("link0").name
+        for i in range(num_links):
+            child = f"link{i + 1}"
+            model.add_link(child, 0.1, center_of_mass=(0.05, 0, 0), inertia=(1e-6, 8.3e-5, 8.3e-5))
+            model.add_joint(
+                f"hinge{i}", "continuous", parent, child, xyz=(0.1 * (i > 0), 0, 0), axis=(0, 1, 0)
+            )
+            parent = child
+
+    return Robot("chain", describe)
 
 
-def test_a_falling_chain_keeps_its_energy(tmp_path: Path) -> None:
+def test_a_falling_chain_keeps_its_energy() -> None:
     """Thirty hinges for 2 s at 1 ms: Coriolis forces from the beginning of the step added 4.5 J to its 44."""
-    world = make_world(tmp_path, {"text": chain(30)})
+    world = make_world(fixed(chain(30)))
     start = world.energies().total
     drift = []
     for _ in range(40):
@@ -136,9 +136,9 @@ def test_a_falling_chain_keeps_its_energy(tmp_path: Path) -> None:
     assert world.diagnostics()["cut_steps"] == 0
 
 
-def test_a_chain_that_whips_is_stepped_in_pieces(tmp_path: Path) -> None:
+def test_a_chain_that_whips_is_stepped_in_pieces() -> None:
     """Ten hinges at 10 ms, which ended in velocities of 1e126: steps are cut where Coriolis forces do not settle."""
-    world = make_world(tmp_path, {"text": chain(10)}, time_step=0.01)
+    world = make_world(fixed(chain(10)), time_step=0.01)
     start = world.energies().total
     for _ in range(500):
         world.step()
@@ -148,19 +148,16 @@ def test_a_chain_that_whips_is_stepped_in_pieces(tmp_path: Path) -> None:
     assert done["unconverged_steps"] == 0
 
 
-def test_a_floating_pair_of_links_keeps_both_momenta(tmp_path: Path) -> None:
+def test_a_floating_pair_of_links_keeps_both_momenta() -> None:
     """At second order in the step, seen from the posture in the middle of the step, to which its velocity belongs."""
-    link = '<inertial><origin xyz="0.1 0 0"/><mass value="0.5"/>'
-    link += '<inertia ixx="1e-3" iyy="2e-3" izz="1.5e-3" ixy="0" ixz="0" iyz="0"/></inertial>'
-    text = robot(
-        "pair",
-        f'<link name="base">{inertial(1.0, (1e-3, 2e-3, 3e-3))}</link><link name="tip">{link}</link>',
-        '<joint name="hinge" type="continuous"><parent link="base"/><child link="tip"/>'
-        '<origin xyz="0.1 0 0"/><axis xyz="0 0.6 0.8"/></joint>',
-    )
+
+    def describe(model: ModelBuilder) -> None:
+        model.add_link("base", 1.0, inertia=(1e-3, 2e-3, 3e-3))
+        model.add_link("tip", 0.5, center_of_mass=(0.1, 0, 0), inertia=(1e-3, 2e-3, 1.5e-3))
+        model.add_joint("hinge", "continuous", "base", "tip", xyz=(0.1, 0, 0), axis=(0, 0.6, 0.8))
 
     def deviation(dt: float) -> float:
-        world = make_world(tmp_path, free(text), gravity=STILL, time_step=dt)
+        world = make_world(free(Robot("pair", describe)), gravity=STILL, time_step=dt)
         world.set_state(world.q, [1.0, 5.0, 2.0, 0.1, 0.2, 0.3, 8.0])
         world.step()
         start, worst = middle_momentum(world), 0.0
@@ -175,10 +172,10 @@ def test_a_floating_pair_of_links_keeps_both_momenta(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turn", [0.01, 0.3, 3.0])
-def test_the_centre_of_a_spinning_body_flies_straight(tmp_path: Path, turn: float) -> None:
+def test_the_centre_of_a_spinning_body_flies_straight(turn: float) -> None:
     """Linear momentum to round-off, although the link's origin is off the centre, and the centre's path with it."""
     dt, offset = 0.01, np.array([0.3, 0.0, 0.0])
-    world = spinning_top(tmp_path, 0.3, turn / dt * np.array([0.4, 0.8, 0.1]), dt)
+    world = spinning_top(0.3, turn / dt * np.array([0.4, 0.8, 0.1]), dt)
 
     def centre() -> np.ndarray:
         X_WL = world.frame_pose("top")
@@ -221,10 +218,9 @@ def momentum(world) -> np.ndarray:
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.8])
-def test_collision_conserves_momentum(tmp_path: Path, mu: float) -> None:
+def test_collision_conserves_momentum(mu: float) -> None:
     """Two spinning spheres meet off centre, with and without friction; only their energy changes."""
     world = make_world(
-        tmp_path,
         free(sphere("red", 0.1, 1.0, mu=mu, modulus=1e5), (-0.12, 0, 0)),
         free(sphere("blue", 0.08, 0.4, mu=mu, modulus=1e5), (0.1, 0.06, 0.02)),
         gravity=STILL,
@@ -244,10 +240,10 @@ def test_collision_conserves_momentum(tmp_path: Path, mu: float) -> None:
 
 @pytest.mark.parametrize("dissipation", [0.0, 0.2])
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
-def test_bouncing_gains_no_energy(tmp_path: Path, dt: float, dissipation: float) -> None:
+def test_bouncing_gains_no_energy(dt: float, dissipation: float) -> None:
     """An implicit step loses energy, if anything: no bounce rises above where the ball came from."""
     ball = sphere("ball", 0.1, 0.7, modulus=1e5, dissipation=dissipation, hint=0.03)
-    world = make_world(tmp_path, free(ball, (0, 0, 0.4)), environment=[GROUND], time_step=dt)
+    world = make_world(free(ball, (0, 0, 0.4)), environment=[GROUND], time_step=dt)
     heights, bounced = [], False
     for _ in range(round(1.0 / dt)):
         world.step()

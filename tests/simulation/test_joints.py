@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_scenes import CONFIG, URDF, inertial, make_world, robot, slider
+from made_scenes import CONFIG, URDF, Robot, fixed, make_world, slider
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.simulation.stepping.joint_forces import SPEED_LIMIT_STIFFNESS
 
 M = 2.0
 STILL = {"gravity": [0.0, 0.0, 0.0]}
 
 
-def driven(folder: Path, kp: float, kd: float, text: str | None = None, **sections) -> hs.World:
+def driven(kp: float, kd: float, cart: Robot | None = None, **sections) -> hs.World:
     """A cart under position control."""
     actuators = [{"joints": ["rail_joint"], "mode": "position", "kp": kp, "kd": kd}]
-    return make_world(folder, {"text": text or slider(M)}, actuators=actuators, **{**STILL, **sections})
+    return make_world(fixed(cart or slider(M)), actuators=actuators, **{**STILL, **sections})
 
 
 # --- drives
 
 
 @given(effort=st.floats(-1e6, 1e6))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_effort_saturates_at_exactly_the_limit(tmp_path: Path, effort: float) -> None:
+@settings(max_examples=20, deadline=None)
+def test_effort_saturates_at_exactly_the_limit(effort: float) -> None:
     """The drive reports, and the cart feels, min(|effort|, limit)."""
-    world = make_world(tmp_path, {"text": slider(M, 'effort="10" velocity="1e9"')}, **STILL)
+    world = make_world(fixed(slider(M, effort=10)), **STILL)
     world.set_command([effort])
     world.step(5)
     assert world.joint_efforts()[0] == pytest.approx(np.clip(effort, -10.0, 10.0), rel=1e-14)
     assert world.v[0] == pytest.approx(5e-3 * np.clip(effort, -10.0, 10.0) / M, rel=1e-7)
 
 
-def test_effort_limit_of_the_scene_replaces_that_of_the_urdf(tmp_path: Path) -> None:
+def test_effort_limit_of_a_drive_replaces_that_of_its_joint() -> None:
     """A stiff position drive far from its target pulls with exactly its own limit."""
-    text = slider(M, 'effort="10" velocity="1e9"')
+    cart = slider(M, effort=10)
     actuators = [{"joints": ["rail_joint"], "kp": 1e5, "kd": 10.0, "effort_limit": 3.0}]
-    world = make_world(tmp_path, {"text": text}, actuators=actuators, **STILL)
+    world = make_world(fixed(cart), actuators=actuators, **STILL)
     world.set_command([50.0], "position")
     world.step(10)
     assert world.joint_efforts()[0] == 3.0
 
 
 @pytest.mark.parametrize("model", ["lagged", "continuous"])
-def test_drive_does_not_push_beyond_the_velocity_limit(tmp_path: Path, model: str) -> None:
+def test_drive_does_not_push_beyond_the_velocity_limit(model: str) -> None:
     """Pushed on, the cart runs at the limit but for a thousandth of what the push adds in a step."""
-    text = slider(M, 'effort="10" velocity="0.5"')
-    world = make_world(tmp_path, {"text": text}, **{**STILL, "solver": {"model": model}})
+    cart = slider(M, effort=10, velocity=0.5)
+    world = make_world(fixed(cart), **{**STILL, "solver": {"model": model}})
     world.set_command([10.0])
     speeds = []
     for _ in range(400):
@@ -80,18 +78,18 @@ def test_a_wrist_does_not_outrun_its_velocity_limit(commanded: float) -> None:
 
 
 @pytest.mark.parametrize("effort", [10.0, 0.0])
-def test_velocity_limit_takes_no_speed_from_a_joint_that_has_it(tmp_path: Path, effort: float) -> None:
+def test_velocity_limit_takes_no_speed_from_a_joint_that_has_it(effort: float) -> None:
     """The limit is the drive's, not the joint's: what is ten times too fast coasts, pushed on or not."""
-    world = make_world(tmp_path, {"text": slider(M, 'effort="10" velocity="0.5"')}, **STILL)
+    world = make_world(fixed(slider(M, effort=10, velocity=0.5)), **STILL)
     world.set_state(world.q, [5.0])
     world.set_command([effort])
     world.step(100)
     assert world.v[0] == pytest.approx(5.0, rel=1e-12)
 
 
-def test_drive_brakes_beyond_the_velocity_limit_as_it_is_told(tmp_path: Path) -> None:
+def test_drive_brakes_beyond_the_velocity_limit_as_it_is_told() -> None:
     """Against the motion the whole effort is there."""
-    world = make_world(tmp_path, {"text": slider(M, 'effort="10" velocity="0.5"')}, **STILL)
+    world = make_world(fixed(slider(M, effort=10, velocity=0.5)), **STILL)
     world.set_state(world.q, [5.0])
     world.set_command([-10.0])
     world.step(100)
@@ -99,7 +97,7 @@ def test_drive_brakes_beyond_the_velocity_limit_as_it_is_told(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("kp", "kd"), [(200.0, 8.0), (50.0, 40.0)])
-def test_position_drive_follows_the_second_order_response(tmp_path: Path, kp: float, kd: float) -> None:
+def test_position_drive_follows_the_second_order_response(kp: float, kd: float) -> None:
     """m x'' + kd x' + kp x = kp x_d; the error halves with the step. Under- and overdamped."""
     errors = []
     t = 0.4
@@ -109,7 +107,7 @@ def test_position_drive_follows_the_second_order_response(tmp_path: Path, kp: fl
         + ((roots[1] * np.exp(roots[0] * t) - roots[0] * np.exp(roots[1] * t)) / (roots[0] - roots[1])).real
     )
     for dt in (2e-3, 1e-3, 5e-4):
-        world = driven(tmp_path, kp, kd, time_step=dt)
+        world = driven(kp, kd, time_step=dt)
         world.set_command({"rail_joint": 1.0}, "position")
         world.step(round(t / dt))
         errors.append(abs(world.q[0] - exact))
@@ -118,39 +116,35 @@ def test_position_drive_follows_the_second_order_response(tmp_path: Path, kp: fl
     assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.1)
 
 
-def test_stiff_position_drive_is_stable(tmp_path: Path) -> None:
+def test_stiff_position_drive_is_stable() -> None:
     """Implicit gains: a natural frequency far above the rate of steps settles instead of ringing."""
-    world = driven(tmp_path, 1e9, 1e3, time_step=1e-2)
+    world = driven(1e9, 1e3, time_step=1e-2)
     world.set_command([0.1], "position")
     world.step(200)
     assert world.q[0] == pytest.approx(0.1, abs=1e-6)
     assert abs(world.v[0]) < 1e-6
 
 
-def test_velocity_drive_approaches_its_target(tmp_path: Path) -> None:
+def test_velocity_drive_approaches_its_target() -> None:
     """First-order lag m / kd, exactly the implicit solution."""
     actuators = [{"joints": ["rail_joint"], "mode": "velocity", "kd": 20.0}]
-    world = make_world(tmp_path, {"text": slider(M)}, actuators=actuators, **STILL)
+    world = make_world(fixed(slider(M)), actuators=actuators, **STILL)
     world.set_command([0.3], "velocity")
     world.step(100)
     assert world.v[0] == pytest.approx(0.3 * (1.0 - (1.0 + 1e-3 * 20.0 / M) ** -100), rel=1e-6)
 
 
-def test_gravity_compensation_holds_an_arm_still(tmp_path: Path) -> None:
+def test_gravity_compensation_holds_an_arm_still() -> None:
     """Without it, the same drives let the arm sag."""
     drift = {}
     for compensated in (True, False):
         joints = [f"joint_{k}" for k in range(1, 8)]
-        arm = {
-            "name": "arm",
-            "urdf": str(URDF / "kinova_gen3_7dof.urdf.xacro"),
-            "gravity_compensation": compensated,
-            "positions": dict(zip(joints, [0.2, 0.6, 0.1, -1.2, 0.3, 0.9, 0.4], strict=True)),
-        }
-        actuators = [{"joints": joints, "kp": 2000.0, "kd": 100.0}]
-        path = tmp_path / "arm.yaml"
-        path.write_text(yaml.safe_dump({"name": "arm", "models": [arm], "actuators": actuators}))
-        world = hs.load_scene(path)
+        scene = hs.SceneBuilder("arm")
+        start = dict(zip(joints, [0.2, 0.6, 0.1, -1.2, 0.3, 0.9, 0.4], strict=True))
+        arm = URDF / "kinova_gen3_7dof.urdf.xacro"
+        scene.add_urdf(arm, "arm", positions=start, gravity_compensation=compensated)
+        scene.add_actuators(joints, kp=2000.0, kd=100.0)
+        world = hs.World(scene.build())
         start = world.q
         world.step(1000)
         drift[compensated] = np.abs(world.q - start).max()
@@ -161,18 +155,18 @@ def test_gravity_compensation_holds_an_arm_still(tmp_path: Path) -> None:
 # --- what the joint itself resists with
 
 
-def test_damping_decays_as_the_implicit_solution(tmp_path: Path) -> None:
+def test_damping_decays_as_the_implicit_solution() -> None:
     """v_n = v_0 / (1 + dt d / m)^n, which tends to exp(-d t / m)."""
-    world = make_world(tmp_path, {"text": slider(M, dynamics='<dynamics damping="6"/>')}, **STILL)
+    world = make_world(fixed(slider(M, damping=6)), **STILL)
     world.set_state(world.q, [1.5])
     world.step(500)
     assert world.v[0] == pytest.approx(1.5 * (1.0 + 1e-3 * 6.0 / M) ** -500, rel=1e-6)
     assert world.v[0] == pytest.approx(1.5 * np.exp(-6.0 / M * 0.5), rel=3e-3)
 
 
-def test_joint_friction_slows_evenly_and_then_holds(tmp_path: Path) -> None:
+def test_joint_friction_slows_evenly_and_then_holds() -> None:
     """v = v_0 - f t / m until it stands; then it holds against less than f but for creep."""
-    world = make_world(tmp_path, {"text": slider(M, dynamics='<dynamics friction="3"/>')}, **STILL)
+    world = make_world(fixed(slider(M, friction=3)), **STILL)
     world.set_state(world.q, [1.0])
     world.step(400)
     assert world.v[0] == pytest.approx(1.0 - 3.0 / M * 0.4, rel=1e-6)
@@ -188,21 +182,20 @@ def test_joint_friction_slows_evenly_and_then_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
-def test_end_stop_of_given_stiffness_is_a_spring(tmp_path: Path, side: float) -> None:
+def test_end_stop_of_given_stiffness_is_a_spring(side: float) -> None:
     """At rest the joint is beyond its limit by effort / stiffness."""
-    limits = 'lower="-0.1" upper="0.2" hydro:stiffness="5000"'
-    text = slider(M, dynamics='<dynamics damping="60"/>').replace('lower="-1000" upper="1000"', limits)
-    world = make_world(tmp_path, {"text": text}, **STILL)
+    cart = slider(M, lower=-0.1, upper=0.2, stiffness=5000, damping=60)
+    world = make_world(fixed(cart), **STILL)
     world.set_command([side * 20.0])
     world.step(3000)
     limit = 0.2 if side > 0 else -0.1
     assert world.q[0] - limit == pytest.approx(side * 20.0 / 5000.0, rel=1e-6)
 
 
-def test_rigid_end_stop_gives_way_by_a_part_of_a_step(tmp_path: Path) -> None:
+def test_rigid_end_stop_gives_way_by_a_part_of_a_step() -> None:
     """Without stiffness the stop is as stiff as the step allows: f (dt / 2 pi)^2 (1 + 1 / pi) / m at rest."""
-    text = slider(M).replace('lower="-1000" upper="1000"', 'lower="-0.1" upper="0.2"')
-    world = make_world(tmp_path, {"text": text}, **STILL)
+    cart = slider(M, lower=-0.1, upper=0.2)
+    world = make_world(fixed(cart), **STILL)
     world.set_command([500.0])
     deepest = 0.0
     for _ in range(400):
@@ -215,24 +208,25 @@ def test_rigid_end_stop_gives_way_by_a_part_of_a_step(tmp_path: Path) -> None:
     assert deepest < 10e-3
 
 
-def mimic_pair() -> str:
+def mimic_pair() -> Robot:
     """Two carts; the second goes -2 times as far as the first, plus 0.1 m."""
-    carts = []
-    for name, mass, dynamics in (
-        ("first", 1.0, '<dynamics damping="0.5"/>'),
-        ("second", 3.0, '<mimic joint="first_joint" multiplier="-2" offset="0.1"/>'),
-    ):
-        carts += [
-            f'<link name="{name}">{inertial(mass, (1.0, 1.0, 1.0))}</link>',
-            f'<joint name="{name}_joint" type="prismatic"><parent link="rail"/><child link="{name}"/>'
-            f'<axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="100" velocity="1e9"/>{dynamics}</joint>',
-        ]
-    return robot("pair", '<link name="rail"/>', *carts)
+
+    def describe(model: ModelBuilder) -> None:
+        model.add_link("rail")
+        for name, mass, values in (
+            ("first", 1.0, {"damping": 0.5}),
+            ("second", 3.0, {"mimic": "first_joint", "multiplier": -2, "offset": 0.1}),
+        ):
+            model.add_link(name, mass, inertia=(1.0, 1.0, 1.0))
+            limits = {"lower": -9, "upper": 9, "effort": 100, "velocity": 1e9}
+            model.add_joint(f"{name}_joint", "prismatic", "rail", name, axis=(1, 0, 0), **limits, **values)
+
+    return Robot("pair", describe)
 
 
-def test_mimic_joints_move_together(tmp_path: Path) -> None:
+def test_mimic_joints_move_together() -> None:
     """One coordinate with the inertia of both: m_1 + 4 m_2; poses, positions and rates keep the ratio."""
-    world = make_world(tmp_path, {"text": mimic_pair()}, **STILL)
+    world = make_world(fixed(mimic_pair()), **STILL)
     assert world.joint_names == ("first_joint", "second_joint")
     assert world.actuated_joint_names == ("first_joint",)
     assert len(world.v) == 1

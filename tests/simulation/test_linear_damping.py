@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_scenes import GROUND, G, box, free, make_world
@@ -16,30 +14,28 @@ MODULUS, THICKNESS, SIDE = 1e5, 0.1, 0.2
 STIFFNESS = MODULUS * SIDE**2 / THICKNESS
 SLAB = {
     **GROUND,
-    "proximity": {
-        "compliance": "compliant",
-        "modulus": MODULUS,
-        "slab_thickness": THICKNESS,
-        "mu_dynamic": 0.0,
-    },
+    "compliance": "compliant",
+    "modulus": MODULUS,
+    "slab_thickness": THICKNESS,
+    "friction": 0.0,
 }
 
 
-def pressed_box(folder: Path, relaxation_time: float, v_z: float) -> hs.World:
+def pressed_box(relaxation_time: float, v_z: float) -> hs.World:
     """A rigid box ``DEPTH`` deep in a compliant slab: stiffness E A / H exactly."""
     cube = free(box("cube", (SIDE, SIDE, SIDE), MASS, modulus=None, mu=0.0), (0, 0, SIDE / 2 - DEPTH))
-    slab = {**SLAB, "proximity": {**SLAB["proximity"], "relaxation_time": relaxation_time}}
-    contact = {"damping": "linear", "defaults": {"relaxation_time": 0.0}}
-    world = make_world(folder, cube, environment=[slab], contact=contact, time_step=DT)
+    slab = {**SLAB, "relaxation_time": relaxation_time}
+    law = {"damping": "linear", "contact": {"relaxation_time": 0.0}}
+    world = make_world(cube, environment=[slab], time_step=DT, **law)
     world.set_state(world.q, [0, 0, 0, 0, 0, v_z])
     return world
 
 
 @pytest.mark.parametrize("relaxation_time", [0.0, 0.005, 0.1])
 @pytest.mark.parametrize("v_z", [-0.02, 0.0, 0.01])
-def test_one_step_is_the_implicit_solution(tmp_path: Path, relaxation_time: float, v_z: float) -> None:
+def test_one_step_is_the_implicit_solution(relaxation_time: float, v_z: float) -> None:
     """m (v - v0) = dt (k (depth - (dt + tau) v) - m g), which is linear in v."""
-    world = pressed_box(tmp_path, relaxation_time, v_z)
+    world = pressed_box(relaxation_time, v_z)
     world.step()
     resistance = STIFFNESS * (DT + relaxation_time)
     v = (MASS * v_z + DT * (STIFFNESS * DEPTH - MASS * G)) / (MASS + DT * resistance)
@@ -48,16 +44,16 @@ def test_one_step_is_the_implicit_solution(tmp_path: Path, relaxation_time: floa
     assert np.linalg.norm(patch.force_on_b) == pytest.approx(STIFFNESS * DEPTH - resistance * v, rel=1e-6)
 
 
-def test_it_never_pulls(tmp_path: Path) -> None:
+def test_it_never_pulls() -> None:
     """Leaving fast, the force ends at zero."""
-    world = pressed_box(tmp_path, 0.1, 1.0)
+    world = pressed_box(0.1, 1.0)
     world.step()
     assert world.v[5] == pytest.approx(1.0 - DT * G, rel=1e-9)
 
 
-def test_motion_is_that_of_a_damped_oscillator(tmp_path: Path) -> None:
+def test_motion_is_that_of_a_damped_oscillator() -> None:
     """m x'' + k tau x' + k x = m g about the rest depth; the error halves with the step."""
-    world = pressed_box(tmp_path, 0.01, 0.0)
+    world = pressed_box(0.01, 0.0)
     rest = MASS * G / STIFFNESS
     roots = np.roots([MASS, STIFFNESS * 0.01, STIFFNESS]).astype(complex)
     t, x0 = 0.05, DEPTH - rest
@@ -87,23 +83,20 @@ def speed_after_a_bounce(relaxation_time: float) -> float:
 
 @pytest.mark.parametrize("model", ["sap", "lagged"])
 @pytest.mark.parametrize("relaxation_time", [0.0, 0.002, 0.005, 0.1])
-def test_a_bounce_returns_what_the_relaxation_time_says(
-    tmp_path: Path, relaxation_time: float, model: str
-) -> None:
+def test_a_bounce_returns_what_the_relaxation_time_says(relaxation_time: float, model: str) -> None:
     """Whatever the dissipation, which this law does not look at. A step damps as its length would."""
     cube = free(
         box("cube", (SIDE,) * 3, MASS, modulus=None, mu=0.0, dissipation=0.0), (0, 0, SIDE / 2 + 1e-6)
     )
-    slab = {**SLAB, "proximity": {**SLAB["proximity"], "relaxation_time": relaxation_time}}
-    contact = {"damping": "linear", "defaults": {"relaxation_time": 0.0}}
+    slab = {**SLAB, "relaxation_time": relaxation_time}
+    law = {"damping": "linear", "contact": {"relaxation_time": 0.0}}
     world = make_world(
-        tmp_path,
         cube,
         environment=[slab],
-        contact=contact,
         time_step=1e-5,
         gravity=[0, 0, 0],
         solver={"model": model},
+        **law,
     )
     world.set_state(world.q, [0, 0, 0, 0, 0, -0.1])
     world.step(10_000 if relaxation_time < 0.1 else 100_000)
@@ -111,14 +104,14 @@ def test_a_bounce_returns_what_the_relaxation_time_says(
     assert world.v[5] / 0.1 == pytest.approx(speed_after_a_bounce(relaxation_time + 1e-5), abs=2e-4)
 
 
-def test_dissipation_that_linear_damping_does_not_look_at_is_told(tmp_path: Path, caplog) -> None:
+def test_dissipation_that_linear_damping_does_not_look_at_is_told(caplog) -> None:
     ball = free(box("cube", (SIDE,) * 3, MASS, dissipation=0.0))
-    make_world(tmp_path, ball, solver={"model": "lagged"})
+    make_world(ball, solver={"model": "lagged"})
     assert not caplog.records
-    make_world(tmp_path, ball, solver={"model": "sap"})
+    make_world(ball, solver={"model": "sap"})
     (record,) = caplog.records
     assert "dissipation does nothing with linear damping, which is that of sap" in record.getMessage()
     assert "relaxation_time, which is 0.1 s" in record.getMessage()
     caplog.clear()
-    make_world(tmp_path, ball, solver={"model": "sap"}, contact={"defaults": {"relaxation_time": 0.0}})
+    make_world(ball, solver={"model": "sap"}, contact={"relaxation_time": 0.0})
     assert not caplog.records

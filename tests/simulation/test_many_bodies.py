@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, box, free, make_world, robot, solid_link
+from made_scenes import GROUND, Robot, add_solid, box, fixed, free, make_world
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description import scene_loader
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.inertia import velocity_without_inertia
 from hydro_sim_core.simulation.stepping import machine
@@ -20,25 +21,25 @@ from hydro_sim_core.simulation.stepping import machine
 SIZE = (0.1, 0.1, 0.1)
 
 
-def chain(count: int) -> str:
+def chain(count: int) -> Robot:
     """Cubes on hinges, one behind the other."""
-    shape = '<box size="0.1 0.1 0.1"/>'
-    links = [solid_link(f"l{i}", shape, 1.0, (0.01, 0.01, 0.01)) for i in range(count + 1)]
-    joints = [
-        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/>'
-        '<origin xyz="0 0 0.2"/><axis xyz="0 1 0"/></joint>'
-        for i in range(count)
-    ]
-    return robot("chain", *links, *joints)
+
+    def describe(model: ModelBuilder) -> None:
+        for i in range(count + 1):
+            add_solid(model, f"l{i}", "box", 1.0, size=SIZE, inertia=3 * (0.01,))
+        for i in range(count):
+            model.add_joint(f"j{i}", "continuous", f"l{i}", f"l{i + 1}", xyz=(0, 0, 0.2), axis=(0, 1, 0))
+
+    return Robot("chain", describe)
 
 
-def row_of_cubes(folder: Path, count: int = 5) -> hs.World:
+def row_of_cubes(count: int = 5) -> hs.World:
     """Cubes that overlap a little, each with the next, and all with the ground."""
     cubes = [free(box(f"b{i}", SIZE, 1.0), (0.099 * i, 0.0, 0.0499)) for i in range(count)]
-    return make_world(folder, *cubes, environment=[GROUND])
+    return make_world(*cubes, environment=[GROUND])
 
 
-def test_equal_shapes_are_made_once_and_others_are_not(tmp_path: Path) -> None:
+def test_equal_shapes_are_made_once_and_others_are_not() -> None:
     """Neither another size nor another modulus is equal; where a shape is makes no difference."""
     models = [
         free(box(name, size, 1.0, modulus=modulus), (i, 0.0, 1.0))
@@ -46,7 +47,7 @@ def test_equal_shapes_are_made_once_and_others_are_not(tmp_path: Path) -> None:
             [("a", SIZE, 1e6), ("b", SIZE, 1e6), ("c", SIZE, 2e6), ("d", (0.1, 0.1, 0.2), 1e6)]
         )
     ]
-    world = make_world(tmp_path, *models)
+    world = make_world(*models)
     assert world.built.model.geometry_row.tolist() == [0, 0, 1, 2]
     a, b, c, d = (collider.geometry for collider in world.built.colliders)
     assert a is b
@@ -55,15 +56,13 @@ def test_equal_shapes_are_made_once_and_others_are_not(tmp_path: Path) -> None:
     assert len(world.built.model.geometries.vertices) == sum(len(g.vertices) for g in (a, c, d))
 
 
-def test_bodies_that_share_a_shape_touch_as_any_others(tmp_path: Path) -> None:
+def test_bodies_that_share_a_shape_touch_as_any_others() -> None:
     """A hair of a difference makes two shapes of one; what the contact does changes as little."""
     worlds = []
-    for i, side in enumerate((0.1, 0.1 * (1.0 + 1e-9))):
-        folder = tmp_path / str(i)
-        folder.mkdir()
+    for side in (0.1, 0.1 * (1.0 + 1e-9)):
         low, high = box("low", SIZE, 1.0), box("high", (side, side, side), 1.0)
         worlds.append(
-            make_world(folder, free(low, (0, 0, 0.05)), free(high, (0.03, 0.02, 0.149)), environment=[GROUND])
+            make_world(free(low, (0, 0, 0.05)), free(high, (0.03, 0.02, 0.149)), environment=[GROUND])
         )
         worlds[-1].step(50)
     assert [len(world.built.model.geometries.kind) for world in worlds] == [2, 3]
@@ -74,8 +73,11 @@ def test_bodies_that_share_a_shape_touch_as_any_others(tmp_path: Path) -> None:
 
 def test_models_of_one_file_read_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two with the same arguments and different prefixes do; one with other arguments does not."""
-    text = box("cube", SIZE, 1.0).replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
-    (tmp_path / "cube.urdf.xacro").write_text(text.replace(">", '><xacro:arg name="x" default="1"/>', 1))
+    inertia = '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
+    (tmp_path / "cube.urdf.xacro").write_text(
+        '<robot name="cube" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="x" default="1"/>'
+        f'<link name="cube"><inertial><mass value="1"/>{inertia}</inertial></link></robot>'
+    )
     (tmp_path / "scene.yaml").write_text(
         "name: twins\ntime_step: 0.001\nmodels:\n"
         + "".join(
@@ -92,17 +94,16 @@ def test_models_of_one_file_read_it_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(read) == 2
 
 
-def test_pairs_are_those_that_the_rules_name(tmp_path: Path) -> None:
+def test_pairs_are_those_that_the_rules_name() -> None:
     """Every two geometries are asked one by one, in the order in which pairs stand."""
-    arm = {"text": chain(3), "base": "fixed"}
+    arm = fixed(chain(3))
     rigid = [free(box(f"rigid{i}", SIZE, 1.0, modulus=None), (i, 2.0, 1.0)) for i in range(2)]
     world = make_world(
-        tmp_path,
         arm,
         *rigid,
         free(box("soft", SIZE, 1.0), (3.0, 0.0, 1.0)),
         environment=[GROUND, {**GROUND, "name": "other"}],
-        contact={"exclude": [["soft", "ground"], ["l3", "l1"]]},
+        exclude=[("soft", "ground"), ("l3", "l1")],
     )
     colliders = world.built.colliders
     expected, passing = [], []
@@ -121,11 +122,11 @@ def test_pairs_are_those_that_the_rules_name(tmp_path: Path) -> None:
     assert len(expected) > 10
 
 
-def test_a_step_finds_as_many_patches_as_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_finds_as_many_patches_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory for patches grows with that for faces, and changes no bit of the result."""
-    worlds = [row_of_cubes(tmp_path)]
+    worlds = [row_of_cubes()]
     monkeypatch.setattr(machine, "INITIAL_FACES", 1)
-    worlds.append(row_of_cubes(tmp_path))
+    worlds.append(row_of_cubes())
     assert worlds[1]._scratch.patches.pair.shape == (2,)
     for world in worlds:
         world.step()
@@ -137,20 +138,18 @@ def test_a_step_finds_as_many_patches_as_there_are(tmp_path: Path, monkeypatch: 
         np.testing.assert_array_equal(mine.force_on_b, other.force_on_b)
 
 
-def test_memory_for_patches_is_not_one_for_every_pair(tmp_path: Path) -> None:
+def test_memory_for_patches_is_not_one_for_every_pair() -> None:
     """2850 pairs of 75 velocities would need 10 MB for their Jacobians alone."""
-    world = make_world(tmp_path, {"text": chain(75), "base": "fixed"})
+    world = make_world(fixed(chain(75)))
     assert len(world.built.model.pairs) == 76 * 75 // 2 - 75
     assert len(world._scratch.problem.jacobian) == machine.INITIAL_FACES + 1
 
 
-def test_looking_for_inertia_takes_memory_by_the_body(tmp_path: Path) -> None:
+def test_looking_for_inertia_takes_memory_by_the_body() -> None:
     """Twice the bodies take twice the memory: a dense matrix would take four times as much."""
     peaks = []
     for count in (100, 200):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        tree = make_world(folder, {"text": chain(count), "base": "fixed"}).built.model.tree
+        tree = make_world(fixed(chain(count))).built.model.tree
         TreeEvaluator(tree)
         tracemalloc.start()
         try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from made_scenes import make_world, robot, solid_link
+from made_scenes import Robot, add_fingers, fixed, make_world
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.errors import InputError
 
 
@@ -81,23 +80,12 @@ def test_what_cannot_be_placed_is_told(world: hs.World, name: str, X: np.ndarray
     np.testing.assert_array_equal(world.q, before)
 
 
-def test_a_mimic_joint_is_set_through_its_master(tmp_path: Path) -> None:
-    hand = robot(
-        "hand",
-        '<link name="hand"/>',
-        solid_link("left", '<sphere radius="0.01"/>', 0.1, (1e-4, 1e-4, 1e-4)),
-        solid_link("right", '<sphere radius="0.01"/>', 0.1, (1e-4, 1e-4, 1e-4)),
-        *(
-            f'<joint name="{side}_joint" type="prismatic"><parent link="hand"/><child link="{side}"/>'
-            f'<origin xyz="0 {y} 0"/><axis xyz="0 1 0"/>{mimic}'
-            '<limit lower="-0.02" upper="0.02" effort="100" velocity="10"/></joint>'
-            for side, y, mimic in (
-                ("left", -0.1, ""),
-                ("right", 0.1, '<mimic joint="left_joint" multiplier="-1"/>'),
-            )
-        ),
-    )
-    world = make_world(tmp_path, {"text": hand})
+def test_a_mimic_joint_is_set_through_its_master() -> None:
+    def describe(model: ModelBuilder) -> None:
+        model.add_link("hand")
+        add_fingers(model, right={"mimic": "left_joint", "multiplier": -1})
+
+    world = make_world(fixed(Robot("hand", describe)))
     with pytest.raises(InputError, match="joint 'right_joint': mimics 'left_joint'; set 'left_joint'"):
         world.set_joint_positions({"right_joint": 0.01})
     world.set_joint_positions({"left_joint": 0.01})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +17,10 @@ from hydro_sim_core.simulation.world.contact_summary import SIGNIFICANT_SHARE, C
 COARSE, FINE = 0.1, 0.01
 
 
-def resting_ball(folder: Path, hint: float) -> hs.World:
+def resting_ball(hint: float) -> hs.World:
     """A ball of 0.1 m that has come to rest on the ground, about 12 mm deep."""
     ball = free(sphere("ball", 0.1, 1.0, modulus=2e4, hint=hint), (0, 0, 0.09))
-    world = make_world(folder, ball, environment=[GROUND])
+    world = make_world(ball, environment=[GROUND])
     world.step(500)
     return world
 
@@ -35,8 +34,8 @@ def ball_patch(height: float, hint: float = 0.02, **fields: object) -> hs.contac
     return replace(patch, **{"name_a": "ball", "name_b": "ground", **fields})
 
 
-def test_coarse_contact_is_told_from_a_fine_one(tmp_path: Path) -> None:
-    coarse, fine = (resting_ball(tmp_path, hint).contact_summary() for hint in (COARSE, FINE))
+def test_coarse_contact_is_told_from_a_fine_one() -> None:
+    coarse, fine = (resting_ball(hint).contact_summary() for hint in (COARSE, FINE))
     assert coarse.worst is coarse.patches[0]
     assert coarse.under_resolved == coarse.patches
     error = f"{100.0 * coarse.worst.quality.force_error:.0f} %"
@@ -49,9 +48,9 @@ def test_coarse_contact_is_told_from_a_fine_one(tmp_path: Path) -> None:
     assert fine.warnings == ()
 
 
-def test_estimate_is_the_depth_error_of_a_resting_ball(tmp_path: Path) -> None:
+def test_estimate_is_the_depth_error_of_a_resting_ball() -> None:
     """At rest the force is the weight in any mesh; what is off is the depth that a smooth ball would have for it."""
-    world = resting_ball(tmp_path, 0.04)
+    world = resting_ball(0.04)
     patch = world.contact_summary().worst
     height = float(world.q[6])
     smooth = 2.0 * np.pi * 2e4 * ((0.1**2 - height**2) / 2.0 - (0.1**3 - height**3) / 0.3)
@@ -60,16 +59,16 @@ def test_estimate_is_the_depth_error_of_a_resting_ball(tmp_path: Path) -> None:
     assert true / 3.0 < patch.quality.force_error < 3.0 * true
 
 
-def test_box_on_the_ground_is_resolved(tmp_path: Path) -> None:
-    world = make_world(tmp_path, free(box("box", (0.2, 0.2, 0.2), 1.0), (0, 0, 0.099)), environment=[GROUND])
+def test_box_on_the_ground_is_resolved() -> None:
+    world = make_world(free(box("box", (0.2, 0.2, 0.2), 1.0), (0, 0, 0.099)), environment=[GROUND])
     world.step(200)
     summary = world.contact_summary()
     assert summary.worst.quality.force_error <= 1e-9
     assert summary.warnings == ()
 
 
-def test_no_contact_has_no_worst_patch(tmp_path: Path) -> None:
-    world = make_world(tmp_path, free(sphere("ball", 0.1, 1.0), (0, 0, 1.0)), environment=[GROUND])
+def test_no_contact_has_no_worst_patch() -> None:
+    world = make_world(free(sphere("ball", 0.1, 1.0), (0, 0, 1.0)), environment=[GROUND])
     world.step()
     summary = world.contact_summary()
     assert summary.patches == ()
@@ -117,7 +116,7 @@ def test_single_face_is_named_as_one() -> None:
     assert ContactSummary((one,)).warnings[0].problem == "1 face, force at this depth off by about 100 %"
 
 
-def test_estimates_are_made_by_who_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimates_are_made_by_who_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never by the stepping thread, and once a snapshot."""
     callers = []
     original = patch_module.patch_quality
@@ -127,7 +126,7 @@ def test_estimates_are_made_by_who_looks(tmp_path: Path, monkeypatch: pytest.Mon
         return original(*arguments)
 
     monkeypatch.setattr(patch_module, "patch_quality", watched)
-    world = resting_ball(tmp_path, COARSE)
+    world = resting_ball(COARSE)
     runner = FixedRateRunner(world, float("inf"), start_paused=True)
     runner.start()
     try:

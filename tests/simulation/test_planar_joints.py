@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import G, inertial, make_world, robot, slider
+from made_scenes import G, Robot, fixed, make_world, slider
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
@@ -23,18 +23,25 @@ MASSES = {"base/x": M, "base/y": M, "base/yaw": I_ZZ}
 
 
 def base(
-    centre: tuple[float, float] = (0.0, 0.0), axis: str = "0 0 1", inner: str = "", more: str = ""
-) -> str:
-    """A plate in a plane; ``centre`` is that of its mass, I_ZZ the moment about it."""
-    x, y = map(float, centre)
-    mass = inertial(M, (I_ZZ, I_ZZ, I_ZZ)).replace("<mass", f'<origin xyz="{x!r} {y!r} 0"/><mass')
-    joint = '<joint name="base" type="planar"><parent link="floor"/><child link="plate"/>'
-    return robot(
-        "cart",
-        '<link name="floor"/>',
-        f'<link name="plate">{mass}</link>',
-        f'{joint}<axis xyz="{axis}"/>{inner}</joint>{more}',
-    )
+    centre: tuple[float, float] = (0.0, 0.0),
+    axis: tuple[float, float, float] = (0, 0, 1),
+    tip: str | None = None,
+    **limits: Any,
+) -> Robot:
+    """A plate in a plane; ``centre`` is that of its mass, I_ZZ the moment about it.
+
+    ``tip`` names a joint that turns a light link on the plate.
+    """
+
+    def describe(model: ModelBuilder) -> None:
+        model.add_link("floor")
+        model.add_link("plate", M, center_of_mass=(*centre, 0), inertia=3 * (I_ZZ,))
+        model.add_joint("base", "planar", "floor", "plate", axis=axis, **limits)
+        if tip is not None:
+            model.add_link("tip", 1e-3, inertia=3 * (1e-5,))
+            model.add_joint(tip, "continuous", "plate", "tip", axis=(0, 0, 1))
+
+    return Robot("cart", describe)
 
 
 def drives(**changes: Any) -> list[dict[str, Any]]:
@@ -49,8 +56,8 @@ def rotation(angle: float) -> np.ndarray:
 # --- names
 
 
-def test_its_coordinates_are_listed_wherever_joints_are(tmp_path: Path) -> None:
-    world = make_world(tmp_path, {"text": base()})
+def test_its_coordinates_are_listed_wherever_joints_are() -> None:
+    world = make_world(fixed(base()))
     assert world.joint_names == world.velocity_names == world.actuated_joint_names == NAMES
     world.set_joint_positions({"base/y": 0.5, "base/yaw": 1.2})
     world.set_joint_velocities({"base/x": -0.3})
@@ -58,9 +65,9 @@ def test_its_coordinates_are_listed_wherever_joints_are(tmp_path: Path) -> None:
     assert world.joint_velocities().tolist() == world.v.tolist() == [-0.3, 0.0, 0.0]
 
 
-def test_x_and_y_are_axes_of_the_plane_that_do_not_turn_along(tmp_path: Path) -> None:
+def test_x_and_y_are_axes_of_the_plane_that_do_not_turn_along() -> None:
     """As in MoveIt's planar joint: first moved to (x, y), then turned by yaw."""
-    world = make_world(tmp_path, {"text": base()}, **STILL)
+    world = make_world(fixed(base()), **STILL)
     world.set_joint_positions(dict(zip(NAMES, (0.3, -0.7, 1.1), strict=True)))
     world.set_joint_velocities({"base/x": 0.25})
     world.step(1000)
@@ -69,9 +76,9 @@ def test_x_and_y_are_axes_of_the_plane_that_do_not_turn_along(tmp_path: Path) ->
     np.testing.assert_allclose(pose[:2, :2], rotation(1.1), atol=1e-15)
 
 
-def test_start_positions_are_of_coordinates(tmp_path: Path) -> None:
+def test_start_positions_are_of_coordinates() -> None:
     start = {"base/y": -2.0, "base/yaw": 40.0}
-    world = make_world(tmp_path, {"text": base(), "positions": start}, actuators=drives(), **STILL)
+    world = make_world(fixed(base(), positions=start), actuators=drives(), **STILL)
     assert world.q.tolist() == [0.0, -2.0, 40.0]
     world.step(10)
     assert world.q.tolist() == [0.0, -2.0, 40.0]  # held
@@ -81,14 +88,14 @@ def test_start_positions_are_of_coordinates(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "bound"), [("base/x", 4e-3), ("base/y", 2e-4), ("base/yaw", 4e-3)])
-def test_each_coordinate_follows_the_second_order_response(tmp_path: Path, name: str, bound: float) -> None:
+def test_each_coordinate_follows_the_second_order_response(name: str, bound: float) -> None:
     """m x'' + kd x' + kp x = kp x_d, all three told at once; the error halves with the step."""
     t, (kp, kd) = 0.4, GAINS[name]
     a, b = np.roots([MASSES[name], kd, kp]).astype(complex)
     exact = 1.0 + ((b * np.exp(a * t) - a * np.exp(b * t)) / (a - b)).real
     errors = []
     for dt in (2e-3, 1e-3, 5e-4):
-        world = make_world(tmp_path, {"text": base()}, actuators=drives(), time_step=dt, **STILL)
+        world = make_world(fixed(base()), actuators=drives(), time_step=dt, **STILL)
         world.set_command(dict.fromkeys(NAMES, 1.0), "position")
         world.step(round(t / dt))
         errors.append(abs(world.joint_positions()[NAMES.index(name)] - exact))
@@ -98,15 +105,13 @@ def test_each_coordinate_follows_the_second_order_response(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize(("model", "share", "error"), [("lagged", 1.0, 4e-7), ("continuous", 0.0, 1e-13)])
-def test_a_torque_turns_a_free_plate_about_its_centre_of_mass(
-    tmp_path: Path, model: str, share: float, error: float
-) -> None:
+def test_a_torque_turns_a_free_plate_about_its_centre_of_mass(model: str, share: float, error: float) -> None:
     """The couple moves no centre of mass: yaw = tau t^2 / (2 I), and the origin circles the centre.
 
     Steps sum up to t (t + dt) for t^2.
     """
     centre, tau, t = np.array([0.2, 0.1]), 1.5, 0.5
-    world = make_world(tmp_path, {"text": base(tuple(centre))}, solver={"model": model}, **STILL)
+    world = make_world(fixed(base(tuple(centre))), solver={"model": model}, **STILL)
     world.set_command({"base/yaw": tau})
     world.step(round(t / world.time_step))
     x, y, yaw = world.joint_positions()
@@ -115,10 +120,10 @@ def test_a_torque_turns_a_free_plate_about_its_centre_of_mass(
     assert world.joint_efforts().tolist() == [0.0, 0.0, tau]
 
 
-def test_a_force_on_a_plate_that_swings_does_its_work(tmp_path: Path) -> None:
+def test_a_force_on_a_plate_that_swings_does_its_work() -> None:
     """Along x it moves the centre of mass as if all were there; its work f x is the kinetic energy."""
     centre, force, t, dt = np.array([0.0, 0.3]), 4.0, 1.0, 2.5e-4
-    world = make_world(tmp_path, {"text": base(tuple(centre))}, time_step=dt, **STILL)
+    world = make_world(fixed(base(tuple(centre))), time_step=dt, **STILL)
     world.set_command({"base/x": force})
     world.step(round(t / dt))
     x, y, yaw = world.q
@@ -128,10 +133,9 @@ def test_a_force_on_a_plate_that_swings_does_its_work(tmp_path: Path) -> None:
     assert world.energies().kinetic == pytest.approx(force * x, rel=1.2e-4)
 
 
-def test_limits_of_the_file_hold_along_each_coordinate(tmp_path: Path) -> None:
-    """Effort and speed; ends have no meaning for it."""
-    limit = '<limit lower="0" upper="0" effort="3" velocity="0.5"/>'
-    world = make_world(tmp_path, {"text": base(inner=limit)}, **STILL)
+def test_its_limits_hold_along_each_coordinate() -> None:
+    """Effort and speed."""
+    world = make_world(fixed(base(effort=3, velocity=0.5)), **STILL)
     world.set_command(dict.fromkeys(NAMES, 100.0))
     world.step()
     assert world.joint_efforts().tolist() == [3.0, 3.0, 3.0]
@@ -140,10 +144,10 @@ def test_limits_of_the_file_hold_along_each_coordinate(tmp_path: Path) -> None:
     np.testing.assert_allclose(world.v, 0.5, rtol=1e-4)
 
 
-def test_effort_limit_and_velocity_mode_of_an_actuator(tmp_path: Path) -> None:
+def test_effort_limit_and_velocity_mode_of_an_actuator() -> None:
     """m v' = min(limit, kd (v_d - v)): full effort at first, then within kd of what is wanted."""
     actuators = [{"joints": ["base/yaw"], "mode": "velocity", "kd": 50.0, "effort_limit": 0.6}]
-    world = make_world(tmp_path, {"text": base()}, actuators=actuators, **STILL)
+    world = make_world(fixed(base()), actuators=actuators, **STILL)
     world.set_command({"base/yaw": 1.0}, "velocity")
     world.step(100)
     assert world.v[2] == pytest.approx(0.6 * 0.1 / I_ZZ, rel=1e-12)
@@ -151,36 +155,32 @@ def test_effort_limit_and_velocity_mode_of_an_actuator(tmp_path: Path) -> None:
     assert world.v[2] == pytest.approx(1.0, rel=1e-7)  # what the solver's tolerance leaves
 
 
-@pytest.mark.parametrize("axis", ["1 0 0", "0 1 0", "0.6 0 0.8"])
-def test_gravity_compensation_bears_a_plate_in_a_steep_plane(tmp_path: Path, axis: str) -> None:
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0.6, 0, 0.8)])
+def test_gravity_compensation_bears_a_plate_in_a_steep_plane(axis: tuple[float, float, float]) -> None:
     """The efforts are those of the weight: its part in the plane, and its moment about the plate's origin."""
-    model = {"text": base((0.2, 0.0), axis), "gravity_compensation": True}
-    world = make_world(tmp_path, model)
+    model = fixed(base((0.2, 0.0), axis), gravity_compensation=True)
+    world = make_world(model)
     world.step(100)
     np.testing.assert_allclose(world.q, 0.0, atol=1e-12)
     forces = world.joint_efforts()
-    normal = np.array(axis.split(), dtype=float)
+    normal = np.array(axis, dtype=float)
     p = np.array([0.2, 0.0, 0.0])
     assert np.hypot(forces[0], forces[1]) == pytest.approx(M * G * np.hypot(normal[0], normal[1]), rel=1e-12)
     assert forces[2] == pytest.approx(-normal @ np.cross(p, [0.0, 0.0, -M * G]), abs=1e-12)
 
 
-def test_scripted_command_moves_a_base_that_carries_an_arm(tmp_path: Path) -> None:
+def test_scripted_command_moves_a_base_that_carries_an_arm() -> None:
     """The base follows a sine with the lag of its drive, whatever the joint on it does."""
-    mass = inertial(1e-3, (1e-5, 1e-5, 1e-5))
-    arm = f'<link name="arm">{mass}</link><joint name="elbow" type="continuous"><parent link="plate"/>'
-    arm += '<child link="arm"/><axis xyz="0 0 1"/></joint>'
     sine = {"amplitude": 0.1, "period": 2.0}
     world = make_world(
-        tmp_path,
-        {"text": base(more=arm)},
+        fixed(base(tip="elbow")),
         actuators=[{"joints": ["base/x", "base/yaw"], "kp": 1e6, "kd": 1e3}],
         commands=[{"joint": "base/x", "signal": {"sine": sine}}],
         **STILL,
     )
     assert world.joint_names == (*NAMES, "elbow")
     world.step(500)
-    assert world.frame_pose("arm")[0, 3] == pytest.approx(0.1, rel=1e-3)
+    assert world.frame_pose("tip")[0, 3] == pytest.approx(0.1, rel=1e-3)
 
 
 # --- what is refused
@@ -189,44 +189,39 @@ def test_scripted_command_moves_a_base_that_carries_an_arm(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("sections", "where"),
     [
-        ({"actuators": [{"joints": ["base"], "kp": 1.0}]}, "actuators.0.joints"),
-        ({"model": {"positions": {"base": 1.0}}}, "models.0.positions.base"),
+        ({"actuators": [{"joints": ["base"], "kp": 1.0}]}, "actuators, joints"),
+        ({"model": {"positions": {"base": 1.0}}}, "model 'cart_0', positions.base"),
     ],
 )
-def test_the_joint_itself_is_no_coordinate(tmp_path: Path, sections: dict[str, Any], where: str) -> None:
-    model = {"text": base(), **sections.pop("model", {})}
+def test_the_joint_itself_is_no_coordinate(sections: dict[str, Any], where: str) -> None:
+    model = fixed(base(), **sections.get("model", {}))
     with pytest.raises(InputError) as caught:
-        make_world(tmp_path, model, **sections)
+        make_world(model, actuators=sections.get("actuators", ()))
     assert caught.value.element == where
     assert caught.value.mend == "name its coordinates base/x, base/y, base/yaw"
 
 
-def test_unknown_names_lead_to_the_coordinates(tmp_path: Path) -> None:
-    world = make_world(tmp_path, {"text": base()})
+def test_unknown_names_lead_to_the_coordinates() -> None:
+    world = make_world(fixed(base()))
     for name in ("base", "base/theta"):
         with pytest.raises(InputError, match=r"base/(x|y|yaw)"):
             world.set_command({name: 1.0})
     misspelt = [{"joints": ["base/yam"], "kp": 1.0}]
     with pytest.raises(InputError, match="base/yaw"):
-        make_world(tmp_path, {"text": base()}, actuators=misspelt)
+        make_world(fixed(base()), actuators=misspelt)
 
 
-def test_a_coordinate_and_a_joint_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_a_coordinate_and_a_joint_of_one_name_are_refused() -> None:
     """Nobody could tell which of the two is commanded."""
-    text = slider().replace("rail_joint", "base/x").replace('"rail"', '"ground"')
-    with pytest.raises(InputError, match="base/x"):
-        make_world(tmp_path, {"text": base()}, {"text": text})
-    own = f'<link name="tip">{inertial(1.0, (1.0, 1.0, 1.0))}</link><joint name="base/x" type="continuous">'
-    own += '<parent link="plate"/><child link="tip"/><axis xyz="0 0 1"/></joint>'
-    (tmp_path / "own.urdf").write_text(base(more=own))
-    with pytest.raises(InputError, match="base/x"):
-        hs.load_urdf(tmp_path / "own.urdf")
+    for models in ((base(), slider(joint="base/x")), (base(tip="base/x"),)):
+        with pytest.raises(InputError, match="base/x"):
+            make_world(*map(fixed, models))
 
 
-def test_a_page_shows_lengths_and_an_angle_without_ends(tmp_path: Path) -> None:
+def test_a_page_shows_lengths_and_an_angle_without_ends() -> None:
     """Sliders like those of other joints; they take commands where there are gains."""
     gains = [{"joints": ["base/x", "base/yaw"], "kp": 10.0}]
-    world = make_world(tmp_path, {"text": base()}, actuators=gains)
+    world = make_world(fixed(base()), actuators=gains)
     x, y, yaw = scene_of_world(world, PressureScale(20e3)).joints
     assert (x.name, y.name, yaw.name) == NAMES
     assert (x.type, y.type, yaw.type) == ("prismatic", "prismatic", "continuous")
@@ -235,11 +230,11 @@ def test_a_page_shows_lengths_and_an_angle_without_ends(tmp_path: Path) -> None:
     assert {end for joint in (x, y, yaw) for end in (joint.lower, joint.upper)} == {None}
 
 
-def test_a_scene_loses_the_drives_of_a_base_that_is_deleted(tmp_path: Path) -> None:
+def test_a_scene_loses_the_drives_of_a_base_that_is_deleted() -> None:
     """As those of other joints: what is left can be run."""
     script = [{"joint": "base/x", "signal": {"constant": 0.1}}]
-    models = [{"text": base(), "name": "cart"}, {"text": slider(), "name": "other"}]
-    world = make_world(tmp_path, *models, actuators=drives(), commands=script)
+    models = [fixed(base(), name="cart"), fixed(slider(), name="other")]
+    world = make_world(*models, actuators=drives(), commands=script)
     left = without(world.scene, "cart")
     assert (left.spec.actuators, left.spec.commands) == ((), ())
     assert hs.World(left).actuated_joint_names == ("rail_joint",)

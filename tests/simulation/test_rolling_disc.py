@@ -9,11 +9,9 @@ b = Omega h. There the rim comes down at Omega R sin a cos a b, which takes m g 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from made_scenes import G, free, make_world, proximity, robot
+from made_scenes import GROUND, G, free, make_world, solid
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
@@ -33,24 +31,14 @@ def steady_rate() -> float:
     return float(np.sqrt(moment / (sine * (TRANSVERSE * cosine - AXIAL * half / RADIUS * sine))))
 
 
-def rolling_disc(folder: Path, time_step: float, mu: float) -> hs.World:
+def rolling_disc(time_step: float, mu: float) -> hs.World:
     """A rigid disc that rolls in place on stiff ground without dissipation."""
-    collision = f'<collision><geometry><cylinder radius="{RADIUS}" length="{THICKNESS}"/></geometry>'
-    inertia = f'<inertia ixx="{TRANSVERSE!r}" iyy="{TRANSVERSE!r}" izz="{AXIAL!r}" ixy="0" ixz="0" iyz="0"/>'
-    disc = robot(
-        "disc",
-        f'<link name="disc"><inertial><mass value="{MASS}"/>{inertia}</inertial>',
-        f"{collision}{proximity(None, mu, 0.0, 1e-3)}</collision></link>",
-    )
-    soil = {
-        "compliance": "compliant",
-        "modulus": 1e9,
-        "slab_thickness": 0.01,
-        "dissipation": 0,
-        "mu_dynamic": mu,
-    }
-    ground = {"name": "ground", "shape": {"half_space": {}}, "proximity": soil}
-    world = make_world(folder, free(disc), environment=[ground], time_step=time_step)
+    inertia, lengths = (TRANSVERSE, TRANSVERSE, AXIAL), {"radius": RADIUS, "length": THICKNESS}
+    contact = {"modulus": None, "mu": mu, "dissipation": 0.0, "hint": 1e-3}
+    disc = solid("disc", "cylinder", MASS, inertia=inertia, **lengths, **contact)
+    soil = {"compliance": "compliant", "modulus": 1e9, "slab_thickness": 0.01, "dissipation": 0.0}
+    ground = {**GROUND, **soil, "friction": mu}
+    world = make_world(free(disc), environment=[ground], time_step=time_step)
     X_WD = np.eye(4)
     X_WD[:3, :3] = Rotation.from_euler("y", TILT).as_matrix()
     arm = X_WD[:3, :3] @ [RADIUS, 0.0, -THICKNESS / 2.0]
@@ -78,10 +66,10 @@ def fall_of_tilt(world: hs.World) -> tuple[float, float]:
     return float(fall), float(np.polyfit(times, np.unwrap(np.arctan2(y, x)), 1)[0])
 
 
-def test_what_a_disc_loses_by_rolling_falls_with_the_step(tmp_path):
+def test_what_a_disc_loses_by_rolling_falls_with_the_step():
     """Beyond what friction takes, for the patch has a width to turn on, at any step."""
     steps = np.array([1e-4, 5e-5, 2.5e-5])
-    falls, rates = np.transpose([fall_of_tilt(rolling_disc(tmp_path, float(step), mu=0.1)) for step in steps])
+    falls, rates = np.transpose([fall_of_tilt(rolling_disc(float(step), mu=0.1)) for step in steps])
     slopes = np.diff(falls) / np.diff(steps) * RADIUS / G
     assert slopes[0] == pytest.approx(slopes[1], rel=0.02)
     assert 0.0 < slopes[1] < 8.0 / 3.0

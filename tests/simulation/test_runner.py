@@ -6,12 +6,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, free, make_world, slider, snake, sphere
+from made_scenes import CONFIG, fixed, free, make_world, slider, snake, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
@@ -21,9 +20,9 @@ DT = 1e-3
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> hs.World:
+def world() -> hs.World:
     """A ball in free fall: every step differs from the one before."""
-    world = make_world(tmp_path, free(sphere("ball", 0.1, 1.0)), time_step=DT)
+    world = make_world(free(sphere("ball", 0.1, 1.0)), time_step=DT)
     world.step()
     world.reset()
     return world
@@ -380,9 +379,9 @@ def test_a_change_is_done_when_slow_listeners_have_heard_of_it(
     assert len(heard) == 1
 
 
-def test_submitted_command_acts_on_the_next_step(tmp_path: Path) -> None:
+def test_submitted_command_acts_on_the_next_step() -> None:
     """Also while paused, in the stepping thread."""
-    runner = FixedRateRunner(make_world(tmp_path, {"text": slider()}), start_paused=True)
+    runner = FixedRateRunner(make_world(fixed(slider())), start_paused=True)
     runner.start()
     names = []
 
@@ -400,9 +399,9 @@ def test_submitted_command_acts_on_the_next_step(tmp_path: Path) -> None:
 # --- failure
 
 
-def test_step_without_result_pauses_at_the_last_good_state(tmp_path: Path) -> None:
+def test_step_without_result_pauses_at_the_last_good_state() -> None:
     """The thread lives, says why, and goes on after a reset."""
-    runner = FixedRateRunner(make_world(tmp_path, free(snake())), real_time_factor=math.inf)
+    runner = FixedRateRunner(make_world(free(snake())), real_time_factor=math.inf)
     runner.submit(lambda world: world.set_command([1.7e308], "effort"))
     runner.start()
     wait_until(lambda: runner.paused)
@@ -585,13 +584,11 @@ def test_pace_changes_while_it_runs(started: Callable[..., FixedRateRunner]) -> 
     wait_until(lambda: runner.snapshot().step > 1000)
 
 
-def test_another_world_takes_over(
-    started: Callable[..., FixedRateRunner], tmp_path: Path, world: hs.World
-) -> None:
+def test_another_world_takes_over(started: Callable[..., FixedRateRunner], world: hs.World) -> None:
     """Readers keep the snapshots that they have; the new world starts where it stands."""
     runner = started(start_paused=True)
     before = runner.step(3)
-    other = make_world(tmp_path, free(sphere("other", 0.1, 1.0)), time_step=2 * DT)
+    other = make_world(free(sphere("other", 0.1, 1.0)), time_step=2 * DT)
     runner.exchange(other)
     after = runner.snapshot()
     assert (after.step, after.epoch) == (0, before.epoch + 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from made_scenes import GROUND, box, free, make_world
@@ -16,11 +14,11 @@ TILT = 1e-6
 G = 9.81
 
 
-def sunken_box(folder: Path, time_step: float, dissipation: float = 0.0) -> hs.World:
+def sunken_box(time_step: float, dissipation: float = 0.0) -> hs.World:
     """A cube at rest that starts ``DEPTH`` deep in rigid ground."""
     cube = box("cube", (EDGE,) * 3, MASS, modulus=MODULUS, dissipation=dissipation, mu=0.0)
     start = free(cube, (0, 0, 0.5 * EDGE - DEPTH), (TILT, 0, 0))
-    return make_world(folder, start, environment=[GROUND], time_step=time_step)
+    return make_world(start, environment=[GROUND], time_step=time_step)
 
 
 def released_energy(world: hs.World, duration: float) -> float:
@@ -43,9 +41,9 @@ def stored_energy() -> float:
     return DEPTH / 6.0 * (force(0.0) + 4.0 * force(0.5 * DEPTH) + force(DEPTH))
 
 
-def test_the_sides_push_no_longer_than_the_body_is_large(tmp_path):
+def test_the_sides_push_no_longer_than_the_body_is_large():
     """Their pressure hardly falls as the cube rises, but is gone when it has risen by its diagonal."""
-    world = sunken_box(tmp_path, 1e-2)
+    world = sunken_box(1e-2)
     world.step()
     (patch,) = world.contacts
     slope = patch.gradients.min(axis=1)
@@ -63,17 +61,15 @@ def test_the_sides_push_no_longer_than_the_body_is_large(tmp_path):
     assert world.energies().kinetic < 0.1 * stored_energy()
 
 
-def test_no_step_gives_more_than_was_stored(tmp_path):
-    energies = [
-        released_energy(sunken_box(tmp_path, dt), max(5e-3, dt)) for dt in (1e-2, 1e-3, 1e-4, 2.5e-5, 1e-5)
-    ]
+def test_no_step_gives_more_than_was_stored():
+    energies = [released_energy(sunken_box(dt), max(5e-3, dt)) for dt in (1e-2, 1e-3, 1e-4, 2.5e-5, 1e-5)]
     assert energies == sorted(energies)
     assert 0.7 * stored_energy() < energies[-1] < stored_energy()
 
 
 @pytest.mark.parametrize("dissipation", [5.0, 50.0])
-def test_dissipation_lets_nothing_leave_faster_than_its_inverse(tmp_path, dissipation):
+def test_dissipation_lets_nothing_leave_faster_than_its_inverse(dissipation):
     """Hunt and Crossley's factor is 1 - d v."""
-    world = sunken_box(tmp_path, 1e-2, dissipation)
+    world = sunken_box(1e-2, dissipation)
     world.step()
     assert 0.0 < world.v[5] <= 1.0 / dissipation

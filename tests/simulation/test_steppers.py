@@ -18,16 +18,16 @@ from hydro_sim_core.simulation import World
 CONVEX = ["lagged", "similar", "sap", "tamsi"]
 
 
-def brick(folder: Path, xyz=(0, 0, 0.05), rpy=(0, 0, 0), time_step: float = 1e-3, **solver: object) -> World:
+def brick(xyz=(0, 0, 0.05), rpy=(0, 0, 0), time_step: float = 1e-3, **solver: object) -> World:
     """A compliant brick of 1 kg over rigid ground."""
     model = free(box("brick", (0.2, 0.15, 0.1), 1.0, modulus=1e6), xyz, rpy)
-    return make_world(folder, model, environment=[GROUND], time_step=time_step, solver=solver)
+    return make_world(model, environment=[GROUND], time_step=time_step, solver=solver)
 
 
 @pytest.mark.parametrize("model", CONVEX)
-def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> None:
+def test_every_solver_carries_a_brick_at_rest(model: str) -> None:
     """Its weight, and no more, once it has settled; no step fails."""
-    world = brick(tmp_path, model=model)
+    world = brick(model=model)
     world.step(2000)
     (patch,) = world.contacts
     force = patch.force_on_b if patch.name_b == "brick" else -patch.force_on_b
@@ -37,9 +37,9 @@ def test_every_solver_carries_a_brick_at_rest(tmp_path: Path, model: str) -> Non
 
 
 @pytest.mark.parametrize("model", ["lagged", "tamsi"])
-def test_a_sliding_brick_slows_by_coulombs_law(tmp_path: Path, model: str) -> None:
+def test_a_sliding_brick_slows_by_coulombs_law(model: str) -> None:
     """mu g within 0.1 %; SAP and similar lift what slides instead."""
-    world = brick(tmp_path, model=model, time_step=1e-3)
+    world = brick(model=model, time_step=1e-3)
     world.step(300)
     q, v = world.q, world.v
     v[3] = 1.0
@@ -51,11 +51,11 @@ def test_a_sliding_brick_slows_by_coulombs_law(tmp_path: Path, model: str) -> No
     assert slowed == pytest.approx(0.5 * G, rel=1e-3)
 
 
-def test_similar_and_sap_lift_what_slides_and_lagged_does_not(tmp_path: Path) -> None:
+def test_similar_and_sap_lift_what_slides_and_lagged_does_not() -> None:
     """The known artefact of their costs, about mu times the sliding speed, and the reason for the default."""
     heights = {}
     for model in ("lagged", "tamsi", "similar", "sap"):
-        world = brick(tmp_path, model=model, time_step=1e-3)
+        world = brick(model=model, time_step=1e-3)
         world.step(300)
         before = world.q[6]
         v = world.v
@@ -70,15 +70,13 @@ def test_similar_and_sap_lift_what_slides_and_lagged_does_not(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("model", ["similar", "sap", "tamsi"])
-def test_solvers_agree_on_a_bounce_in_short_steps(tmp_path: Path, model: str) -> None:
+def test_solvers_agree_on_a_bounce_in_short_steps(model: str) -> None:
     """A ball dropped on the ground, steps of 0.1 ms: within 0.2 mm and 20 mm/s of the lagged solver's."""
     states = []
     for chosen in ("lagged", model):
         ball = free(sphere("ball", 0.1, 1.0, modulus=1e5), (0, 0, 0.12))
-        contact = {"damping": "linear", "defaults": {"relaxation_time": 0.01}}
-        world = make_world(
-            tmp_path, ball, environment=[GROUND], contact=contact, time_step=1e-4, solver={"model": chosen}
-        )
+        law = {"damping": "linear", "contact": {"relaxation_time": 0.01}}
+        world = make_world(ball, environment=[GROUND], time_step=1e-4, solver={"model": chosen}, **law)
         world.step(1500)
         states.append((world.q[6], world.v[5]))
     (height, speed), (other_height, other_speed) = states
@@ -86,23 +84,23 @@ def test_solvers_agree_on_a_bounce_in_short_steps(tmp_path: Path, model: str) ->
     assert other_speed == pytest.approx(speed, abs=0.02)
 
 
-def test_sap_takes_linear_damping_unless_told_otherwise(tmp_path: Path) -> None:
-    world = brick(tmp_path, model="sap")
+def test_sap_takes_linear_damping_unless_told_otherwise() -> None:
+    world = brick(model="sap")
     assert world.built.model.pair_relaxation[0] > 0.0
     assert world.built.model.pair_dissipation[0] == 0.0
-    assert brick(tmp_path, model="similar").built.model.pair_dissipation[0] > 0.0
+    assert brick(model="similar").built.model.pair_dissipation[0] > 0.0
     model = free(box("brick", (0.2, 0.15, 0.1), 1.0))
     with pytest.raises(InputError, match="friction sap has no law of hunt_crossley damping"):
-        make_world(tmp_path, model, contact={"damping": "hunt_crossley"}, solver={"model": "sap"})
+        make_world(model, damping="hunt_crossley", solver={"model": "sap"})
 
 
-def test_a_step_that_does_not_converge_is_cut(tmp_path: Path) -> None:
+def test_a_step_that_does_not_converge_is_cut() -> None:
     """TAMSI does not converge for a stack of hard boxes in steps of 10 ms; shorter ones do, and are told of."""
     stack = [
         free(box(name, (0.2, 0.15, 0.08), 0.2, modulus=1e9, dissipation=50.0, hint=0.1), (0, 0, z))
         for name, z in (("lower", 0.04), ("upper", 0.12))
     ]
-    world = make_world(tmp_path, *stack, environment=[GROUND], time_step=0.01, solver={"model": "tamsi"})
+    world = make_world(*stack, environment=[GROUND], time_step=0.01, solver={"model": "tamsi"})
     world.step(300)
     done = world.diagnostics()
     assert done["cut_steps"] > 0
@@ -113,7 +111,7 @@ def test_a_step_that_does_not_converge_is_cut(tmp_path: Path) -> None:
 
 def test_a_step_that_cannot_be_saved_is_counted_and_kept_for_replay(tmp_path: Path) -> None:
     """One iteration is never enough: the step is taken, counted, and its beginning can be written and repeated."""
-    world = brick(tmp_path, (0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
+    world = brick((0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
     v = world.v
     v[3:] = 2.0, 0.0, -3.0
     world.set_state(world.q, v)
@@ -123,7 +121,7 @@ def test_a_step_that_cannot_be_saved_is_counted_and_kept_for_replay(tmp_path: Pa
     assert world.failed_step is not None
     kept = tmp_path / "failed.json"
     world.failed_step.write(kept)
-    again = brick(tmp_path, (0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
+    again = brick((0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
     again.load_state(kept)
     failed_at = again.step_count
     assert 0 <= failed_at < 30
@@ -173,10 +171,10 @@ def with_state(good: dict, **changes: object) -> str:
 def test_a_state_of_the_same_scene_with_other_settings_is_refused(tmp_path: Path) -> None:
     """The same names and shapes, but another time step, law or body."""
     path = tmp_path / "state.json"
-    world = brick(tmp_path)
+    world = brick()
     world.save_state().write(path)
-    brick(tmp_path).load_state(path)
-    for other in (brick(tmp_path, time_step=2e-3), brick(tmp_path, model="sap")):
+    brick().load_state(path)
+    for other in (brick(time_step=2e-3), brick(model="sap")):
         with pytest.raises(InputError, match="scene: is"):
             other.load_state(path)
 
@@ -196,7 +194,7 @@ def test_commands_that_took_over_from_the_script_stay_in_force(tmp_path: Path) -
 
 
 def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path: Path) -> None:
-    world = brick(tmp_path)
+    world = brick()
     world.step(3)
     path = tmp_path / "state.json"
     world.save_state().write(path)
@@ -222,20 +220,20 @@ def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path
     assert world.step_count == 3
 
 
-def dropped_ball(folder: Path, time_step: float, accuracy: float | None) -> World:
+def dropped_ball(time_step: float, accuracy: float | None) -> World:
     """A ball that falls 20 mm, bounces and comes to rest."""
     ball = free(sphere("ball", 0.1, 1.0, modulus=1e5, dissipation=1.0), (0, 0, 0.12))
     solver = {} if accuracy is None else {"accuracy": accuracy}
-    return make_world(folder, ball, environment=[GROUND], time_step=time_step, solver=solver)
+    return make_world(ball, environment=[GROUND], time_step=time_step, solver=solver)
 
 
-def test_error_control_keeps_to_its_accuracy(tmp_path: Path) -> None:
+def test_error_control_keeps_to_its_accuracy() -> None:
     """Against steps of 2 µs: height and speed are the better the tighter the accuracy, for more sub-steps."""
-    reference = dropped_ball(tmp_path, 2e-6, None)
+    reference = dropped_ball(2e-6, None)
     reference.step(100_000)
     heights, speeds, substeps = [], [], []
     for accuracy in (1e-4, 1e-6, 1e-8):
-        world = dropped_ball(tmp_path, 0.01, accuracy)
+        world = dropped_ball(0.01, accuracy)
         world.step(20)
         assert world.time == pytest.approx(reference.time)
         heights.append(abs(world.q[6] - reference.q[6]))
@@ -251,11 +249,10 @@ def test_error_control_keeps_to_its_accuracy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4, 1e-5])
-def test_error_control_makes_no_energy_of_an_impact(tmp_path: Path, accuracy: float) -> None:
+def test_error_control_makes_no_energy_of_an_impact(accuracy: float) -> None:
     """A hard, dead body that lands at 1 m/s between two looks at the contacts does not bounce up faster."""
     block = free(box("block", (0.1, 0.1, 0.1), 1.0, modulus=1e8, dissipation=50.0), (0, 0, 0.0512))
     world = make_world(
-        tmp_path,
         block,
         environment=[GROUND],
         time_step=0.01,
@@ -268,8 +265,8 @@ def test_error_control_makes_no_energy_of_an_impact(tmp_path: Path, accuracy: fl
     assert world.diagnostics()["unconverged_steps"] == 0
 
 
-def test_error_control_takes_long_steps_where_nothing_happens(tmp_path: Path) -> None:
-    world = dropped_ball(tmp_path, 0.01, 1e-5)
+def test_error_control_takes_long_steps_where_nothing_happens() -> None:
+    world = dropped_ball(0.01, 1e-5)
     world.step(100)
     settled = world.diagnostics()["substeps"]
     world.step(50)
@@ -277,9 +274,9 @@ def test_error_control_takes_long_steps_where_nothing_happens(tmp_path: Path) ->
     assert world.diagnostics()["unconverged_steps"] == 0
 
 
-def test_error_control_gives_up_on_an_accuracy_out_of_reach(tmp_path: Path) -> None:
+def test_error_control_gives_up_on_an_accuracy_out_of_reach() -> None:
     """Sub-steps that shrink to nothing end in one that is reported, not in a hang."""
-    world = dropped_ball(tmp_path, 0.01, 1e-3)
+    world = dropped_ball(0.01, 1e-3)
     world._stepper._accuracy = 0.0  # no difference at all allowed
     world.step(2)
     assert world.step_count == 2

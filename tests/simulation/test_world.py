@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from made_scenes import CONFIG, GROUND, G, box, free, make_world, slider, sphere
+from made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
@@ -134,10 +134,10 @@ def test_diagnostics_tell_of_the_last_step(arm_scene: hs.World) -> None:
     assert report["unconverged_steps"] == report["unsettled_steps"] == 0
 
 
-def test_unconverged_steps_are_counted(tmp_path: Path) -> None:
+def test_unconverged_steps_are_counted() -> None:
     """One Newton iteration is too little for an impact; the diagnostics say so."""
     ball = free(sphere("ball", 0.1, 1.0, modulus=1e7), (0, 0, 0.11))
-    world = make_world(tmp_path, ball, environment=[GROUND], solver={"max_iterations": 1})
+    world = make_world(ball, environment=[GROUND], solver={"max_iterations": 1})
     world.set_state(world.q, [0, 0, 0, 3.0, 0, -2.0])
     flags = []
     for _ in range(30):
@@ -153,12 +153,12 @@ def test_unconverged_steps_are_counted(tmp_path: Path) -> None:
     assert world.diagnostics()["unconverged_steps"] == flags.count(False)
 
 
-def test_unsettled_friction_is_counted(tmp_path: Path) -> None:
+def test_unsettled_friction_is_counted() -> None:
     """Without correction an impact leaves friction with the bounds of the prediction; the diagnostics say so."""
     counts = []
     for relag in (True, False):
         ball = free(sphere("ball", 0.1, 1.0, modulus=1e7), (0, 0, 0.11))
-        world = make_world(tmp_path, ball, environment=[GROUND], solver={"relag": relag})
+        world = make_world(ball, environment=[GROUND], solver={"relag": relag})
         world.set_state(world.q, [0, 0, 0, 3.0, 0, -2.0])
         world.step(30)
         counts.append(world.diagnostics()["unsettled_steps"])
@@ -168,7 +168,9 @@ def test_unsettled_friction_is_counted(tmp_path: Path) -> None:
 def test_load_urdf_fixed_and_floating(tmp_path: Path) -> None:
     """A robot alone: welded at the origin, or falling."""
     path = tmp_path / "brick.urdf"
-    path.write_text(box("brick", (0.1, 0.1, 0.1), 1.0))
+    inertia = '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
+    inertial = f'<inertial><mass value="1"/>{inertia}</inertial>'
+    path.write_text(f'<robot name="brick"><link name="brick">{inertial}</link></robot>')
     fixed, floating = hs.load_urdf(path), hs.load_urdf(path, fixed_base=False)
     assert len(fixed.v) == 0
     fixed.step(3)
@@ -179,9 +181,9 @@ def test_load_urdf_fixed_and_floating(tmp_path: Path) -> None:
     assert len(floating.velocity_names) == 6
 
 
-def test_empty_scene_runs(tmp_path: Path) -> None:
+def test_empty_scene_runs() -> None:
     """Nothing to simulate is no error: time goes on."""
-    world = make_world(tmp_path, environment=[GROUND])
+    world = make_world(environment=[GROUND])
     world.step(5)
     assert world.time == pytest.approx(5e-3)
     assert world.q.shape == world.v.shape == (0,)
@@ -189,25 +191,25 @@ def test_empty_scene_runs(tmp_path: Path) -> None:
     assert world.frame_names == ()
 
 
-def test_start_positions_and_default_positions(tmp_path: Path) -> None:
+def test_start_positions_and_default_positions() -> None:
     """Given where the scene says so; otherwise as near to zero as the limits allow."""
-    text = slider().replace('lower="-1000" upper="1000"', 'lower="0.3" upper="1"')
-    assert make_world(tmp_path, {"text": text}).joint_positions()[0] == 0.3
-    assert make_world(tmp_path, {"text": text, "positions": {"rail_joint": 0.7}}).joint_positions()[0] == 0.7
+    cart = slider(lower=0.3, upper=1)
+    assert make_world(fixed(cart)).joint_positions()[0] == 0.3
+    assert make_world(fixed(cart, positions={"rail_joint": 0.7})).joint_positions()[0] == 0.7
 
 
 # --- repeatability
 
 
-def tumbling(folder: Path) -> hs.World:
+def tumbling() -> hs.World:
     """A box thrown onto the ground."""
     brick = free(box("brick", (0.2, 0.15, 0.08), 0.2), (0, 0, 0.145), (0.3, 0.4, 0))
-    return make_world(folder, brick, environment=[GROUND])
+    return make_world(brick, environment=[GROUND])
 
 
-def test_same_input_gives_the_same_bits(tmp_path: Path) -> None:
+def test_same_input_gives_the_same_bits() -> None:
     """Two worlds, and any division of the steps into calls."""
-    worlds = [tumbling(tmp_path) for _ in range(3)]
+    worlds = [tumbling() for _ in range(3)]
     worlds[0].step(400)
     for _ in range(400):
         worlds[1].step()
@@ -247,9 +249,9 @@ def test_reset_restores_everything() -> None:
     np.testing.assert_array_equal(world.v, expected[1])
 
 
-def test_set_state_leaves_no_trace_of_the_past(tmp_path: Path) -> None:
+def test_set_state_leaves_no_trace_of_the_past() -> None:
     """From the same state on, worlds with different histories take the same steps."""
-    old, new = tumbling(tmp_path), tumbling(tmp_path)
+    old, new = tumbling(), tumbling()
     old.step(150)
     q, v = old.q, old.v
     old.step(333)
@@ -260,20 +262,20 @@ def test_set_state_leaves_no_trace_of_the_past(tmp_path: Path) -> None:
     np.testing.assert_array_equal(old.v, new.v)
 
 
-def test_set_state_normalises_quaternions(tmp_path: Path) -> None:
+def test_set_state_normalises_quaternions() -> None:
     """A quaternion of any length stands for its direction."""
-    world = tumbling(tmp_path)
+    world = tumbling()
     q = world.q
     world.set_state(np.concatenate([7.0 * q[:4], q[4:]]), world.v)
     np.testing.assert_allclose(world.q, q, atol=1e-15)
 
 
-def test_buffers_grow_with_the_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffers_grow_with_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     """More faces than the buffers first hold change nothing but their size."""
     ball = free(sphere("ball", 0.1, 3.0, modulus=1e5, hint=0.015), (0, 0, 0.099))
-    ample = make_world(tmp_path, ball, environment=[GROUND])
+    ample = make_world(ball, environment=[GROUND])
     monkeypatch.setattr(machine, "INITIAL_FACES", 4)
-    tight = make_world(tmp_path, ball, environment=[GROUND])
+    tight = make_world(ball, environment=[GROUND])
     for world in (ample, tight):
         world.step(200)
     assert ample.diagnostics()["faces"] > 16
@@ -282,10 +284,9 @@ def test_buffers_grow_with_the_patch(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(tight.contacts[0].areas) == len(ample.contacts[0].areas)
 
 
-def test_more_faces_than_the_initial_buffer(tmp_path: Path) -> None:
+def test_more_faces_than_the_initial_buffer() -> None:
     """A fine mesh pressed into another exceeds INITIAL_FACES."""
     world = make_world(
-        tmp_path,
         free(sphere("red", 0.1, 1.0, hint=0.008), (0, 0, 0.0)),
         free(sphere("blue", 0.1, 1.0, hint=0.008), (0.01, 0.02, 0.12)),
     )
@@ -298,7 +299,7 @@ def test_more_faces_than_the_initial_buffer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("axis", [[1.0, 0.0, 0.0], [0.3, -0.5, 0.8]])
-def test_turning_the_whole_scene_turns_the_motion(tmp_path: Path, axis: list[float]) -> None:
+def test_turning_the_whole_scene_turns_the_motion(axis: list[float]) -> None:
     """World axes mean nothing: ground, gravity, body and velocity turned together give the turned trajectory."""
     turn = Rotation.from_rotvec(1.1 * np.array(axis) / np.linalg.norm(axis))
     start = Rotation.from_euler("xyz", [0.3, 0.4, 0.0])
@@ -306,12 +307,10 @@ def test_turning_the_whole_scene_turns_the_motion(tmp_path: Path, axis: list[flo
     poses = []
     for R in (Rotation.identity(), turn):
         rpy = (R * start).as_euler("xyz")
-        ground = {**GROUND, "pose": {"rpy": R.as_euler("xyz").tolist()}}
+        ground = {**GROUND, "rpy": R.as_euler("xyz")}
         gravity = R.apply([0, 0, -G]).tolist()
         brick = free(box("brick", (0.2, 0.15, 0.08), 0.2), R.apply([0, 0, 0.13]), rpy)
-        world = make_world(
-            tmp_path, brick, environment=[ground], gravity=gravity, solver={"tolerance": 1e-12}
-        )
+        world = make_world(brick, environment=[ground], gravity=gravity, solver={"tolerance": 1e-12})
         world.set_state(world.q, np.concatenate([R.apply(w), R.apply(u)]))
         world.step(150)
         assert world.contacts

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, GROUND, box, free, inertial, make_world, robot, slider, snake, write_scene
+from made_scenes import CONFIG, GROUND, Robot, box, fixed, free, make_world, slider, snake
 
 import hydro_sim_core as hs
 
@@ -150,19 +150,19 @@ def test_one_bad_value_rejects_the_whole_command(arm_scene: hs.World) -> None:
     np.testing.assert_array_equal(arm_scene.q, undisturbed)
 
 
-def test_modes_without_gains_are_refused(tmp_path: Path) -> None:
+def test_modes_without_gains_are_refused() -> None:
     """A joint without actuator takes efforts only; the mend names the section to write."""
-    world = make_world(tmp_path, {"text": slider()})
+    world = make_world(fixed(slider()))
     for mode in ("position", "velocity"):
         with pytest.raises(hs.InputError, match=rf"no gain for {mode}.*actuators"):
             world.set_command([0.0], mode)
     world.set_command([0.0], "effort")
 
 
-def test_gripper_must_be_named_or_exist(tmp_path: Path) -> None:
+def test_gripper_must_be_named_or_exist() -> None:
     """A scene without gripper says how to add one."""
     with pytest.raises(hs.InputError, match=r"is not named; add one under 'grippers'"):
-        make_world(tmp_path, {"text": slider()}).set_gripper(force=1.0)
+        make_world(fixed(slider())).set_gripper(force=1.0)
 
 
 def test_taking_over_a_finger_ends_the_grippers_script() -> None:
@@ -185,49 +185,41 @@ def test_taking_over_a_finger_ends_the_grippers_script() -> None:
         ({"sine": {"offset": 5.0, "amplitude": 6.0, "period": 1.0}}, "-1"),
     ],
 )
-def test_script_out_of_range_is_refused_at_the_start(tmp_path: Path, signal: dict, value: str) -> None:
+def test_script_out_of_range_is_refused_at_the_start(signal: dict, value: str) -> None:
     """Not minutes later, in the middle of a run."""
-    finger = slider().replace("1000", "0.05").replace("rail_joint", "finger")
+    finger = slider(joint="finger", lower=-0.05, upper=0.05)
     hand = {"name": "hand", "joints": {"finger": 1}, "max_force": 80.0, "kp": 1.0, "kd": 1.0}
-    path = write_scene(
-        tmp_path, {"text": finger}, grippers=[hand], commands=[{"gripper": "hand", "signal": signal}]
-    )
-    with pytest.raises(hs.InputError, match=rf"scene\.yaml.*hand.*{value}"):
-        hs.load_scene(path)
+    with pytest.raises(hs.InputError, match=rf"hand.*{value}"):
+        make_world(fixed(finger), grippers=[hand], commands=[{"gripper": "hand", "signal": signal}])
 
 
-def test_script_beyond_a_joints_limits_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_script_beyond_a_joints_limits_is_refused_at_the_start() -> None:
     """A sine that leaves the limits only after a while."""
-    text = slider().replace("1000", "0.5")
+    cart = slider(lower=-0.5, upper=0.5)
     actuators = [{"joints": ["rail_joint"], "kp": 10.0, "kd": 1.0}]
     sine = {"amplitude": 0.6, "period": 10.0}
-    path = write_scene(
-        tmp_path,
-        {"text": text},
-        actuators=actuators,
-        commands=[{"joint": "rail_joint", "signal": {"sine": sine}}],
-    )
+    commands = [{"joint": "rail_joint", "signal": {"sine": sine}}]
     with pytest.raises(hs.InputError, match=r"rail_joint.*0\.6 is outside its limits"):
-        hs.load_scene(path)
+        make_world(fixed(cart), actuators=actuators, commands=commands)
 
 
-def test_moving_link_without_mass_is_refused(tmp_path: Path) -> None:
+def test_moving_link_without_mass_is_refused() -> None:
     """Its acceleration has no bound."""
     with pytest.raises(hs.InputError, match=r"link 'cart'.*moves no inertia"):
-        make_world(tmp_path, {"text": slider().replace(inertial(2.0, (2.0, 2.0, 2.0)), "")})
+        make_world(fixed(slider(mass=None)))
 
 
-def test_massless_floating_base_is_refused(tmp_path: Path) -> None:
+def test_massless_floating_base_is_refused() -> None:
     """The same for a body that floats."""
     with pytest.raises(hs.InputError, match=r"link 'ghost'.*inertial"):
-        make_world(tmp_path, free(robot("ghost", '<link name="ghost"/>')))
+        make_world(free(Robot("ghost", lambda model: model.add_link("ghost"))))
 
 
-def test_rigid_pairs_are_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rigid_pairs_are_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     """They pass through each other; the log says so when the world is made, and not at every step."""
     brick = box("brick", (0.1, 0.1, 0.1), 1.0, modulus=None)
     with caplog.at_level(logging.INFO):
-        world = make_world(tmp_path, free(brick, (0, 0, 0.04)), environment=[GROUND])
+        world = make_world(free(brick, (0, 0, 0.04)), environment=[GROUND])
         world.step(20)
     (record,) = caplog.records
     assert "brick and ground" in record.getMessage()
@@ -238,9 +230,9 @@ def test_rigid_pairs_are_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("effort", [1e200, 1e300, 1.7e308])
-def test_absurd_effort_never_reaches_the_state(tmp_path: Path, effort: float) -> None:
+def test_absurd_effort_never_reaches_the_state(effort: float) -> None:
     """Either a step has a finite result or it raises and the state stays the last good one."""
-    world = make_world(tmp_path, free(snake()))
+    world = make_world(free(snake()))
     world.step(5)
     world.set_command([effort], "effort")
     error = None
@@ -262,9 +254,9 @@ def test_absurd_effort_never_reaches_the_state(tmp_path: Path, effort: float) ->
 
 
 @pytest.mark.parametrize(("place", "speed"), [(1e200, 0.0), (1e300, 0.0), (0.0, 1e200), (0.0, 1e308)])
-def test_absurd_state_raises_instead_of_standing_still(tmp_path: Path, place: float, speed: float) -> None:
+def test_absurd_state_raises_instead_of_standing_still(place: float, speed: float) -> None:
     """Finite numbers that overflow in the mass matrix or the bias."""
-    world = make_world(tmp_path, free(snake()))
+    world = make_world(free(snake()))
     q, v = world.q, world.v
     q[4:7] = place
     v[:] = speed
@@ -274,9 +266,9 @@ def test_absurd_state_raises_instead_of_standing_still(tmp_path: Path, place: fl
     np.testing.assert_array_equal(world.q, q)
 
 
-def test_world_goes_on_after_a_failed_step(tmp_path: Path) -> None:
+def test_world_goes_on_after_a_failed_step() -> None:
     """Once the cause is gone the run continues as if nothing had happened."""
-    failed, undisturbed = (make_world(tmp_path, free(snake())) for _ in range(2))
+    failed, undisturbed = (make_world(free(snake())) for _ in range(2))
     failed.set_command([1e308], "effort")
     with pytest.raises(FloatingPointError):
         failed.step(10)
