@@ -16,11 +16,20 @@ from measure import output_argument, write
 from rich.console import Console
 from rich.table import Table
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "contact"))
-from resolution_cases import BLIND, MODULUS, ORIENTATIONS, RADIUS, SMOOTH, Case, box_pair, pose, sphere
-
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.contact.quality import patch_quality
+from support.contact.resolution_cases import (
+    BLIND,
+    MODULUS,
+    ORIENTATIONS,
+    RADIUS,
+    SMOOTH,
+    Case,
+    box_pair,
+    pose,
+    sphere,
+)
 
 #: Lengths of edges, m.
 RESOLUTIONS = (0.15, 0.08, 0.04, 0.02, 0.01, 0.005)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description import SceneBuilder
-from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.joint_types import joint_type
+from hydro_sim_core.description.model_builder import ModelBuilder
 
 Generator = np.random.Generator
 Array = NDArray[np.float64]

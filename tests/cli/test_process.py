@@ -10,7 +10,8 @@ import sys
 import time
 
 import pytest
-from ctrl_c import heed_ctrl_c
+
+from support.ctrl_c import heed_ctrl_c
 
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 

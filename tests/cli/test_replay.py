@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ctrl_c import heed_ctrl_c
 from PIL import Image
 from typer.testing import CliRunner
 from websockets.sync.client import connect
@@ -23,6 +22,7 @@ from hydro_sim_core.cli import app
 from hydro_sim_core.cli.replay import time_line_table
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.replay import Recording, TimeLine
+from support.ctrl_c import heed_ctrl_c
 
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 SCENE = "spatula_slip_welded"

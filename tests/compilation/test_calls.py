@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
-from reductions import Chosen, reduced, squared_norm, total
 
 from hydro_sim_core.compilation import (
     CompilationFailed,
@@ -20,6 +19,7 @@ from hydro_sim_core.compilation import (
     entry,
     prepare,
 )
+from support.compilation.reductions import Chosen, reduced, squared_norm, total
 
 
 class Numbers(NamedTuple):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from reductions import Chosen, reduced, squared_norm, total
 
 from hydro_sim_core.compilation import (
     Bool1D,
@@ -25,6 +24,7 @@ from hydro_sim_core.compilation import (
 )
 from hydro_sim_core.compilation.arrays import struct_layout
 from hydro_sim_core.compilation.dependencies import dependencies, signature
+from support.compilation.reductions import Chosen, reduced, squared_norm, total
 
 
 class Cloud(NamedTuple):

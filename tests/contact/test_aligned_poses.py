@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pair import Pair
-from poses import pose, random_direction
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
+from support.contact.pair import Pair
+from support.contact.poses import pose, random_direction
 
 #: Turns and shifts of two aligned bodies, from below round-off to far above it, rad and m.
 PERTURBATIONS = (0.0, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 3e-12, 1e-11, 1e-10, 1e-9)

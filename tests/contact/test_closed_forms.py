@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from patches import moment_of_pressure
-from poses import pose, random_rotation
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import hydro_sim_core as hs
+from support.contact.patches import moment_of_pressure
+from support.contact.poses import pose, random_rotation
 
 MODULUS = 1e5
 RADIUS = 0.1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from patches import open_edges
-from poses import pose, random_rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.patches import open_edges
+from support.contact.poses import pose, random_rotation
 
 MODULUS = 1e5
 STEP = 1e-6

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from poses import random_rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
 from hydro_sim_core.geometry import Geometry
+from support.contact.poses import random_rotation
 
-SCRIPT = Path(__file__).with_name("run_cuda_query.py")
+SCRIPT = Path(__file__).parents[1] / "support" / "contact" / "run_cuda_query.py"
 SIMULATOR = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
 CAPACITY = 100
 R_BA = random_rotation(np.random.default_rng(1))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from energy_slopes import energy_slope
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from poses import pose, random_direction, random_rotation
 from scipy.integrate import quad
 
 import hydro_sim_core as hs
+from support.contact.energy_slopes import energy_slope
+from support.contact.poses import pose, random_direction, random_rotation
 
 PROPERTY = settings(max_examples=25, deadline=None)
 MODULUS = 1e5

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from energy_slopes import energy_slope, turned
-from patches import moment_of_pressure
-from poses import pose, random_rotation
 from scipy.spatial.transform import Rotation
-from solids import ball_surface, layered, lobes
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.energy_slopes import energy_slope, turned
+from support.contact.patches import moment_of_pressure
+from support.contact.poses import pose, random_rotation
+from support.contact.solids import ball_surface, layered, lobes
 
 MODULUS = 1e5
 SOFT_SPHERE = hs.geometry.sphere(0.08, resolution=0.06, modulus=MODULUS)

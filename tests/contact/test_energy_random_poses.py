@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import all_pairs
 import numpy as np
 import pytest
-from all_pairs import Contact, contact_by_all_pairs
-from energy_slopes import energy_slope, turned
-from patches import moment_of_pressure
-from poses import pose, random_direction, random_rotation
-from solids import ball_surface, layered, lobes
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact import all_pairs
+from support.contact.all_pairs import Contact, contact_by_all_pairs
+from support.contact.energy_slopes import energy_slope, turned
+from support.contact.patches import moment_of_pressure
+from support.contact.poses import pose, random_direction, random_rotation
+from support.contact.solids import ball_surface, layered, lobes
 
 MODULUS = 1e5
 #: Poses of every pair without faces left out; those with such faces come on top.

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from all_pairs import MIN_COSINE, Contact, contact_by_all_pairs
-from pair import Pair
-from poses import pose, random_rotation
-from solids import (
+
+import hydro_sim_core as hs
+from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.geometry import Geometry
+from support.contact.all_pairs import MIN_COSINE, Contact, contact_by_all_pairs
+from support.contact.pair import Pair
+from support.contact.poses import pose, random_rotation
+from support.contact.solids import (
     ball_surface,
     bumpy_field,
     compliant_shell,
@@ -18,10 +22,6 @@ from solids import (
     rigid_shell,
     together,
 )
-
-import hydro_sim_core as hs
-from hydro_sim_core.contact import FaceArrays
-from hydro_sim_core.geometry import Geometry
 
 TOLERANCE = 1e-10
 MODULUS, SLAB = 2e5, 0.25

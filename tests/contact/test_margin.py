@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from poses import pose, random_rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.poses import pose, random_rotation
 
 MODULUS = 1e5
 MARGIN = 4e-3

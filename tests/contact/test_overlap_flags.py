@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from poses import pose
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
+from support.contact.poses import pose
 
 g = hs.geometry
 BALL = g.sphere(0.05, resolution=0.02, modulus=1e5)

@@ -7,11 +7,11 @@ from itertools import combinations_with_replacement, product
 import meshio
 import numpy as np
 import pytest
-from drake_contact import Body, compare
-from poses import pose, random_direction, random_rotation
 from pydrake.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, HalfSpace, Mesh, Sphere
 
 import hydro_sim_core as hs
+from support.contact.drake_contact import Body, compare
+from support.contact.poses import pose, random_direction, random_rotation
 
 KINDS = ["sphere", "box", "cylinder", "capsule", "ellipsoid", "convex", "tetrahedra"]
 MODULI = {"a": 1e5, "b": 3e6}

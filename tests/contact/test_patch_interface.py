@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from poses import pose, random_direction, random_rotation
 from scipy.spatial import cKDTree
 
 import hydro_sim_core as hs
+from support.contact.poses import pose, random_direction, random_rotation
 
 PROPERTY = settings(max_examples=25, deadline=None)
 SEED = st.integers(0, 10**6)

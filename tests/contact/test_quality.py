@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from poses import pose, random_rotation
-from resolution_cases import (
+
+from hydro_sim_core.contact import ContactPatch, FaceArrays, compute_patch
+from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
+from hydro_sim_core.contact.quality import CREASE_COSINE, DEEP_SHARE, patch_quality
+from hydro_sim_core.geometry import rigid_mesh, sphere
+from support.contact.poses import pose, random_rotation
+from support.contact.resolution_cases import (
     MODULUS,
     ORIENTATIONS,
     RADIUS,
@@ -21,11 +26,6 @@ from resolution_cases import (
     box_pair,
     two_balls,
 )
-
-from hydro_sim_core.contact import ContactPatch, FaceArrays, compute_patch
-from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
-from hydro_sim_core.contact.quality import CREASE_COSINE, DEEP_SHARE, patch_quality
-from hydro_sim_core.geometry import rigid_mesh, sphere
 
 PROPERTY = settings(max_examples=50, deadline=None)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from poses import pose, random_rotation
-from random_meshes import recipes
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.poses import pose, random_rotation
+from support.contact.random_meshes import recipes
 
 FUZZ = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PARTNER = hs.geometry.sphere(0.1, resolution=0.1, modulus=1e5)

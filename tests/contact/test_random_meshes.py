@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from all_pairs import Contact, contact_by_all_pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pair import Pair, by_tree, transmitted
-from poses import pose, random_direction, random_rotation
-from random_meshes import Recipe, recipes
 
 from hydro_sim_core.contact import FaceArrays
 from hydro_sim_core.geometry import Geometry
+from support.contact.all_pairs import Contact, contact_by_all_pairs
+from support.contact.pair import Pair, by_tree, transmitted
+from support.contact.poses import pose, random_direction, random_rotation
+from support.contact.random_meshes import Recipe, recipes
 
 #: Round-off of a contact, as a fraction of the bodies' largest pressure times the square of the smaller one's size, for
 #: bodies near the origins of their frames. Flat tetrahedra amplify what is 1e-14 for good ones.

@@ -10,15 +10,15 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from all_pairs import Contact, candidates, cells, contact_by_all_pairs
-from pair import Pair, by_tree
-from poses import pose, random_direction
 from scipy.spatial.transform import Rotation
-from solids import ball_surface, depth_field, grid, layered, lobes, mirrored
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import FaceArrays
 from hydro_sim_core.geometry import Geometry
+from support.contact.all_pairs import Contact, candidates, cells, contact_by_all_pairs
+from support.contact.pair import Pair, by_tree
+from support.contact.poses import pose, random_direction
+from support.contact.solids import ball_surface, depth_field, grid, layered, lobes, mirrored
 
 SIZE = 0.2
 #: Relative offsets along each axis: none most often, so that bodies touch.

@@ -10,13 +10,13 @@ import meshio
 import numpy as np
 import pytest
 import trimesh
-from drake_contact import Body, compare
-from poses import pose, random_direction, random_rotation
 from pydrake.geometry import Box, Capsule, Cylinder, Ellipsoid, HalfSpace, Mesh, Shape
-from solids import ball_surface, compliant_shell, layered, lobes, rigid_shell, together
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.drake_contact import Body, compare
+from support.contact.poses import pose, random_direction, random_rotation
+from support.contact.solids import ball_surface, compliant_shell, layered, lobes, rigid_shell, together
 
 MODULI = {"a": 2e5, "b": 7e5}
 MARGIN = 1e-3

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from all_pairs import contact_by_all_pairs
-from pair import Pair
-from poses import pose, random_direction, random_rotation
 from scipy.spatial.transform import Rotation
-from solids import (
+
+import hydro_sim_core as hs
+from hydro_sim_core.geometry import Geometry
+from support.contact.all_pairs import contact_by_all_pairs
+from support.contact.pair import Pair
+from support.contact.poses import pose, random_direction, random_rotation
+from support.contact.solids import (
     ball_surface,
     bumpy_field,
     compliant_shell,
@@ -25,9 +28,6 @@ from solids import (
     split_field,
     together,
 )
-
-import hydro_sim_core as hs
-from hydro_sim_core.geometry import Geometry
 
 #: Poses of each pair with the small body wholly inside, and with it anywhere.
 INSIDE, ANYWHERE = 14, 6

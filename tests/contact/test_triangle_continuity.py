@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from poses import pose, random_rotation
 from scipy.spatial.transform import Rotation
-from solids import ball_surface, layered, lobes
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.geometry import Geometry
+from support.contact.poses import pose, random_rotation
+from support.contact.solids import ball_surface, layered, lobes
 
 MODULUS = 1e5
 SOFT_SPHERE = hs.geometry.sphere(0.08, resolution=0.06, modulus=MODULUS, margin=1e-3)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rigid_poses import pose, poses, vectors
 from scipy.optimize import nnls, root
 from scipy.spatial import ConvexHull
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.equivalent_point import FrictionEllipsoid, RigidBody, SupportHull, step_on_plane
+from support.contact_models.rigid_poses import pose, poses, vectors
 
 G = 9.81
 SIZE = np.array([0.3, 0.2, 0.4])

@@ -1,7 +1,7 @@
 """The program that measures for the page on contact models; tests/docs runs the page itself."""
 
-import measure
-from convex import needs_coal
+from support.contact_models import measure
+from support.contact_models.convex import needs_coal
 
 
 @needs_coal

@@ -4,14 +4,14 @@ import sys
 
 import numpy as np
 import pytest
-from convex import needs_coal
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rigid_poses import pose, poses
 from scipy.spatial import ConvexHull
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.point import PointContact, point_contact
+from support.contact_models.convex import needs_coal
+from support.contact_models.rigid_poses import pose, poses
 
 FLOOR = geometry.half_space()
 CUBE = geometry.box(0.2, 0.2, 0.2)

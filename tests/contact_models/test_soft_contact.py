@@ -5,14 +5,14 @@ from dataclasses import replace
 import array_api_strict
 import numpy as np
 import pytest
-from clouds import plane_cloud, sphere_cloud
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rigid_poses import pose, poses, twist_seen_at, vectors, wrench_about
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, contact_wrench
 from hydro_sim_core.contact.soft_distance.force import damping_factor
+from support.contact_models.clouds import plane_cloud, sphere_cloud
+from support.contact_models.rigid_poses import pose, poses, twist_seen_at, vectors, wrench_about
 
 MODEL = SoftContactModel(
     stiffness=2e4,

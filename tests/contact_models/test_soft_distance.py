@@ -3,10 +3,8 @@
 import array_api_strict
 import numpy as np
 import pytest
-from clouds import plane_cloud, sphere_cloud
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rigid_poses import pose, poses
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import (
@@ -16,6 +14,8 @@ from hydro_sim_core.contact.soft_distance import (
     soft_distance_gradient,
 )
 from hydro_sim_core.contact.soft_distance import cloud as cloud_module
+from support.contact_models.clouds import plane_cloud, sphere_cloud
+from support.contact_models.rigid_poses import pose, poses
 
 RADIUS = 0.1
 DIRECTION = np.array([0.48, -0.6, 0.64])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rigid_poses import pose, poses
 from scipy.spatial import ConvexHull
 
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.equivalent_point import SupportHull, closest_points
+from support.contact_models.rigid_poses import pose, poses
 
 #: An L with arms of 1 m, 0.1 m wide.
 L_SHAPE = np.array([[0, 0], [1, 0], [1, 0.1], [0.1, 0.1], [0.1, 1], [0, 1]])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from urdf_text import HINGE, collision, inertial, robot_text, write_urdf
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.errors import InputError
+from support.description.urdf_text import HINGE, collision, inertial, robot_text, write_urdf
 
 A, B, C = '<link name="a"/>', '<link name="b"/>', '<link name="c"/>'
 BOX = '<box size="1 1 1"/>'

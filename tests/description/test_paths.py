@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from urdf_text import collision, write_urdf
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.errors import InputError
+from support.description.urdf_text import collision, write_urdf
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import numpy as np
 import pydrake.math
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from urdf_text import write_urdf
 
 from hydro_sim_core.description import load_robot
+from support.description.urdf_text import write_urdf
 
 NUMBER = st.floats(-10.0, 10.0, allow_subnormal=False)
 ANGLE = st.floats(-3.1, 3.1)

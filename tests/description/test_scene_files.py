@@ -8,13 +8,13 @@ import numpy as np
 import pydantic
 import pytest
 import yaml
-from urdf_text import frame_pose, write_urdf
 
 from hydro_sim_core.description import load_scene, load_scene_spec
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene import GripperSpec, SceneSpec, SignalSpec
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.errors import InputError
+from support.description.urdf_text import frame_pose, write_urdf
 
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
 

@@ -15,10 +15,10 @@ from pydrake.geometry import SceneGraph
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from scipy.optimize import minimize
-from urdf_text import frame_pose
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.spec import ProximitySpec
+from support.description.urdf_text import frame_pose
 
 URDF = Path(__file__).parents[2] / "urdf"
 MODELS = sorted(path.name for path in URDF.glob("*.urdf.xacro"))

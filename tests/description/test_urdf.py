@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from urdf_text import HINGE, collision, inertial, write_urdf
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from support.description.urdf_text import HINGE, collision, inertial, write_urdf
 
 A, B, C, D = (f'<link name="{name}"/>' for name in "abcd")
 

@@ -4,8 +4,9 @@ import re
 from itertools import pairwise
 
 import pytest
-from blocks import PAGES, ROOT
 from markdown_it import MarkdownIt
+
+from support.docs.blocks import PAGES, ROOT
 
 MARKDOWN = MarkdownIt("commonmark")
 

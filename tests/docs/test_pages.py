@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import pytest
-from blocks import PAGES, ROOT, blocks_of
 from hypothesis import settings
-from run_blocks import Runner
+
+from support.docs.blocks import PAGES, ROOT, blocks_of
+from support.docs.run_blocks import Runner
 
 WITH_BLOCKS = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
 #: Its commands are those of other pages with other options, which tests of films and plots try too.

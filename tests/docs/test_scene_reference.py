@@ -7,12 +7,12 @@ import runpy
 from inspect import getmembers, isclass
 
 import pytest
-from blocks import ROOT
 
 from hydro_sim_core.description import scene
 from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS, SensorSpec
 from hydro_sim_core.description.scene_shapes import SHAPE_SECTIONS
 from hydro_sim_core.description.yaml_source import Section
+from support.docs.blocks import ROOT
 
 PROGRAM = ROOT / "docs" / "scene_reference.py"
 SECTIONS = [

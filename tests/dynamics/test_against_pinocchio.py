@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pinocchio_oracle import PinocchioScene
-from random_robots import GRAVITY, random_scene, random_state
 
 from hydro_sim_core.dynamics import Assembly, TreeEvaluator, build_tree
+from support.dynamics.pinocchio_oracle import PinocchioScene
+from support.dynamics.random_robots import GRAVITY, random_scene, random_state
 
 NUM_STATES, FEWER_STATES = 100, 25
 

@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from random_robots import GRAVITY, random_link, random_pose, random_robot, random_state
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description.spec import (
@@ -21,27 +20,10 @@ from hydro_sim_core.description.spec import (
 )
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator, build_tree
 from hydro_sim_core.errors import InputError
+from support.dynamics.random_robots import GRAVITY, random_link, random_pose, random_robot, random_state
+from support.dynamics.small_robots import Z, joint, link, massless, robot
 
-RNG = np.random.default_rng(3)
 X = np.array([1.0, 0.0, 0.0])
-Z = np.array([0.0, 0.0, 1.0])
-
-
-def link(name: str) -> LinkSpec:
-    return random_link(RNG, name)
-
-
-def massless(name: str) -> LinkSpec:
-    return LinkSpec(name, None)
-
-
-def joint(name: str, parent: str, child: str, type: str = "revolute", **fields: object) -> JointSpec:
-    X_PJ = fields.pop("X_PJ", np.eye(4))
-    return JointSpec(name, type, parent, child, X_PJ, fields.pop("axis", Z), **fields)
-
-
-def robot(links: list[LinkSpec], joints: list[JointSpec]) -> RobotSpec:
-    return RobotSpec("robot", tuple(links), tuple(joints), "robot.urdf")
 
 
 def build(links: list[LinkSpec], joints: list[JointSpec], **placing: object) -> Assembly:

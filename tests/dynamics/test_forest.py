@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from test_build_tree import joint, link, robot
 
 from hydro_sim_core.dynamics import PlacedRobot, build_tree, find_forest
+from support.dynamics.small_robots import joint, link, robot
 
 
 def test_what_a_kinematic_base_carries_is_not_coupled_through_it() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_robots import GRAVITY, random_link, random_scene, random_state
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description.spec import JointSpec, RobotSpec
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator, build_tree
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian, integrate_positions
+from support.dynamics.random_robots import GRAVITY, random_link, random_scene, random_state
 
 Z = np.array([0.0, 0.0, 1.0])
 

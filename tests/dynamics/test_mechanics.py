@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from random_robots import GRAVITY, random_pose, random_robot, random_scene, random_state
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.dynamics import Assembly, KinematicTree, PlacedRobot, TreeEvaluator, build_tree
 from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.dynamics.kinematics import integrate_positions
+from support.dynamics.random_robots import GRAVITY, random_pose, random_robot, random_scene, random_state
 
 SEEDS = range(6)
 

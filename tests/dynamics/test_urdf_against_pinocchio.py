@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import xacro
 from lxml import etree
-from pinocchio_oracle import free_flyer
-from random_robots import GRAVITY, random_state
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator, build_tree
+from support.dynamics.pinocchio_oracle import free_flyer
+from support.dynamics.random_robots import GRAVITY, random_state
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 

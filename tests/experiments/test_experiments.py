@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from quick_forms import assert_quick_form_agrees
 
 from hydro_sim_core.description import load_scene
 from hydro_sim_core.errors import InputError
@@ -27,6 +26,7 @@ from hydro_sim_core.experiments import (
     turning_balls,
 )
 from hydro_sim_core.simulation import World
+from support.experiments.quick_forms import assert_quick_form_agrees
 
 finite = st.floats(-1e6, 1e6)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quick_forms import assert_quick_form_agrees
 
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, PRESSURE
 from hydro_sim_core.experiments import EXPERIMENTS, face_scaling
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.simulation import World
+from support.experiments.quick_forms import assert_quick_form_agrees
 
 
 def test_the_quick_form_counts_faces_and_triangles(tmp_path):

@@ -20,13 +20,13 @@ from pydrake.multibody.plant import (
 from pydrake.multibody.tree import SpatialInertia
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
-from quick_forms import assert_quick_form_agrees
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.experiments import EXPERIMENTS, margin_boxes, mug_on_plate
 from hydro_sim_core.experiments.margin_boxes import Stack
 from hydro_sim_core.experiments.margin_rod import FOOT, Rod, end_heights, first_tilt
 from hydro_sim_core.experiments.report import ExperimentReport
+from support.experiments.quick_forms import assert_quick_form_agrees
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from quick_forms import assert_quick_form_agrees
 from scipy.integrate import solve_ivp
 
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.experiments import EXPERIMENTS, coin, sliding_disk
 from hydro_sim_core.geometry import half_space
+from support.experiments.quick_forms import assert_quick_form_agrees
 
 #: m, about where the coin rests.
 DEPTH = 1e-10

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from curves import rows_of_curves
 from matplotlib import __version__ as matplotlib_version
 from matplotlib.image import imread
 
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, ExperimentReport
 from hydro_sim_core.experiments.page import Record, page, read_records
+from support.experiments.curves import rows_of_curves
 
 FOLDER = Path(__file__).parents[2] / "docs" / "validation"
 PAGE = FOLDER.with_suffix(".md").read_text()

@@ -5,15 +5,15 @@ import time
 import numpy as np
 import pytest
 import trimesh
-from fields import assert_valid_field
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from surfaces import ball, cube, joined
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetrahedralisation
 from hydro_sim_core.geometry.surface_repair import repair_surface
+from support.geometry.fields import assert_valid_field
+from support.geometry.surfaces import ball, cube, joined
 
 BALL = ball()
 BALL_VOLUME = BALL.volume

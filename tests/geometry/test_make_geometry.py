@@ -7,13 +7,13 @@ import meshio
 import numpy as np
 import pytest
 import trimesh
-from fields import assert_valid_field
-from grids import cube_grid
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError
+from support.geometry.fields import assert_valid_field
+from support.geometry.grids import cube_grid
 
 COMPLIANT = ProximitySpec(
     compliance="compliant", modulus=1e6, resolution_hint=0.05, margin=1e-4, slab_thickness=0.1

@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from grids import cube_grid
-from surfaces import bracket, ring
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
+from support.geometry.grids import cube_grid
+from support.geometry.surfaces import bracket, ring
 
 #: A regular tetrahedron with edges of length sqrt(8).
 REGULAR = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])

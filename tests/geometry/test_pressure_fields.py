@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from fields import assert_valid_field, assert_watertight, pressure_at, sample_surface
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from hydro_sim_core import geometry as hs
+from support.geometry.fields import assert_valid_field, assert_watertight, pressure_at, sample_surface
 
 MODULUS = 2e6
 LENGTH = st.floats(1e-3, 1e2)

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from drake_meshes import assert_same_mesh, drake_mesh, drake_pressure_on_plane
-from fields import pressure_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydrake.geometry import Box, Capsule, Convex, Cylinder, Ellipsoid, Sphere
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import geometry as hs
+from support.geometry.drake_meshes import assert_same_mesh, drake_mesh, drake_pressure_on_plane
+from support.geometry.fields import pressure_at
 
 MODULUS = 1e5
 MAKERS = {

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import trimesh
-from fields import assert_valid_field, pressure_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
@@ -12,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.errors import InputError
+from support.geometry.fields import assert_valid_field, pressure_at
 
 MODULUS = 1e6
 

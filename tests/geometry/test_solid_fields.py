@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import trimesh
-from fields import assert_valid_field, pressure_at, sample_surface
-from grids import cube_grid
-from surfaces import ball, bracket, plate, ring
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.pressure_fields import MEDIAL_ZONE
 from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth
+from support.geometry.fields import assert_valid_field, pressure_at, sample_surface
+from support.geometry.grids import cube_grid
+from support.geometry.surfaces import ball, bracket, plate, ring
 
 MODULUS = 1e6
 

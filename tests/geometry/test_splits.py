@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from grids import cube_grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
@@ -12,6 +11,7 @@ from scipy.spatial import Delaunay
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.geometry.simplices import boundary_triangles, sorted_rows, tetrahedron_volumes
 from hydro_sim_core.geometry.splits import give_every_tetrahedron_depth
+from support.geometry.grids import cube_grid
 
 CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
 

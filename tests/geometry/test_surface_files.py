@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import trimesh
-from fields import assert_watertight
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
+from support.geometry.fields import assert_watertight
 
 
 @pytest.fixture

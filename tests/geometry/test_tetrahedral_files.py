@@ -3,15 +3,15 @@
 import meshio
 import numpy as np
 import pytest
-from drake_meshes import assert_same_mesh, drake_mesh, drake_pressure_on_plane
-from fields import assert_valid_field, pressure_at, sample_surface
-from grids import cube_grid
 from pydrake.geometry import Mesh
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.distance import distance_to_surface
+from support.geometry.drake_meshes import assert_same_mesh, drake_mesh, drake_pressure_on_plane
+from support.geometry.fields import assert_valid_field, pressure_at, sample_surface
+from support.geometry.grids import cube_grid
 
 MODULUS = 1e5
 

@@ -11,9 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from ctrl_c import heed_ctrl_c
-from fields import assert_watertight
-from surfaces import ball, bracket, cube, plate, ring
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core import load_urdf
@@ -22,6 +19,9 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetrahedralisation, tetwild_process
 from hydro_sim_core.geometry.distance import distance_to_surface
 from hydro_sim_core.geometry.simplices import boundary_triangles, tetrahedron_volumes
+from support.ctrl_c import heed_ctrl_c
+from support.geometry.fields import assert_watertight
+from support.geometry.surfaces import ball, bracket, cube, plate, ring
 
 SOLIDS = {"bracket": (bracket, 0.4), "ring": (ring, 0.06), "plate": (plate, 0.12)}
 

@@ -3,10 +3,10 @@
 import meshio
 import numpy as np
 import pytest
-from grids import cube_grid
 
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.errors import InputError
+from support.geometry.grids import cube_grid
 
 MODULUS = 1e5
 ARRAYS = ("vertices", "elements", "pressure", "fields")

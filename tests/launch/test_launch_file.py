@@ -20,9 +20,9 @@ pytest.importorskip("ros2launch", reason="ros2launch is not installed")
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
-from ros_domains import take_domain
 
 from hydro_sim.bringup import ARMS, GRIPPERS, plan_bringup
+from support.ros_domains import take_domain
 
 ROOT = Path(__file__).parents[2]
 # That of the checkout, which leads to the package's own.

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from inner_pytest import run_pytest
+
+from support.packaging.inner_pytest import run_pytest
 
 TEST = """
 import pytest

@@ -38,7 +38,15 @@ def run(pytester, monkeypatch):
     def run(allowed, *options, ci="", workers=0):
         pytester.path.joinpath("allowed.txt").write_text(allowed)
         monkeypatch.setenv("CI", ci)
-        options = ("-p", "skips", "-p", "no:cacheprovider", "--allowed-skips", "allowed.txt", *options)
+        options = (
+            "-p",
+            "support.skips",
+            "-p",
+            "no:cacheprovider",
+            "--allowed-skips",
+            "allowed.txt",
+            *options,
+        )
         if workers:
             done = pytester.runpytest_subprocess("-p", "xdist", "--numprocesses", str(workers), *options)
         else:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign_reader import decoded
 from rosbags.interfaces import MessageDefinitionFormat, QosDurability
 from rosbags.rosbag2.storage_mcap import McapReader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -16,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.recording.message_types import message_types
+from support.recording.foreign_reader import decoded
 
 STEPS = 100
 

@@ -12,7 +12,6 @@ import threading
 import time
 
 import pytest
-from foreign_reader import decoded
 from mcap.reader import make_reader
 
 from hydro_sim_core import load_scene
@@ -22,6 +21,7 @@ from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.replay import Recording
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from support.recording.foreign_reader import decoded
 
 SECOND = 10**9
 

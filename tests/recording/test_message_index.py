@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcap.writer import CompressionType, IndexType, Writer
-from number_file import FLOAT, number, record_numbers
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import MessageIndex, read_messages
+from support.recording.number_file import FLOAT, number, record_numbers
 
 
 @pytest.fixture(scope="module")

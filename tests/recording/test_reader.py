@@ -8,11 +8,11 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from number_file import FLOAT, record_numbers
 from rosbags.typesys import Stores, get_typestore
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import read_messages, reader
+from support.recording.number_file import FLOAT, record_numbers
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 
-from node_process import ROOT, SCENE, NodeProcess
-from ros_client import Client
-from ros_domains import take_domain
+from support.ros.node_process import ROOT, SCENE, NodeProcess
+from support.ros.ros_client import Client
+from support.ros_domains import take_domain
 
 
 @pytest.fixture(scope="module")

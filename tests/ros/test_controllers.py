@@ -4,12 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arms import BENT, JOINTS, Bench, gen3
-from builtin_interfaces.msg import Duration, Time
-from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.joint_trajectory import (
     GOAL_TOLERANCE_VIOLATED,
     INVALID_GOAL,
@@ -17,70 +12,15 @@ from hydro_sim.controllers.joint_trajectory import (
     OLD_HEADER_TIMESTAMP,
     PATH_TOLERANCE_VIOLATED,
     SUCCESSFUL,
-    JointTrajectoryController,
 )
 from hydro_sim.controllers.tolerances import JointTolerance, Tolerances
-
-NEAR = {joint: JointTolerance(2e-3, 0.02) for joint in JOINTS}
-
-
-class Goal:
-    """Somebody who waits for the end of a trajectory."""
-
-    def __init__(self):
-        self.progress, self.ends = [], []
-
-    def tell(self, progress):
-        self.progress.append(progress)
-
-    def finish(self, outcome, code, reason):
-        self.ends.append((outcome, code, reason))
-
-    @property
-    def end(self):
-        (end,) = self.ends
-        return end
-
-
-class ArmBench(Bench):
-    """An arm, its trajectory controller, and arrays for any of its joints."""
-
-    def __init__(self, world):
-        super().__init__(world)
-        self.refused, self.published = [], []
-        self.trajectories = self.add(
-            JointTrajectoryController(
-                world, self.arbiter, lambda: world.time, self.refused.append, self.published.append
-            )
-        )
-
-    def go(self, seconds=0.3, goal=None, tolerances=None, stamp=0.0, **positions):
-        message = trajectory(seconds, stamp, **positions)
-        self.trajectories.follow(self.trajectories.checked(message), goal, tolerances)
-        return goal
-
-    def aim(self, seconds=0.3, path=None, goal=NEAR, goal_time=0.0, stamp=0.0, **positions):
-        return self.go(seconds, Goal(), Tolerances(path or {}, goal, goal_time), stamp, **positions)
-
-    def command(self, mode, **values):
-        controller = ForwardController(mode, tuple(values), self.world, self.arbiter)
-        controller.check(Float64MultiArray(data=[float(value) for value in values.values()]))(self.world)
-
-
-def trajectory(seconds, stamp=0.0, **positions):
-    point = JointTrajectoryPoint(
-        positions=list(positions.values()),
-        velocities=[0.0] * len(positions),
-        time_from_start=Duration(sec=int(seconds), nanosec=round(seconds % 1.0 * 1e9)),
-    )
-    message = JointTrajectory(joint_names=list(positions), points=[point])
-    message.header.stamp = Time(sec=int(stamp), nanosec=round(stamp % 1.0 * 1e9))
-    return message
+from support.ros.arm_bench import ArmBench, Goal, trajectory
+from support.ros.arms import BENT, JOINTS, gen3
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    return gen3(tmp_path_factory.mktemp("arm"), gravity_compensation=True)
+def world():
+    return gen3(gravity_compensation=True)
 
 
 @pytest.fixture
@@ -271,7 +211,7 @@ def test_goal_that_cannot_be_joined_says_why(arm):
     assert "swings out" in goal.end[2]
 
 
-def test_joint_that_leaves_the_scene_ends_its_goal(arm, tmp_path):
+def test_joint_that_leaves_the_scene_ends_its_goal(arm):
     """Another trajectory goes on in the World that takes over."""
     lost, kept = arm.aim(0.5, joint_1=0.2), arm.aim(0.5, joint_2=BENT["joint_2"] + 0.1)
     arm.step(100)

@@ -6,9 +6,10 @@ import pytest
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from rclpy.action import ActionClient
-from ros_client import Client
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from support.ros.ros_client import Client
 
 REASON = "control_msgs is not built here; `make workspace` builds what is needed of it"
 actions = pytest.importorskip("control_msgs.action", reason=REASON)

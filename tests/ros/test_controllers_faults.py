@@ -9,9 +9,10 @@ import sys
 
 import pytest
 from geometry_msgs.msg import TwistStamped
-from ros_client import Client, stamp_of
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+
+from support.ros.ros_client import Client, stamp_of
 
 #: Publishes joint commands as a program of its own: arguments are the rate (Hz) and positions of joint_7 (rad).
 CONTROLLER = """

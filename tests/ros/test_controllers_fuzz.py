@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from arms import JOINTS, gen3
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Twist, TwistStamped, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from std_msgs.msg import Float64MultiArray
-from test_controllers import ArmBench
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.hold import HoldController
 from hydro_sim.controllers.twist import TwistController
 from hydro_sim_core.errors import InputError
+from support.ros.arm_bench import ArmBench
+from support.ros.arms import JOINTS, gen3
 
 numbers = st.one_of(st.floats(-3.0, 3.0), st.floats())
 names = st.lists(st.sampled_from([*JOINTS[:3], "", "elbow"]), max_size=3)
@@ -65,8 +65,8 @@ arrays = st.builds(Float64MultiArray, data=st.lists(numbers, max_size=8))
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    return gen3(tmp_path_factory.mktemp("arm"), gravity_compensation=True)
+def world():
+    return gen3(gravity_compensation=True)
 
 
 @settings(max_examples=300)

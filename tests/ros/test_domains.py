@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from ros_domains import SHARE, SHARES, Domains
+
+from support.ros_domains import SHARE, SHARES, Domains
 
 TESTS = Path(__file__).parents[1]
 #: Takes a share, says which, and holds it until told to end.
 OTHER = """
 import sys
-from ros_domains import Domains
+from support.ros_domains import Domains
 domains = Domains(sys.argv[1])
 print(*domains.numbers, flush=True)
 input()

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 import rclpy
-from ros_client import Client
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
@@ -17,6 +16,7 @@ from hydro_sim.publishing.transforms import TransformPublisher, inner_links
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
+from support.ros.ros_client import Client
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """A step whose result is not finite pauses the node; it keeps its state, says why, and can be reset."""
 
 import pytest
-from ros_client import Client, stamp_of
+
+from support.ros.ros_client import Client, stamp_of
 
 # A free body whose wheel has no limits: any effort is allowed, and this one overflows within a few steps.
 WHEEL = """<robot name="wheel">

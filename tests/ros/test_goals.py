@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 from rclpy.action import GoalResponse
-from test_link import Bench
 
 from hydro_sim.controllers import goals
 from hydro_sim_core.errors import InputError
+from support.ros.link_bench import LinkBench
 
 
 class Handle:
@@ -36,7 +36,7 @@ class Server:
         self.there = False
 
 
-class DoorBench(Bench):
+class DoorBench(LinkBench):
     """An action on a link; ``begun`` are the goals that reached the World."""
 
     def __init__(self, monkeypatch, **parameters):

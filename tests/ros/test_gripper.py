@@ -1,11 +1,9 @@
 """Moves of a gripper: they end at their goal, or at what is in the way."""
 
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from arms import ROOT, Bench
 from std_msgs.msg import Float64
 
 import hydro_sim_core as hs
@@ -14,26 +12,8 @@ from hydro_sim.controllers.hold import HoldController
 from hydro_sim.controllers.timeouts import CommandTimeouts
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
-
-SCENE = Path(ROOT) / "config" / "scenes" / "spatula_slip_welded.yaml"
-
-
-class Goal:
-    """Somebody who waits for the end of a move."""
-
-    def __init__(self):
-        self.progress, self.ends = [], []
-
-    def tell(self, state):
-        self.progress.append(state)
-
-    def finish(self, outcome, state):
-        self.ends.append((outcome, state))
-
-    @property
-    def end(self):
-        (end,) = self.ends
-        return end
+from support.ros.arms import Bench
+from support.ros.moves import SCENE, Goal
 
 
 class HandBench(Bench):

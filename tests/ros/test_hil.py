@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy
-from node_process import NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
-from ros_client import Client
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+
+from support.ros.node_process import NodeProcess
+from support.ros.ros_client import Client
 
 SCENE = ["-p", "scene:=spatula_slip", "-p", "status_line:=false"]
 #: Starts sooner, for what has nothing to do with the scene.

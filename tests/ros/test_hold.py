@@ -2,22 +2,22 @@
 
 import numpy as np
 import pytest
-from arms import JOINTS, Bench, gen3
 
 from hydro_sim.controllers.hold import HoldController
 from hydro_sim_core.simulation import JointCommand
+from support.ros.arms import JOINTS, Bench, gen3
 
 STIFFNESS = np.array([2000.0] * 4 + [500.0] * 3)
 
 
-def make_bench(tmp_path, **model):
-    bench = Bench(gen3(tmp_path, **model))
+def make_bench(**model):
+    bench = Bench(gen3(**model))
     return bench, bench.add(HoldController(bench.world, bench.arbiter))
 
 
-def test_position_drives_alone_droop_and_holding_does_not(tmp_path):
+def test_position_drives_alone_droop_and_holding_does_not():
     """Without feed-forward a drive gives way by weight over stiffness; with it an arm stays to a micrometre."""
-    bench, hold = make_bench(tmp_path)
+    bench, hold = make_bench()
     world = bench.world
     wanted = world.q
     bench.step(2000)
@@ -34,9 +34,9 @@ def test_position_drives_alone_droop_and_holding_does_not(tmp_path):
 
 @pytest.mark.parametrize("compensated", [False, True])
 @pytest.mark.parametrize("stance", ["hold", "float"])
-def test_weight_is_borne_once(tmp_path, stance, compensated):
+def test_weight_is_borne_once(stance, compensated):
     """Also where the model's drives do so by themselves: efforts are the weight, not twice as much."""
-    bench, hold = make_bench(tmp_path, gravity_compensation=compensated)
+    bench, hold = make_bench(gravity_compensation=compensated)
     world = bench.world
     start = world.q
     hold.assume(world, JOINTS, stance)
@@ -45,11 +45,11 @@ def test_weight_is_borne_once(tmp_path, stance, compensated):
     assert world.joint_efforts() == pytest.approx(world.gravity_forces(), abs=1e-2)
 
 
-def test_floating_arm_has_no_stiffness(tmp_path):
+def test_floating_arm_has_no_stiffness():
     """Pushed, it goes on and does not come back; one that holds does."""
     moved = {}
     for stance in ("hold", "float"):
-        bench, hold = make_bench(tmp_path)
+        bench, hold = make_bench()
         world = bench.world
         hold.assume(world, JOINTS, stance)
         start, push = world.q, np.zeros(7)
@@ -61,9 +61,9 @@ def test_floating_arm_has_no_stiffness(tmp_path):
     assert moved["float"] > 0.1
 
 
-def test_zero_effort_falls_as_mass_and_gravity_say(tmp_path):
+def test_zero_effort_falls_as_mass_and_gravity_say():
     """Over the first steps velocities are those of M a = -g."""
-    bench, hold = make_bench(tmp_path)
+    bench, hold = make_bench()
     world = bench.world
     acceleration = np.linalg.solve(world.mass_matrix(), -world.bias_forces())
     hold.assume(world, JOINTS, "zero_effort")
@@ -72,9 +72,9 @@ def test_zero_effort_falls_as_mass_and_gravity_say(tmp_path):
     assert world.v == pytest.approx(3 * world.time_step * acceleration, rel=0.02, abs=1e-4)
 
 
-def test_joint_that_somebody_takes_is_left_alone(tmp_path):
+def test_joint_that_somebody_takes_is_left_alone():
     """The others stay held."""
-    bench, hold = make_bench(tmp_path)
+    bench, hold = make_bench()
     world = bench.world
     hold.assume(world, JOINTS, "hold")
     other = HoldController(world, bench.arbiter)

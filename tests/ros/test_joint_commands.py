@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from arms import JOINTS, Bench, gen3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
@@ -12,14 +11,15 @@ from sensor_msgs.msg import JointState
 from hydro_sim.controllers.joint_commands import JointCommandsController, parse_joint_commands
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
+from support.ros.arms import JOINTS, Bench, gen3
 
 NAN = math.nan
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
-    return Bench(gen3(tmp_path_factory.mktemp("arm"), gravity_compensation=True))
+def bench():
+    return Bench(gen3(gravity_compensation=True))
 
 
 def test_what_is_empty_or_nan_is_not_commanded():

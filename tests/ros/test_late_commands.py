@@ -3,12 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
-from arms import JOINTS, Bench, gen3
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist, TwistStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray, Header
-from test_gripper import SCENE, Goal
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import hydro_sim_core as hs
@@ -20,6 +18,8 @@ from hydro_sim.controllers.joint_trajectory import INVALID_JOINTS, JointTrajecto
 from hydro_sim.controllers.twist import TwistController
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
+from support.ros.arms import JOINTS, Bench, gen3
+from support.ros.moves import SCENE, Goal
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +28,9 @@ def world():
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory):
+def empty():
     """A scene without any joint."""
-    path = tmp_path_factory.mktemp("empty") / "empty.yaml"
-    path.write_text("name: empty\nmodels: []\n")
-    return hs.load_scene(path)
+    return hs.World(hs.SceneBuilder("empty").build())
 
 
 class CrowdedBench(Bench):
@@ -74,9 +72,9 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
-def test_late_command_is_refused_and_takes_no_joint(kind, tmp_path, empty):
+def test_late_command_is_refused_and_takes_no_joint(kind, empty):
     """By an ``InputError``, which the link counts; the next step has nothing to trip over."""
-    arm = CrowdedBench(gen3(tmp_path))
+    arm = CrowdedBench(gen3())
     apply = COMMANDS[kind](arm)
     arm.exchange(empty)
     with pytest.raises(InputError):
@@ -85,8 +83,8 @@ def test_late_command_is_refused_and_takes_no_joint(kind, tmp_path, empty):
     arm.step()
 
 
-def test_late_goal_is_told_that_its_joint_has_gone(tmp_path, empty):
-    arm = CrowdedBench(gen3(tmp_path))
+def test_late_goal_is_told_that_its_joint_has_gone(empty):
+    arm = CrowdedBench(gen3())
     ends = []
     goal = SimpleNamespace(tell=None, finish=lambda *end: ends.append(end))
     trajectory = arm.trajectories.checked(_trajectory())

@@ -7,8 +7,9 @@ from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from ros_client import Client
 from std_srvs.srv import Trigger
+
+from support.ros.ros_client import Client
 
 TOPICS = ["/clock", "/joint_states"]
 

@@ -3,87 +3,17 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Time
-from rclpy.qos import QoSPolicyKind
 from sensor_msgs.msg import JointState
 
-from hydro_sim.hil.link import CommandLink
-from hydro_sim.parameters import Parameters
-from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
-
-DT = 0.01
-
-
-class Bench:
-    """A link on a World that only counts; whoever sends takes the steps too."""
-
-    def __init__(self, **parameters):
-        self.parameters = Parameters(**parameters)
-        self.applied = []  # (value, simulated time)
-        self.recorded = []
-        self.permits = []
-        self.warnings = []
-        self._receivers = {}
-        self._sources = []
-        self.world = SimpleNamespace(time=0.0, time_step=DT)
-        self.runner = SimpleNamespace(
-            add_command_source=self._sources.append,
-            submit=lambda action: action(self.world),
-            snapshot=lambda: SimpleNamespace(epoch=self.epoch),
-            permit=self.permits.append,
-            waiting_for_permit=True,
-            world=self.world,
-        )
-        self.epoch = 0
-        self.node = SimpleNamespace(resolve_topic_name=lambda topic: f"/{topic.lstrip('/')}")
-        self._events = {}
-        self.rejections = Rejections(SimpleNamespace(warning=self.warnings.append))
-        self.link = CommandLink(self.node, self, self.runner, self.parameters, self.rejections)
-        self.link.observers.append(lambda topic, message, at: self.recorded.append((topic, message, at)))
-        self.link.subscribe(JointState, "joint_commands", "joint", self._check)
-
-    def subscribe(self, _, topic, callback, qos, events):
-        self._receivers[topic], self._events[topic] = callback, events
-
-    def refuse(self, topic):
-        """A publisher appears on a topic that cannot be heard."""
-        if topic not in self._events:
-            self.link.subscribe(JointState, topic, "joint", self._check)
-        self._events[topic].incompatible_qos(SimpleNamespace(last_policy_kind=QoSPolicyKind.RELIABILITY))
-
-    def _check(self, message):
-        if not np.all(np.isfinite(message.position)):
-            raise InputError("joint_commands", "position", "is not finite", "give finite numbers")
-        value = message.position[0]
-        return lambda world: self.applied.append((value, round(world.time, 9)))
-
-    def send(self, value, stamp=0.0):
-        message = JointState(position=[float(value)])
-        message.header.stamp = Time(sec=int(stamp), nanosec=round(stamp % 1.0 * 1e9))
-        self._receivers["/joint_commands"](message)
-
-    def step(self, n=1):
-        for _ in range(n):
-            for source in self._sources:
-                source(self.world)
-            self.world.time += DT
-
-    @property
-    def values(self):
-        return [value for value, _ in self.applied]
-
-    @property
-    def report(self):
-        return self.link.reports()["joint"]
+from support.ros.link_bench import DT, LinkBench
 
 
 def test_good_link_applies_every_command_at_once_and_once():
-    bench = Bench()
+    bench = LinkBench()
     for i in range(5):
         bench.send(i)
         bench.step()
@@ -95,7 +25,7 @@ def test_good_link_applies_every_command_at_once_and_once():
 
 
 def test_what_cannot_be_carried_out_goes_nowhere():
-    bench = Bench()
+    bench = LinkBench()
     bench.send(np.nan)
     assert bench.report.received == 0
     assert bench.values == []
@@ -103,7 +33,7 @@ def test_what_cannot_be_carried_out_goes_nowhere():
 
 
 def test_message_that_came_another_way_travels_the_same_link_and_is_recorded():
-    bench = Bench(link_delay=2 * DT)
+    bench = LinkBench(link_delay=2 * DT)
     message = JointState(position=[1.0])
     bench.link.deliver("joint_commands", message)
     bench.step(2)
@@ -118,7 +48,7 @@ def test_message_that_came_another_way_travels_the_same_link_and_is_recorded():
 
 def test_order_is_judged_by_the_stamp():
     """Late ones and exact copies are dropped and counted; another command of the same instant is news."""
-    bench = Bench()
+    bench = LinkBench()
     for value, stamp in ((1, 0.5), (2, 0.6), (1, 0.5), (2, 0.6), (3, 0.6), (4, 0.7)):
         bench.send(value, stamp)
     assert bench.values == [1, 2, 3, 4]
@@ -127,7 +57,7 @@ def test_order_is_judged_by_the_stamp():
 
 def test_controller_that_starts_anew_with_another_clock_is_heard(monkeypatch):
     """After a second of silence there is no order to keep."""
-    bench = Bench()
+    bench = LinkBench()
     bench.send(1, stamp=1.7e9)
     bench.send(2, stamp=5.0)
     assert bench.values == [1]
@@ -138,7 +68,7 @@ def test_controller_that_starts_anew_with_another_clock_is_heard(monkeypatch):
 
 
 def test_reset_makes_old_stamps_good_again():
-    bench = Bench()
+    bench = LinkBench()
     bench.world.time = 9.0
     bench.send(1, stamp=9.0)
     bench.epoch, bench.world.time = 1, 0.0
@@ -149,7 +79,7 @@ def test_reset_makes_old_stamps_good_again():
 @pytest.mark.parametrize("wall", [False, True])
 def test_commands_past_their_age_are_dropped(wall):
     """By the clock that the stamp is of; unstamped ones have no age."""
-    bench = Bench(max_command_age=0.05)
+    bench = LinkBench(max_command_age=0.05)
     bench.world.time = 20.0
     now = time.time() if wall else 20.0
     bench.send(1, now - 0.2)
@@ -162,7 +92,7 @@ def test_commands_past_their_age_are_dropped(wall):
 
 def test_delay_is_simulated_time():
     """Sent before the step at t, it acts before the step at t plus the delay."""
-    bench = Bench(link_delay=0.03)
+    bench = LinkBench(link_delay=0.03)
     bench.send(7)
     bench.step(6)
     assert bench.applied == [(7, pytest.approx(0.03))]
@@ -170,7 +100,7 @@ def test_delay_is_simulated_time():
 
 def test_jitter_is_within_its_range_and_repeats_with_its_seed():
     def arrivals(seed):
-        bench = Bench(link_delay=0.1, link_jitter=0.1, link_seed=seed)
+        bench = LinkBench(link_delay=0.1, link_jitter=0.1, link_seed=seed)
         sent = {}
         for i in range(200):
             sent[i] = bench.world.time
@@ -188,7 +118,7 @@ def test_jitter_is_within_its_range_and_repeats_with_its_seed():
 
 
 def test_loss_takes_its_share():
-    bench = Bench(link_loss=0.3)
+    bench = LinkBench(link_loss=0.3)
     for i in range(2000):
         bench.send(i)
     assert bench.report.lost == pytest.approx(600, abs=4 * np.sqrt(2000 * 0.3 * 0.7))
@@ -196,7 +126,7 @@ def test_loss_takes_its_share():
 
 
 def test_outage_loses_everything_for_its_length():
-    bench = Bench(link_outage_period=0.5, link_outage_length=0.2)
+    bench = LinkBench(link_outage_period=0.5, link_outage_length=0.2)
     for i in range(100):
         bench.send(i)
         bench.step()
@@ -206,7 +136,7 @@ def test_outage_loses_everything_for_its_length():
 
 
 def test_faults_change_while_it_runs():
-    bench = Bench(link_delay=0.05)
+    bench = LinkBench(link_delay=0.05)
     bench.send(1)
     bench.parameters.link_delay = 0.0
     bench.send(2)
@@ -219,7 +149,7 @@ def test_faults_change_while_it_runs():
 
 def test_answer_permits_the_step_even_if_the_link_loses_it():
     """The controller did its part; what reaches the robot is the link's affair."""
-    bench = Bench(mode="lock_step", lock_step_interface="joint", lock_step_steps=4, link_loss=1.0)
+    bench = LinkBench(mode="lock_step", lock_step_interface="joint", lock_step_steps=4, link_loss=1.0)
     bench.send(1)
     assert bench.permits == [4]
     assert bench.values == []
@@ -227,7 +157,7 @@ def test_answer_permits_the_step_even_if_the_link_loses_it():
 
 def test_answers_nobody_waits_for_are_dropped():
     """A second one to the same state, and one to a state that is over."""
-    bench = Bench(mode="lock_step", lock_step_interface="joint")
+    bench = LinkBench(mode="lock_step", lock_step_interface="joint")
     bench.send(1, stamp=0.0)
     bench.runner.waiting_for_permit = False
     bench.send(2, stamp=0.0)
@@ -241,7 +171,7 @@ def test_answers_nobody_waits_for_are_dropped():
 
 
 def test_other_interfaces_permit_nothing():
-    bench = Bench(mode="lock_step", lock_step_interface="effort")
+    bench = LinkBench(mode="lock_step", lock_step_interface="effort")
     bench.send(1)
     assert bench.permits == []
     assert bench.values == [1]
@@ -252,7 +182,7 @@ def test_other_interfaces_permit_nothing():
 
 def test_command_that_the_scene_cannot_carry_out_any_more_is_counted():
     """It was right when it was sent; the stepping thread goes on."""
-    bench = Bench(link_delay=0.03)
+    bench = LinkBench(link_delay=0.03)
     gone = InputError("joint command", "'joint_1'", "is no longer in the scene", "reset the simulation")
 
     def too_late(world):
@@ -270,7 +200,7 @@ def test_command_that_the_scene_cannot_carry_out_any_more_is_counted():
 
 def test_publishers_that_are_not_heard_may_come_while_they_are_listed():
     """The receiver's thread notes another one in the middle."""
-    bench = Bench()
+    bench = LinkBench()
 
     def discover(topic):
         bench.refuse(f"/{len(topic) * 'x'}_more")

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from ros_client import MARKERS, Client, stamp_of
 from visualization_msgs.msg import Marker
 
 from hydro_sim_core.description import load_robot
+from support.ros.ros_client import MARKERS, Client, stamp_of
 
 ARM = [f"joint_{i}" for i in range(1, 8)]
 JOINTS = [*ARM, "left_finger_joint", "right_finger_joint"]

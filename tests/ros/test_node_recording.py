@@ -7,9 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from node_process import SCENE
 from rclpy.serialization import deserialize_message, serialize_message
-from ros_client import Client
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -20,6 +18,8 @@ from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.recording.mcap_file import RecordingFile
+from support.ros.node_process import SCENE
+from support.ros.ros_client import Client
 
 JOINTS = [f"joint_{i}" for i in range(1, 8)]
 COMMANDS = {
@@ -47,7 +47,7 @@ def commands(path):
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A run in which a client moves the arm, in every way, and squeezes: the file."""
-    from node_process import NodeProcess
+    from support.ros.node_process import NodeProcess
 
     folder = tmp_path_factory.mktemp("recording")
     path = folder / "run.mcap"

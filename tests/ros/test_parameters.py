@@ -6,9 +6,9 @@ import pytest
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from ros_domains import take_domain
 
 from hydro_sim.parameters import declare_parameters
+from support.ros_domains import take_domain
 
 
 class Settings:

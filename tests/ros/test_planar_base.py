@@ -5,10 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from arms import Bench
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist, TwistStamped, Vector3
-from ros_client import Client
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -19,6 +17,8 @@ from hydro_sim.controllers.hold import HoldController
 from hydro_sim.controllers.joint_commands import JointCommandsController
 from hydro_sim.controllers.joint_trajectory import JointTrajectoryController
 from hydro_sim.controllers.twist import TwistController, find_tool
+from support.ros.arms import Bench
+from support.ros.ros_client import Client
 
 BASE = ("base/x", "base/y", "base/yaw")
 MASS = (

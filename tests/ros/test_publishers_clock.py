@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from rclpy.serialization import deserialize_message
-from ros_client import RELIABLE, Client
 from rosgraph_msgs.msg import Clock
 
 import hydro_sim_core as hs
@@ -17,6 +16,7 @@ from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from support.ros.ros_client import RELIABLE, Client
 
 ROOT = Path(__file__).parents[2]
 

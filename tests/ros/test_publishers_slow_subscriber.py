@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from rclpy.serialization import deserialize_message
-from ros_client import MARKERS, RELIABLE, Client
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-STUBBORN = Path(__file__).with_name("stubborn_subscriber.py")
+from support.ros.ros_client import MARKERS, RELIABLE, Client
+
+STUBBORN = Path(__file__).parents[1] / "support" / "ros" / "stubborn_subscriber.py"
 TIME_STEP_NS = 1_000_000
 
 

@@ -8,10 +8,10 @@ import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from ros_domains import take_domain
 from std_msgs.msg import Float64
 
 from hydro_sim.hil.receiver import Receiver
+from support.ros_domains import take_domain
 
 QOS = QoSProfile(depth=10)
 

@@ -6,8 +6,9 @@ import json
 import math
 
 import pytest
-from ros_client import Client
 from std_srvs.srv import Trigger
+
+from support.ros.ros_client import Client
 
 
 @pytest.fixture

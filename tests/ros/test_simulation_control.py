@@ -28,18 +28,8 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World, load_scene
 from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scene
+from support.ros.spawned_models import BALL
 
-BALL = (
-    '<robot name="ball"><link name="ball"><inertial><mass value="0.1"/>'
-    '<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>'
-    '<collision><geometry><sphere radius="0.05"/></geometry></collision></link></robot>'
-)
-WHEEL = BALL.replace('name="ball"', 'name="base"').replace(
-    "</robot>",
-    '<link name="rim"><inertial><mass value="0.1"/>'
-    '<inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    '<joint name="axle" type="continuous"><parent link="base"/><child link="rim"/></joint></robot>',
-)
 FAR = pose((0, 0, 30))
 
 

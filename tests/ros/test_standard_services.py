@@ -10,13 +10,14 @@ import rclpy
 from geometry_msgs.msg import Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from node_process import SCENE, NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-from ros_client import RELIABLE, TIMEOUT, wait_until_answers_arrive
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from test_simulation_control import BALL, WHEEL
+
+from support.ros.node_process import SCENE, NodeProcess
+from support.ros.ros_client import RELIABLE, TIMEOUT, wait_until_answers_arrive
+from support.ros.spawned_models import BALL, WHEEL
 
 REASON = "simulation_interfaces is no wheel: it comes with ROS from apt, or is built by hand"
 srv = pytest.importorskip("simulation_interfaces.srv", reason=REASON)

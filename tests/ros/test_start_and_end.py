@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import rclpy
 import yaml
-from ros_client import Client, stamp_of
 
 from hydro_sim.__main__ import USAGE
 from hydro_sim.parameters import Parameters
 from hydro_sim_core import World
 from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.simulation import FixedRateRunner
+from support.ros.ros_client import Client, stamp_of
 
 SCENE = "config/scenes/spatula_slip.yaml"
 

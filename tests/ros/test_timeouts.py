@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from arms import JOINTS, gen3
 from geometry_msgs.msg import Twist, Vector3
-from test_controllers import ArmBench
 
 from hydro_sim.controllers.arbiter import Controller
 from hydro_sim.controllers.hold import HoldController
 from hydro_sim.controllers.timeouts import CommandTimeouts
 from hydro_sim.controllers.twist import TwistController
 from hydro_sim.parameters import Parameters
+from support.ros.arm_bench import ArmBench
+from support.ros.arms import JOINTS, gen3
 
 
 class WatchedBench(ArmBench):
@@ -35,8 +35,8 @@ class WatchedBench(ArmBench):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    return gen3(tmp_path_factory.mktemp("arm"))
+def world():
+    return gen3()
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import rclpy
 import yaml
-from node_process import ROOT, SCENE
 
 from hydro_sim_core.description.sensor_types import sensor_types
+from support.ros.node_process import ROOT, SCENE
 
 PAGE = ROOT / "docs" / "ros_topics.md"
 #: Of every lifecycle node, whatever it is for; hidden ones are those of actions.

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from arms import BENT, JOINTS, Bench, gen3
 from geometry_msgs.msg import Twist, TwistStamped, Vector3
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from hydro_sim.controllers.hold import HoldController
 from hydro_sim.controllers.resolved_rate import HAND_LENGTH, joint_rates
 from hydro_sim.controllers.twist import TwistController, find_tool
 from hydro_sim_core.errors import InputError
+from support.ros.arms import BENT, JOINTS, Bench, gen3
 
 TOOL = "end_effector_link"
 FREE = np.full(7, np.inf)
@@ -52,8 +52,8 @@ def _vector(values):
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["compensated", "heavy"])
-def world(request, tmp_path_factory):
-    return gen3(tmp_path_factory.mktemp("arm"), gravity_compensation=request.param)
+def world(request):
+    return gen3(gravity_compensation=request.param)
 
 
 @pytest.fixture

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from node_process import SCENE, NodeProcess
-from ros_client import Client
 from sensor_msgs.msg import JointState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+
+from support.ros.node_process import SCENE, NodeProcess
+from support.ros.ros_client import Client
 
 TIMEOUT = 30.0  # s
 

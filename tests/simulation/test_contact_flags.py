@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, free, make_world, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from support.simulation.made_scenes import GROUND, free, make_world, sphere
 
 
 @pytest.fixture

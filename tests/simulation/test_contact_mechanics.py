@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_scenes import GROUND, G, Robot, add_fingers, box, fixed, free, make_world
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
+from support.simulation.made_scenes import GROUND, G, Robot, add_fingers, box, fixed, free, make_world
 
 MU = 0.5
 STICTION_SPEED = 1e-4

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, Robot, add_solid, box, free, make_world
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
+from support.simulation.made_scenes import GROUND, Robot, add_solid, box, free, make_world
 
 SIZE = (0.1, 0.1, 0.1)
 NAMES = ("a", "b", "c")

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_scenes import (
+
+import hydro_sim_core as hs
+from hydro_sim_core.description import load_scene
+from hydro_sim_core.description.model_builder import ModelBuilder
+from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part
+from hydro_sim_core.simulation.stepping import machine
+from support.simulation.made_scenes import (
     CONFIG,
     GROUND,
     G,
@@ -22,13 +29,6 @@ from made_scenes import (
     snake,
     sphere,
 )
-
-import hydro_sim_core as hs
-from hydro_sim_core.description import load_scene
-from hydro_sim_core.description.model_builder import ModelBuilder
-from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part
-from hydro_sim_core.simulation.stepping import machine
 
 CONTINUOUS = {"model": "continuous"}
 STILL = [0.0, 0.0, 0.0]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, box, fixed, free, make_scene, make_world, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
+from support.simulation.made_scenes import GROUND, G, box, fixed, free, make_scene, make_world, sphere
 
 MU, M = 0.5, 2.0
 SIZE = (0.2, 0.2, 0.1)

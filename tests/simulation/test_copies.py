@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG
 
 import hydro_sim_core as hs
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.world import world as world_module
+from support.simulation.made_scenes import CONFIG
 
 #: A script and a gripper; many faces; friction on three bodies.
 SCENES = ["spatula_slip", "mug_on_plate", "cylinder_grasp"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, free, make_world, sphere
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import GROUND, free, make_world, sphere
 
 RADIUS = 0.05
 #: Enough to push the ball's centre past the obstacle at this speed, but not the whole ball.

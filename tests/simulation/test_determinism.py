@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from made_scenes import GROUND, box, free, make_scene, sphere
+from support.simulation.made_scenes import GROUND, box, free, make_scene, sphere
 
 RUN = """
 import hashlib, pickle, sys

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, free, make_world, sphere
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import GROUND, G, free, make_world, sphere
 
 RADIUS, MASS, MODULUS = 0.05, 0.3, 1e6
 

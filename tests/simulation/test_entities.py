@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
@@ -18,6 +17,7 @@ from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_edits import moved, pose_spec, with_model, without
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.world.entities import Box, ConvexHull, Sphere
+from support.simulation.made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 
 #: What is spawned comes as text.
 BALL = """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, Robot, box, fixed, free, make_world, sphere
 
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.kinematics import integrate_positions
+from support.simulation.made_scenes import GROUND, G, Robot, box, fixed, free, make_world, sphere
 
 STILL = [0.0, 0.0, 0.0]
 

@@ -6,11 +6,11 @@ import json
 import platform
 from pathlib import Path
 
-import golden
 import pytest
 from hypothesis import settings
 
 from hydro_sim_core.compilation import cache_root
+from support.simulation import golden
 
 try:
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__

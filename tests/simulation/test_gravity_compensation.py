@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_scenes import G, box, fixed, free, make_world, slider
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import G, box, fixed, free, make_world, slider
 
 MASS = 2.0
 UPRIGHT = (0.0, -1.5707963267948966, 0.0)

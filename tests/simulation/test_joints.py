@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_scenes import CONFIG, URDF, Robot, fixed, make_world, slider
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.simulation.stepping.joint_forces import SPEED_LIMIT_STIFFNESS
+from support.simulation.made_scenes import CONFIG, URDF, Robot, fixed, make_world, slider
 
 M = 2.0
 STILL = {"gravity": [0.0, 0.0, 0.0]}

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, Robot, box, fixed, free, make_world
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.errors import InputError
+from support.simulation.made_scenes import GROUND, G, Robot, box, fixed, free, make_world
 
 MU, M, DT = 0.5, 2.0, 1e-3
 SIZE = (0.2, 0.2, 0.1)

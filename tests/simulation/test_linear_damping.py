@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, box, free, make_world
 from scipy.optimize import brentq
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import GROUND, G, box, free, make_world
 
 DT, MASS, DEPTH = 1e-3, 2.0, 1e-4
 MODULUS, THICKNESS, SIDE = 1e5, 0.1, 0.2

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, Robot, add_solid, box, fixed, free, make_world
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact.pressure_field.query import canonical_order
@@ -17,6 +16,7 @@ from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.inertia import velocity_without_inertia
 from hydro_sim_core.simulation.stepping import machine
+from support.simulation.made_scenes import GROUND, Robot, add_solid, box, fixed, free, make_world
 
 SIZE = (0.1, 0.1, 0.1)
 

@@ -9,9 +9,9 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from made_scenes import CONFIG
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import CONFIG
 
 WARM_UP = 2_000
 CALLS = 20_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import Robot, add_fingers, box, fixed, free, make_world
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
+from support.simulation.made_scenes import Robot, add_fingers, box, fixed, free, make_world
 
 FORCE = 8.0
 HAND = {"name": "hand", "max_force": 40.0, "kp": 2000.0, "kd": 20.0}

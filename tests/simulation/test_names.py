@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import Robot, add_fingers, fixed, make_world
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.errors import InputError
+from support.simulation.made_scenes import Robot, add_fingers, fixed, make_world
 
 
 @pytest.fixture

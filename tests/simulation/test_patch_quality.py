@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, box, free, make_world, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import patch as patch_module
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.world.contact_summary import SIGNIFICANT_SHARE, ContactSummary
+from support.simulation.made_scenes import GROUND, box, free, make_world, sphere
 
 COARSE, FINE = 0.1, 0.01
 

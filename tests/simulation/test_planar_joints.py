@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import G, Robot, fixed, make_world, slider
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
@@ -14,6 +13,7 @@ from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.viewer.scene import scene_of_world
+from support.simulation.made_scenes import G, Robot, fixed, make_world, slider
 
 M, I_ZZ = 2.0, 0.3
 STILL = {"gravity": [0.0, 0.0, 0.0]}

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, G, free, make_world, solid
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import compute_patch
+from support.simulation.made_scenes import GROUND, G, free, make_world, solid
 
 RADIUS, THICKNESS, MASS = 0.05, 0.002, 0.1
 TILT, TIME = np.radians(30.0), 0.1

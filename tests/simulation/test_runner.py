@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, fixed, free, make_world, slider, snake, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running import runner as runner_module
+from support.simulation.made_scenes import CONFIG, fixed, free, make_world, slider, snake, sphere
 
 DT = 1e-3
 

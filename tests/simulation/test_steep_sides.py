@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_scenes import GROUND, box, free, make_world
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import GROUND, box, free, make_world
 
 EDGE, MASS, MODULUS, DEPTH = 0.01, 0.1, 1e9, 5e-4
 #: Enough for two of the four sides to lean outwards, rad.

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, GROUND, G, box, free, make_world, sphere
 
 import hydro_sim_core as hs
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
+from support.simulation.made_scenes import CONFIG, GROUND, G, box, free, make_world, sphere
 
 CONVEX = ["lagged", "similar", "sap", "tamsi"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import inertial, make_world, robot
 from numpy.typing import ArrayLike
 from rich.console import Console
 
@@ -21,6 +20,7 @@ from hydro_sim_core.recording import Recorder
 from hydro_sim_core.replay import Recording
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.viewer.scene import scene_of_urdf, scene_of_world
+from support.simulation.made_scenes import inertial, make_world, robot
 
 NAMES = ("gimbal/x", "gimbal/y")
 PLACE: dict[str, Any] = {"xyz": (0.1, -0.2, 0.5), "rpy": (0.4, -0.3, 0.8)}

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation.stepping import machine
+from support.simulation.made_scenes import CONFIG, GROUND, G, box, fixed, free, make_world, slider, sphere
 
 
 @pytest.fixture(scope="module")

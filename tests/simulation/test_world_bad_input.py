@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_scenes import CONFIG, GROUND, Robot, box, fixed, free, make_world, slider, snake
 
 import hydro_sim_core as hs
+from support.simulation.made_scenes import CONFIG, GROUND, Robot, box, fixed, free, make_world, slider, snake
 
 NAN, INF = float("nan"), float("inf")
 Call = Callable[[hs.World], Any]

@@ -6,16 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import (
-    DT,
-    Faces,
-    cross_matrix,
-    load_faces,
-    normal_cost,
-    patch_cost,
-    patch_impulse,
-    random_faces,
-)
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers import ContactProblem, make_problem
@@ -29,6 +19,16 @@ from hydro_sim_core.solvers.patch_terms import (
     sum_normal_impulses,
 )
 from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
+from support.solvers.made_problems import (
+    DT,
+    Faces,
+    cross_matrix,
+    load_faces,
+    normal_cost,
+    patch_cost,
+    patch_impulse,
+    random_faces,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 SUMS = np.zeros(NUM_SUMS * LANES)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import DT, normal_cost
 
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.solvers.elliptic_law import ELLIPTIC
 from hydro_sim_core.solvers.face_laws import LAGGED, FaceLaw
 from hydro_sim_core.solvers.face_state import FaceState, PatchState
+from support.solvers.made_problems import DT, normal_cost
 
 MU, GRAIN = 0.5, 0.6
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import DT, OPTIONS, forest_of, load_faces, random_faces
 from scipy.linalg import solve_triangular
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -22,6 +21,7 @@ from hydro_sim_core.solvers import (
     solver_entry,
 )
 from hydro_sim_core.solvers.linear import factorise, solve_factorised, solve_general
+from support.solvers.made_problems import DT, OPTIONS, forest_of, load_faces, random_faces
 
 SEEDS = st.integers(0, 2**32 - 1)
 WORLD = -1

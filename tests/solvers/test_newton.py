@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import (
+
+from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
+from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
+from hydro_sim_core.solvers.linear import factorise, solve_factorised
+from support.solvers.made_problems import (
     DT,
     OPTIONS,
     Faces,
@@ -21,10 +25,6 @@ from made_problems import (
     random_problem,
     residual,
 )
-
-from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
-from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
-from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
 SEEDS = st.integers(0, 2**32 - 1)
 

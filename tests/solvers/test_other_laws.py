@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_problems import DT, normal_cost
 
 from hydro_sim_core.solvers.face_laws import (
     FRICTION_SOFTNESS,
@@ -19,6 +18,7 @@ from hydro_sim_core.solvers.face_laws import (
     similar_law,
 )
 from hydro_sim_core.solvers.face_state import FaceState, PatchState
+from support.solvers.made_problems import DT, normal_cost
 
 NORMAL = np.array([0.0, 0.0, 1.0])
 velocity = st.tuples(*(st.floats(-0.1, 0.1) for _ in range(3))).map(np.array)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from made_problems import OPTIONS, random_problem
 
 from hydro_sim_core.solvers import make_solver_scratch, solver_entry
 from hydro_sim_core.solvers.joint_terms import joint_impulse
+from support.solvers.made_problems import OPTIONS, random_problem
 
 SWEEPS = OPTIONS._replace(tolerance=1e-11, max_iterations=20_000)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pages import make_scene
 
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import make_scene
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from pages import PATIENCE, address, get, make_scene, open_page
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from hydro_sim_core.viewer.server.access import Access
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import PATIENCE, address, get, make_scene, open_page
 
 FOREIGN_ORIGINS = [
     "http://evil.example",

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import open_page, wait_until
 
 import hydro_sim_core as hs
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import open_page, wait_until
 
 SCENES = Path(__file__).parents[2] / "config" / "scenes"
 SCALE = PressureScale(20e3)

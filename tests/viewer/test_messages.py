@@ -8,12 +8,12 @@ import time
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
-from pages import address, make_frame, make_scene, open_page, wait_until
 from websockets.exceptions import ConnectionClosedError
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.viewer.commands import Pause, SetGrip, SetJoint, SetSpeed, Shown, Step, read_message
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import address, make_frame, make_scene, open_page, wait_until
 
 MALFORMED = [
     "",

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from pages import PATIENCE, make_frame, make_scene, wait_until
 from PIL import Image
 
 import hydro_sim_core as hs
@@ -25,6 +24,7 @@ from hydro_sim_core.viewer.frame import frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import PATIENCE, make_frame, make_scene, wait_until
 
 SCENE = Path(__file__).parents[2] / "config/scenes/spatula_slip.yaml"
 SCALE = PressureScale(20e3)

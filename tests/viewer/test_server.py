@@ -4,10 +4,10 @@ import socket
 import struct
 
 import pytest
-from pages import address, get, make_frame, make_scene, open_page, wait_until
 from websockets.exceptions import InvalidStatus
 
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import address, get, make_frame, make_scene, open_page, wait_until
 
 
 def test_a_page_gets_the_scene_and_then_the_newest_frame(viewer):

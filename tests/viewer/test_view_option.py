@@ -7,11 +7,11 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from pages import open_page
 from typer.testing import CliRunner
 
 from hydro_sim_core.cli.app import app
 from hydro_sim_core.viewer.viewer import Viewer
+from support.viewer.pages import open_page
 
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import PATIENCE, address, get, make_frame, make_scene, open_page, wait_until
 from websockets.exceptions import ConnectionClosed
 
 import hydro_sim_core as hs
@@ -20,6 +19,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
+from support.viewer.pages import PATIENCE, address, get, make_frame, make_scene, open_page, wait_until
 
 SCENES = Path(__file__).parents[2] / "config" / "scenes"
 
@@ -118,7 +118,7 @@ def test_the_server_ends_with_a_simulation_that_is_killed():
     """Killed outright, it can say nothing; its pages are told all the same, and nothing is left behind."""
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from pages import make_scene\n"
+        "from support.viewer.pages import make_scene\n"
         "from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions\n"
         "viewer = Viewer(ViewerOptions(port=0))\n"
         "print(viewer.start(), viewer._process.pid, flush=True)\n"
@@ -126,7 +126,7 @@ def test_the_server_ends_with_a_simulation_that_is_killed():
         "time.sleep(600)\n"
     )
     simulation = subprocess.Popen(
-        [sys.executable, "-c", program, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(Path(__file__).parents[1])], stdout=subprocess.PIPE, text=True
     )
     assert simulation.stdout is not None
     url, server = simulation.stdout.readline().split()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ALLOWED = Path(__file__).with_name("allowed_skips.txt")
+ALLOWED = Path(__file__).parents[1] / "allowed_skips.txt"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

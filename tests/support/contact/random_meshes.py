@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull, Delaunay
-from solids import ball_surface, layered
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
@@ -19,6 +18,7 @@ from hydro_sim_core.geometry.simplices import (
     longest_edges,
     tetrahedron_volumes,
 )
+from support.contact.solids import ball_surface, layered
 
 CLOUDS = ("ball", "lattice", "coplanar", "doubled", "needle", "pancake")
 FIELDS = ("peaks", "any", "linear", "plateau", "skirt")

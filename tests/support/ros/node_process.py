@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ros_domains import take_domain
+from support.ros_domains import take_domain
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCENE = ROOT / "config" / "scenes" / "spatula_slip.yaml"
 #: A process that has imported what the node imports, and from which nodes are forked: half of a start is imports.
 _IMPORTED = multiprocessing.get_context("forkserver")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from all_pairs import Contact, count_faces
 
 from hydro_sim_core.compilation import Float1D, Float2D, Handle, entry
 from hydro_sim_core.contact import FaceArrays, GeometrySet, make_geometry_set, world_faces
@@ -15,6 +14,7 @@ from hydro_sim_core.contact.pressure_field.query import canonical_order, find_fa
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
 from hydro_sim_core.geometry import Geometry
+from support.contact.all_pairs import Contact, count_faces
 
 
 @entry  # which is kept on disk, while a kernel that is called alone is compiled in every process

@@ -8,7 +8,6 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 import numpy as np
-from poses import pose
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.spatial import Delaunay
@@ -18,6 +17,7 @@ from hydro_sim_core import geometry
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.geometry import Geometry, box, compliant_mesh, half_space
 from hydro_sim_core.geometry.prisms import cones, split_prisms
+from support.contact.poses import pose
 
 # A mesh is asked for in several orientations, one after the other.
 kept = lru_cache(maxsize=8)

@@ -12,8 +12,8 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.model_builder import LinkBuilder, ModelBuilder
 
 G = 9.81
-CONFIG = Path(__file__).parents[2] / "config" / "scenes"
-URDF = Path(__file__).parents[2] / "urdf"
+CONFIG = Path(__file__).parents[3] / "config" / "scenes"
+URDF = Path(__file__).parents[3] / "urdf"
 #: Rigid ground: everything below z = 0. Keywords of ``SceneBuilder.add_static``.
 GROUND: dict[str, Any] = {"name": "ground", "kind": "half_space", "compliance": "rigid", "friction": 0.5}
 

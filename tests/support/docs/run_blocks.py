@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blocks import ROOT, Block
-from ctrl_c import heed_ctrl_c
-from ros_domains import take_domain
+
+from support.ctrl_c import heed_ctrl_c
+from support.docs.blocks import ROOT, Block
+from support.ros_domains import take_domain
 
 #: What commands in pages name of a checkout.
 _CHECKOUT = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from poses import pose
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.contact.poses import pose
 
 #: Shift, m, and turn, rad.
 STEP = 1e-6

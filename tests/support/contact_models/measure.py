@@ -1,18 +1,22 @@
 """Measure what docs/contact_models.md and docs/decisions/0003-point-contact.md say of time and accuracy.
 
-Run it as ``OMP_NUM_THREADS=1 python tests/contact_models/measure.py``; times are CPU times of its one thread.
+Run it as ``OMP_NUM_THREADS=1 python tests/support/contact_models/measure.py``; times are CPU times of its one thread.
 """
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
-from rigid_poses import pose
 
 from hydro_sim_core import geometry
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.contact.equivalent_point import FrictionEllipsoid, RigidBody, SupportHull, step_on_plane
 from hydro_sim_core.contact.point import point_contact
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, contact_wrench
+
+sys.path.append(str(Path(__file__).parents[2]))
+from support.contact_models.rigid_poses import pose
 
 SIZE = np.array([0.3, 0.2, 0.4])
 BLOCK = RigidBody(

@@ -2,7 +2,7 @@
 
 A change that was meant is accepted by writing them anew, and shows in the commit:
 
-    python tests/simulation/golden.py --write
+    python tests/support/simulation/golden.py --write
 
 Machine code is made for a processor without extensions, which is what the digests of all machines have in common with
 this one's.
@@ -21,9 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILE = Path(__file__).with_name("golden_states.json")
-ACCEPT = "python tests/simulation/golden.py --write"
+ACCEPT = "python tests/support/simulation/golden.py --write"
 STEPS = 500
 #: Versions that may change the last bit of a mesh or of a hull.
 PACKAGES = ("numba", "numpy", "scipy")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from grids import cube_grid
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
+from support.geometry.grids import cube_grid
 
 Surface = tuple[np.ndarray, np.ndarray]
 Field = Callable[[np.ndarray], np.ndarray]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
-from grids import cube_grid
 
 from hydro_sim_core.geometry.simplices import boundary_triangles
+from support.geometry.grids import cube_grid
 
 
 def bracket() -> trimesh.Trimesh:

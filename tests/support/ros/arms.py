@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import hydro_sim_core as hs
 from hydro_sim.controllers.arbiter import Arbiter
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 JOINTS = tuple(f"joint_{i}" for i in range(1, 8))
 BENT = dict(zip(JOINTS, (0.0, 0.5, 3.1, -1.6, 0.1, 0.9, 0.0), strict=True))
 
 
-def gen3(folder: Path, **model) -> hs.World:
-    """A Kinova Gen3 with position drives, bent; keys of the model may be overridden."""
-    entry = {
-        "name": "arm",
-        "urdf": str(ROOT / "urdf" / "kinova_gen3_7dof.urdf.xacro"),
-        "positions": BENT,
-        **model,
-    }
-    scene = {
-        "name": "gen3",
-        "models": [entry],
-        "actuators": [
-            {"joints": JOINTS[:4], "mode": "position", "kp": 2000, "kd": 100},
-            {"joints": JOINTS[4:], "mode": "position", "kp": 500, "kd": 50},
-        ],
-    }
-    path = folder / "gen3.json"
-    path.write_text(json.dumps(scene))
-    return hs.load_scene(path)
+def gen3(**model) -> hs.World:
+    """A Kinova Gen3 with position drives, bent; ``model`` is told to ``add_urdf``."""
+    scene = hs.SceneBuilder("gen3")
+    scene.add_urdf(ROOT / "urdf" / "kinova_gen3_7dof.urdf.xacro", "arm", positions=BENT, **model)
+    scene.add_actuators(JOINTS[:4], mode="position", kp=2000, kd=100)
+    scene.add_actuators(JOINTS[4:], mode="position", kp=500, kd=50)
+    return hs.World(scene.build())
 
 
 class Bench:

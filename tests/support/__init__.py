@@ -1,0 +1,1 @@
+"""What tests share, in the rooms of the tests: ``from support.contact.poses import random_rotation``."""
