@@ -71,84 +71,91 @@ class MeshRequest:
     time_limit: float = TIME_LIMIT
 
 
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Closed surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH), in m.",
+        show_default=False,
+    ),
+]
+ResolutionOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M",
+        help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+        callback=positive_and_finite,
+        show_default=False,
+    ),
+]
+ModulusOption = Annotated[
+    float,
+    typer.Option(
+        metavar="PA",
+        help="Hydroelastic modulus, Pa.",
+        callback=positive_and_finite,
+        show_default="1e7",
+    ),
+]
+FieldOption = Annotated[
+    Literal["distance", "laplace"] | None,
+    typer.Option(
+        help="Pressure by distance to the surface or by Laplace's equation "
+        "(default: what the file holds, else distance)",
+        show_default=False,
+    ),
+]
+MarginOption = Annotated[float, typer.Option(metavar="M", help="Skin of negative pressure, m.", min=0.0)]
+ScaleOption = Annotated[
+    float,
+    typer.Option(metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write tetrahedra and pressures as VTK, VTU or MSH.",
+        dir_okay=False,
+    ),
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False),
+]
+AxisOption = Annotated[
+    Literal["x", "y", "z"] | None,
+    typer.Option(help="Normal of the cross-section (default: the body's shortest side)", show_default=False),
+]
+AtOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="M",
+        help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
+        show_default=False,
+    ),
+]
+TimeLimitOption = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        help="Longest time to fill a surface with tetrahedra, s. The result is kept, for scenes too.",
+        callback=positive_and_finite,
+    ),
+]
+
+
 def mesh(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Closed surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH), in m.",
-            show_default=False,
-        ),
-    ],
-    resolution: Annotated[
-        float | None,
-        typer.Option(
-            metavar="M",
-            help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
-            callback=positive_and_finite,
-            show_default=False,
-        ),
-    ] = None,
-    modulus: Annotated[
-        float,
-        typer.Option(
-            metavar="PA",
-            help="Hydroelastic modulus, Pa.",
-            callback=positive_and_finite,
-            show_default="1e7",
-        ),
-    ] = 1e7,
-    field: Annotated[
-        Literal["distance", "laplace"] | None,
-        typer.Option(
-            help="Pressure by distance to the surface or by Laplace's equation "
-            "(default: what the file holds, else distance)",
-            show_default=False,
-        ),
-    ] = None,
-    margin: Annotated[float, typer.Option(metavar="M", help="Skin of negative pressure, m.", min=0.0)] = 0.0,
-    scale: Annotated[
-        float,
-        typer.Option(
-            metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite
-        ),
-    ] = 1.0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write tetrahedra and pressures as VTK, VTU or MSH.",
-            dir_okay=False,
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False
-        ),
-    ] = None,
-    axis: Annotated[
-        Literal["x", "y", "z"] | None,
-        typer.Option(
-            help="Normal of the cross-section (default: the body's shortest side)", show_default=False
-        ),
-    ] = None,
-    at: Annotated[
-        float | None,
-        typer.Option(
-            metavar="M",
-            help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
-            show_default=False,
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            metavar="S",
-            help="Longest time to fill a surface with tetrahedra, s. The result is kept, for scenes too.",
-            callback=positive_and_finite,
-        ),
-    ] = TIME_LIMIT,
+    file: FileArgument,
+    resolution: ResolutionOption = None,
+    modulus: ModulusOption = 1e7,
+    field: FieldOption = None,
+    margin: MarginOption = 0.0,
+    scale: ScaleOption = 1.0,
+    out: OutOption = None,
+    plot: PlotOption = None,
+    axis: AxisOption = None,
+    at: AtOption = None,
+    time_limit: TimeLimitOption = TIME_LIMIT,
     json: JsonOption = None,
 ) -> None:
     """Make a compliant solid of a mesh file and report on its quality."""

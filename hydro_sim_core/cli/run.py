@@ -58,60 +58,67 @@ from hydro_sim_core.viewer.viewer import Viewer
 #: How often the main thread looks at a runner, s.
 _POLL = 0.02
 
+DurationOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="Simulated seconds to run; without it, until Ctrl-C.",
+        callback=positive_and_finite,
+        show_default=False,
+    ),
+]
+RateOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Simulated seconds a wall-clock second; inf for as fast as possible "
+        "(default: 1; inf with --headless)",
+        callback=positive,
+        show_default=False,
+    ),
+]
+HeadlessOption = Annotated[
+    bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
+]
+FromStateOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-state",
+        metavar="FILE",
+        help="Go on from a state saved of this scene.",
+        dir_okay=False,
+        show_default=False,
+    ),
+]
+SaveFailedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-failed",
+        metavar="FILE",
+        help="Save the state before the first step that does not converge.",
+        dir_okay=False,
+        show_default=False,
+    ),
+]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
+]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")]
+ViewOption = Annotated[bool, typer.Option("--view", help="Show the run in a browser, which may command it.")]
+
 
 def run(
     context: typer.Context,
     scene: SceneArgument,
-    duration: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="Simulated seconds to run; without it, until Ctrl-C.",
-            callback=positive_and_finite,
-            show_default=False,
-        ),
-    ] = None,
-    rate: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Simulated seconds a wall-clock second; inf for as fast as possible "
-            "(default: 1; inf with --headless)",
-            callback=positive,
-            show_default=False,
-        ),
-    ] = None,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="No live line, and as fast as possible unless --rate is given.")
-    ] = False,
-    from_state: Annotated[
-        Path | None,
-        typer.Option(
-            "--from-state",
-            metavar="FILE",
-            help="Go on from a state saved of this scene.",
-            dir_okay=False,
-            show_default=False,
-        ),
-    ] = None,
-    save_failed: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-failed",
-            metavar="FILE",
-            help="Save the state before the first step that does not converge.",
-            dir_okay=False,
-            show_default=False,
-        ),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")] = False,
-    view: Annotated[
-        bool, typer.Option("--view", help="Show the run in a browser, which may command it.")
-    ] = False,
+    duration: DurationOption = None,
+    rate: RateOption = None,
+    headless: HeadlessOption = False,
+    from_state: FromStateOption = None,
+    save_failed: SaveFailedOption = None,
+    record: RecordOption = None,
+    overwrite: OverwriteOption = False,
+    view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
     video: VideoOption = None,
@@ -125,29 +132,19 @@ def run(
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    if not view:
-        refuse_without("--view", context, "view_port", "view_address")
-    if video is None:
-        refuse_without("--video", context, "fps", "size", "camera")
-        if not view:
-            refuse_without("--view or --video", context, "full_scale")
+    _refuse_what_does_not_fit(context)
     for path in (json, save_failed):
         if path is not None:
             output.check_writable(path)
     if record is not None:
         check_new_file(record, overwrite)
     if video is not None:
-        if duration is None or rate is not None or view:
-            raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
         check_film(video, fps)
     console = output.make_console()
     with compile_progress(console):
         world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
     if duration is not None:
-        step_count("--duration", duration, world.time_step)
-        if video is not None:
-            frames = duration * min(fps, 1.0 / world.time_step)
-            check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
+        _check_duration(duration, world.time_step, video, fps)
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
     # Without deadlines nothing is gained by leaving steps out.
@@ -164,25 +161,42 @@ def run(
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
-        result = run_world(
-            world,
-            duration,
-            rate,
-            console,
-            live=not headless,
-            from_state=from_state,
-            recording=recording,
-            page=page,
-            film=film,
-        )
+        result = run_world(world, duration, rate, console, not headless, from_state, recording, page, film)
     console.print(result.table())
-    if world.failed_step is not None and save_failed is not None:
-        world.failed_step.write(save_failed)
-        console.print(f"the state before the first step that failed is in {save_failed}", markup=False)
+    if save_failed is not None:
+        _save_failed_step(world, save_failed, console)
     if json is not None:
         output.write_json(json, result.as_dict())
     if result.error is not None:
         raise FloatingPointError(result.error)
+
+
+def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
+    """Refuse a run of too many steps or frames, or of none."""
+    step_count("--duration", duration, time_step)
+    if video is not None:
+        frames = duration * min(fps, 1.0 / time_step)
+        check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
+
+
+def _save_failed_step(world: World, file: Path, console: Console) -> None:
+    """Write the state before the first step that failed, if one did."""
+    if world.failed_step is not None:
+        world.failed_step.write(file)
+        console.print(f"the state before the first step that failed is in {file}", markup=False)
+
+
+def _refuse_what_does_not_fit(context: typer.Context) -> None:
+    """Refuse options that say nothing without another one, or that exclude each other."""
+    given = context.params
+    if not given["view"]:
+        refuse_without("--view", context, "view_port", "view_address")
+    if given["video"] is None:
+        refuse_without("--video", context, "fps", "size", "camera")
+        if not given["view"]:
+            refuse_without("--view or --video", context, "full_scale")
+    elif given["duration"] is None or given["rate"] is not None or given["view"]:
+        raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
 
 
 @dataclass(frozen=True)

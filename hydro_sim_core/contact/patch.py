@@ -283,19 +283,8 @@ def compute_patch(
     if representation not in ("polygon", "triangle"):
         problem = f"{representation!r} is unknown"
         raise InputError("compute_patch", "representation", problem, "use polygon or triangle")
-    for name, geometry in (("a", a), ("b", b)):
-        if not isinstance(geometry, Geometry):
-            problem = f"is of type {type(geometry).__name__}"
-            raise InputError("compute_patch", name, problem, "make a geometry with hydro_sim_core.geometry")
+    canonical = _is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
-    canonical = canonical_order(a.kind, b.kind)
-    if canonical is None:
-        raise InputError(
-            "compute_patch",
-            f"{a.kind.name} and {b.kind.name}",
-            "this pair has no pressure-field contact",
-            "make one of the two a compliant mesh, or a rigid mesh against a compliant half space",
-        )
     first, second = (0, 1) if canonical else (1, 0)
     geometries = _as_set(a, b)
     R_BA, p_BA = relative_pose(poses[first], poses[second])
@@ -321,3 +310,24 @@ def compute_patch(
         overlaps_without_faces=count == 0 and bool(dropped > 0.0 or scratch.report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )
+
+
+def _is_canonical(a: Geometry, b: Geometry) -> bool:
+    """Whether a query takes A first; see ``query.canonical_order``.
+
+    Raises:
+        InputError: One is no geometry, or the two have no pressure-field contact.
+    """
+    for name, geometry in (("a", a), ("b", b)):
+        if not isinstance(geometry, Geometry):
+            problem = f"is of type {type(geometry).__name__}"
+            raise InputError("compute_patch", name, problem, "make a geometry with hydro_sim_core.geometry")
+    canonical = canonical_order(a.kind, b.kind)
+    if canonical is None:
+        raise InputError(
+            "compute_patch",
+            f"{a.kind.name} and {b.kind.name}",
+            "this pair has no pressure-field contact",
+            "make one of the two a compliant mesh, or a rigid mesh against a compliant half space",
+        )
+    return canonical

@@ -132,21 +132,12 @@ def tetrahedralise(
     check_core(source, core)
     time_limit = positive(source, "time_limit", time_limit)
     surface = repair_surface(source, vertices, triangles)
-    if resolution is None:
-        of_thickness, least, most = DEFAULT_EDGE
-        edge_length = float(
-            np.clip(of_thickness * surface.thickness, least * surface.extent, most * surface.extent)
-        )
-    else:
-        edge_length = min(positive(source, "resolution", resolution), COARSEST * surface.extent)
+    edge_length = _edge_length(source, surface, resolution)
     expected = _check_budget(source, surface, edge_length)
     report = progress or (lambda message: None)
 
-    options = {
-        "edge_length": edge_length,
-        "passes": PASSES,
-        "mesher": importlib.metadata.version("pytetwild"),
-    }
+    mesher = importlib.metadata.version("pytetwild")
+    options = {"edge_length": edge_length, "passes": PASSES, "mesher": mesher}
     points, corners = surface.vertices, surface.triangles
     if core is not None:
         corners = np.vstack([corners, core.elements + len(points)])
@@ -165,6 +156,14 @@ def tetrahedralise(
     report(f"{len(found['tetrahedra'])} tetrahedra")
     repairs = (*surface.repairs, *found["repairs"].tolist())
     return SolidMesh(found["vertices"], found["tetrahedra"], surface, edge_length, repairs)
+
+
+def _edge_length(source: str, surface: Surface, resolution: float | None) -> float:
+    """That of the tetrahedra, m: what is wanted, within what the surface allows."""
+    if resolution is not None:
+        return min(positive(source, "resolution", resolution), COARSEST * surface.extent)
+    of_thickness, least, most = DEFAULT_EDGE
+    return float(np.clip(of_thickness * surface.thickness, least * surface.extent, most * surface.extent))
 
 
 def check_core(source: str, core: Geometry | None) -> None:

@@ -111,6 +111,52 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
     return num_pending
 
 
+@kernel(inline=True)
+def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes):
+    """Take a pair of tree nodes apart, or a node over a half space, while no pair is pending."""
+    boxes, links, lowest, highest = region
+    if on_half_space:
+        return _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, 0)
+    return descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, 0)
+
+
+@kernel(inline=True)
+def _begin_walk(geometries, a, b, tie, scratch):
+    """Where walks may start: boxes and links of trees, whose first nodes are put up, and heights over half space B."""
+    low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
+    boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
+    try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
+    if try_all:
+        boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
+    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
+    lowest, highest = -tie, geometries.margin[b] + tie
+    if try_all or geometries.kind[a] == RIGID_MESH:
+        lowest = -math.inf
+    scratch.nodes[0, 0], scratch.nodes[0, 1] = starts[a], starts[b]
+    begin_visits(scratch)
+    scratch.report[:] = 0.0
+    return boxes, links, lowest, highest
+
+
+@kernel(inline=True)
+def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
+    """Make the pairs on a ray from a peak pending: those of A come first, then those of B."""
+    first, end = geometries.peak_start[a], geometries.peak_start[a + 1]
+    if first + peak < end:
+        return push_pairs_at_peak(geometries, a, b, first + peak, True, R_BA, p_BA, scratch)
+    of_b = geometries.peak_start[b] + peak - (end - first)
+    return push_pairs_at_peak(geometries, a, b, of_b, False, R_BA, p_BA, scratch)
+
+
+@kernel(inline=True)
+def _face_of_pair(geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch):
+    """Put the polygon of a pair into ``scratch.work``; how many vertices it has."""
+    load_element(geometries, element_a, R_BA, p_BA, scratch)
+    if on_half_space:
+        return face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
+    return face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
+
+
 @entry
 def walk_surface(
     geometries: GeometrySet,
@@ -129,43 +175,23 @@ def walk_surface(
     enclose no peak. Then all pairs of elements that meet are tried. So are all triangles of a rigid mesh below the
     surface of a half space: each has a face.
     """
-    work = scratch.work
     on_half_space = geometries.kind[b] != COMPLIANT_MESH
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     row_b = geometries.field_start[b]
     tie = tie_distance(geometries, a, b, p_BA)
-    boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
-    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
-    lowest, highest = -tie, geometries.margin[b] + tie
-    low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
-    try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
-    if try_all:
-        boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
-    if try_all or a_is_rigid:
-        lowest = -math.inf
-    scratch.nodes[0, 0] = starts[a]
-    scratch.nodes[0, 1] = starts[b]
+    region = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
-    begin_visits(scratch)
-    scratch.report[:] = 0.0
-    peak_a, peak_b = geometries.peak_start[a], geometries.peak_start[b]
+    peaks = geometries.peak_start
+    peak, num_peaks = 0, peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
     while True:
         if num_pending == 0:
             if num_nodes > 0:
-                if on_half_space:
-                    num_nodes, num_pending = _descend_half_space(
-                        boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending
-                    )
-                else:
-                    num_nodes, num_pending = descend(
-                        boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending
-                    )
-            elif peak_a < geometries.peak_start[a + 1]:
-                num_pending = push_pairs_at_peak(geometries, a, b, peak_a, True, R_BA, p_BA, scratch)
-                peak_a += 1
-            elif peak_b < geometries.peak_start[b + 1]:
-                num_pending = push_pairs_at_peak(geometries, a, b, peak_b, False, R_BA, p_BA, scratch)
-                peak_b += 1
+                num_nodes, num_pending = _descend_either(
+                    region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes
+                )
+            elif peak < num_peaks:
+                num_pending = _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
+                peak += 1
             else:
                 if num_polygons == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
                     scratch.report[OVERLAPS] = 1.0
@@ -179,11 +205,9 @@ def walk_surface(
             continue
         element_a, element_b = scratch.pending[num_pending, 0], scratch.pending[num_pending, 1]
         slot = scratch.pending[num_pending, 2]
-        load_element(geometries, element_a, R_BA, p_BA, scratch)
-        if on_half_space:
-            n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
-        else:
-            n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
+        n = _face_of_pair(
+            geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
+        )
         if n == 0:
             if patience > 0:
                 num_pending = push_neighbors(
