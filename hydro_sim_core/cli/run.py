@@ -133,9 +133,8 @@ def run(
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
     _refuse_what_does_not_fit(context)
-    for path in (json, save_failed):
-        if path is not None:
-            output.check_writable(path)
+    for path in filter(None, (json, save_failed)):
+        output.check_writable(path)
     if record is not None:
         check_new_file(record, overwrite)
     if video is not None:

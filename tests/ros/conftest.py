@@ -15,6 +15,7 @@ os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 
 from support.ros.node_process import ROOT, SCENE, NodeProcess
 from support.ros.ros_client import Client
+from support.ros.simulation_bench import Simulation
 from support.ros_domains import take_domain
 
 
@@ -75,3 +76,11 @@ def run_here(monkeypatch, capfd):
         return status, "".join(capfd.readouterr())
 
     return run_to_its_end
+
+
+@pytest.fixture
+def simulation():
+    """Control of a simulation in this process, and no node."""
+    simulation = Simulation()
+    yield simulation
+    simulation.host.runner.stop()

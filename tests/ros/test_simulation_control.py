@@ -13,118 +13,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from std_srvs.srv import Trigger
 
 from hydro_sim import node as node_module
-from hydro_sim import optional
-from hydro_sim.parameters import Parameters
 from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world_file, worlds
-from hydro_sim.simulation_control.control import SimulationControl, SimulationState
-from hydro_sim.simulation_control.conversions import has_tags, resource_of, volume
+from hydro_sim.simulation_control.control import SimulationState
 from hydro_sim.simulation_control.refusals import Reason, Refused
-from hydro_sim.simulation_control.services import ClientServices
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import FixedRateRunner, World, load_scene
 from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scene
+from support.ros.simulation_bench import Simulation
 from support.ros.spawned_models import BALL
 
 FAR = pose((0, 0, 30))
-
-
-class Host:
-    """A runner with what the node does around it left out."""
-
-    def __init__(self, world):
-        self.fits = True
-        self._use(world)
-
-    def _use(self, world):
-        self.runner = FixedRateRunner(world, math.inf, start_paused=True)
-        self.runner.start()
-
-    def exchange_world(self, world, *, carry_over):
-        settle = (lambda old, new: new.take_over(old)) if carry_over else None
-        self.runner.exchange(world, settle, anew=not carry_over)
-
-    def replace_world(self, world):
-        if not self.fits:
-            raise InputError("parameters", "command_joints", "cannot be commanded", "leave it out")
-        self.runner.stop()
-        self._use(world)
-
-
-class Simulation:
-    """A control whose coroutines are run to their end at once."""
-
-    def __init__(self, scene: str | Path = "drop_box") -> None:
-        async def wait(future):
-            return future.result(600.0)
-
-        self.quitted = False
-        world = load_scene(scene if isinstance(scene, Path) else shipped_scene(scene))
-        world.step()  # the first step ever compiles
-        world.reset()
-        self.host = Host(world)
-        self.control = SimulationControl(self.host, wait, self._quit, "map")
-
-    def _quit(self):
-        self.quitted = True
-
-    def __getattr__(self, operation):
-        def run(*args, **kwargs):
-            coroutine = getattr(self.control, operation)(*args, **kwargs)
-            try:
-                coroutine.send(None)
-            except StopIteration as end:
-                return end.value
-            raise AssertionError("it waits for something that nobody does")
-
-        return run
-
-    def refused(self, operation, *args, **kwargs):
-        """Reason and message of an operation that must leave everything as it is."""
-        before = (
-            self.control.world,
-            self.control.state,
-            self.control.snapshot.q.tolist(),
-            list(self.control.spawned),
-        )
-        with pytest.raises(Refused) as refusal:
-            getattr(self.control, operation)(*args, **kwargs).send(None)
-        after = (
-            self.control.world,
-            self.control.state,
-            self.control.snapshot.q.tolist(),
-            list(self.control.spawned),
-        )
-        assert after == before
-        message = str(refusal.value)
-        assert message
-        assert len(message) <= 500
-        assert "\n" not in message
-        assert "Traceback" not in message
-        return refusal.value.reason, message
-
-    def refused_late(self, operation, *args):
-        """Reason of an operation that is refused while the simulation runs."""
-        world = self.control.world
-        with pytest.raises(Refused) as refusal:
-            getattr(self.control, operation)(*args).send(None)
-        assert self.control.world is world
-        return refusal.value.reason
-
-    @property
-    def names(self):
-        return self.control.world.entities.names
-
-
-@pytest.fixture
-def simulation():
-    simulation = Simulation()
-    yield simulation
-    simulation.host.runner.stop()
 
 
 # --- states
@@ -521,111 +421,6 @@ def test_the_process_leaves_a_compiler_behind(monkeypatch, capsys, building):
     assert node_module.run([], Event()) == 0
     assert left == ([0] if building else [])
     assert ("interrupted while compiling" in capsys.readouterr().out) == building
-
-
-# --- answers
-
-
-@pytest.fixture
-def answer_to(simulation, monkeypatch):
-    """Answers of the services to a request, without a middleware; and what was logged as an error."""
-    handlers, errors = {}, []
-    node = SimpleNamespace(
-        create_service=lambda _, name, handler, **__: handlers.__setitem__(name, handler),
-        get_logger=lambda: SimpleNamespace(error=errors.append),
-    )
-    for packages in ("hydro_sim_srvs", "simulation_interfaces"):
-        monkeypatch.setattr(optional, packages, None)
-    ClientServices(node, simulation.control, Parameters(), SimpleNamespace(group=None))
-
-    def call(name):
-        coroutine = handlers[name](Trigger.Request(), Trigger.Response())
-        with pytest.raises(StopIteration) as end:
-            coroutine.send(None)
-        return end.value.value, errors
-
-    return call
-
-
-@pytest.mark.parametrize(
-    ("error", "is_fault"),
-    [
-        (Refused(Reason.NOT_FOUND, "there is none"), False),
-        (InputError("scene", "arm", "is unknown", "correct it"), False),
-        (FloatingPointError("no finite result"), False),
-        (KeyError("finger_joint"), True),
-    ],
-)
-def test_every_request_is_answered(simulation, answer_to, monkeypatch, error, is_fault):
-    """With the reason; a fault of ours is told in the log too."""
-
-    async def fail():
-        raise error
-
-    monkeypatch.setattr(simulation.control, "reset_all", fail)
-    answer, errors = answer_to("~/reset")
-    assert not answer.success
-    assert str(error) in answer.message
-    assert len(errors) == is_fault
-
-
-def test_a_reset_that_kills_the_stepping_thread_is_answered(simulation, answer_to, monkeypatch):
-    def fail(*_, **__):
-        raise KeyError("finger_joint")
-
-    monkeypatch.setattr(World, "reset", fail)
-    answer, errors = answer_to("~/reset")
-    assert not answer.success
-    assert "finger_joint" in errors[0]
-    assert isinstance(simulation.host.runner.error, KeyError)
-
-
-# --- messages
-
-
-def bounds(kind, *points):
-    """Stands in for a ``Bounds`` message."""
-    corners = [SimpleNamespace(x=x, y=y, z=z) for x, y, z in points]
-    types = {"TYPE_EMPTY": 0, "TYPE_BOX": 1, "TYPE_CONVEX_HULL": 2, "TYPE_SPHERE": 3}
-    return SimpleNamespace(type=kind, points=corners, **types)
-
-
-def test_volumes_of_messages():
-    """The upper corner of a box comes first; what encloses nothing is refused."""
-    assert volume(bounds(0)) is None
-    box = volume(bounds(1, (1, 2, 3), (0, 0, 0)))
-    assert (box.lower.tolist(), box.upper.tolist()) == ([0, 0, 0], [1, 2, 3])
-    ball = volume(bounds(3, (1, 2, 3), (4, 0, 0)))
-    assert (ball.centre.tolist(), ball.radius) == ([1, 2, 3], 4.0)
-    assert len(volume(bounds(2, (1, 0, 0), (0, 1, 0), (0, 0, 1))).points) == 3
-    for bad in (
-        bounds(1, (0, 0, 0), (1, 2, 3)),
-        bounds(1, (0, 0, 0)),
-        bounds(2, (0, 0, 0)),
-        bounds(3, (0, 0, 0), (-1, 0, 0)),
-        bounds(3, (math.nan, 0, 0), (1, 0, 0)),
-        bounds(7),
-    ):
-        with pytest.raises(Refused):
-            volume(bad)
-
-
-@pytest.mark.parametrize(
-    ("mode", "wanted", "passes"),
-    [(0, [], True), (0, ["a", "x"], True), (0, ["x"], False), (1, ["a", "b"], True), (1, ["a", "x"], False)],
-)
-def test_tags_of_messages(mode, wanted, passes):
-    """Any of them, or all."""
-    wanted = SimpleNamespace(tags=wanted, filter_mode=mode, FILTER_MODE_ANY=0, FILTER_MODE_ALL=1)
-    assert has_tags(["a", "b"], wanted) == passes
-
-
-def test_resources_of_any_release():
-    """Older releases have the uri in the message itself, or the world's under another name."""
-    flat = SimpleNamespace(uri="a")
-    assert resource_of(flat) is flat
-    for name in ("entity_resource", "world_resource", "level_resource"):
-        assert resource_of(SimpleNamespace(**{name: flat})) is flat
 
 
 def test_a_spawned_robot_leaves_nothing_for_the_collector(simulation):

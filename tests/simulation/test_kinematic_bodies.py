@@ -14,14 +14,11 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
-from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.errors import InputError
 from support.simulation.made_scenes import GROUND, G, Robot, box, fixed, free, make_world
+from support.simulation.plates import MU, SIZE, M, at, brick, plate
 
-MU, M, DT = 0.5, 2.0, 1e-3
-SIZE = (0.2, 0.2, 0.1)
-#: Top of the plate at z = 0.
-PLATE_AT = (0.0, 0.0, -0.05)
+DT = 1e-3
 STILL = {"gravity": [0.0, 0.0, 0.0]}
 METHODS: dict[str, dict[str, Any]] = {
     "lagged": {},
@@ -31,24 +28,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "error_control": {"accuracy": 1e-5},
     "continuous": {"model": "continuous"},
 }
-
-
-def plate(size: tuple[float, float, float] = (4.0, 1.0, 0.1), mu: float = MU, **more: Any) -> dict[str, Any]:
-    """A rigid plate without mass that goes where it is told."""
-    top = box("plate", size, None, modulus=None, mu=mu)
-    return fixed(top, **{"name": "plate", "base": "kinematic", "xyz": PLATE_AT, **more})
-
-
-def brick(x: float = 0.0, **more: Any) -> dict[str, Any]:
-    """A soft box that stands on the plate."""
-    return free(box("brick", SIZE, M, mu=MU, dissipation=20.0), (x, 0, 0.5 * SIZE[2]), name="brick", **more)
-
-
-def at(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
-    """Pose of the plate, moved by so much."""
-    X = np.eye(4)
-    X[:3, 3] = np.add(PLATE_AT, (x, y, z))
-    return X
 
 
 def follow(world: hs.World, pose: Callable[[float], np.ndarray], steps: int) -> None:
@@ -400,80 +379,6 @@ def test_it_can_be_placed() -> None:
     np.testing.assert_allclose(world.frame_pose("plate")[:3, 3], at(y=2.0, z=0.05)[:3, 3], rtol=0, atol=1e-15)
     assert not world.entities["plate"].is_static
     assert world.entities["plate"].is_kinematic
-
-
-# --- scripts
-
-
-def script(**signals: Any) -> list[dict[str, Any]]:
-    """Commands to the plate, by components of its twist."""
-    return [{"model": "plate", "mode": mode, "signal": signal} for mode, signal in signals.items()]
-
-
-def test_a_script_leads_it() -> None:
-    """A square wave there and back, with a constant turn; where it is follows from the areas under the signals."""
-    wave = {"low": -0.1, "high": 0.3, "period": 0.4, "duty": 0.25}
-    commands = script(vx={"square": wave}, wz={"constant": 0.5})
-    world = make_world(plate(), commands=commands)
-    world.step(100)
-    assert world.frame_pose("plate")[0, 3] == pytest.approx(0.03, rel=1e-12)
-    world.step(200)
-    X = world.frame_pose("plate")
-    assert X[0, 3] == pytest.approx(0.03 - 0.02, rel=1e-12)
-    np.testing.assert_allclose(X[:3, :3], Rotation.from_rotvec([0, 0, 0.15]).as_matrix(), rtol=0, atol=1e-14)
-    again = world.copy()
-    world.reset()
-    world.step(300)
-    assert (world.q == again.q).all()
-
-
-@pytest.mark.parametrize("call", ["move", "place"])
-def test_who_leads_it_takes_it_from_the_script(call: str) -> None:
-    """All of its twist, for good, in saved states too; until a reset."""
-    commands = script(vx={"sine": {"amplitude": 0.3, "period": 0.4}}, vz={"constant": 0.5})
-    world = make_world(plate(), commands=commands)
-    world.step(10)
-    X = world.frame_pose("plate")
-    getattr(world, call)("plate", V_WB=[0, 0, 0, 0, 0.1, 0])
-    other = make_world(plate(), commands=commands)
-    other.restore_state(world.save_state())
-    for one in (world, other):
-        one.step(100)
-        moved = one.frame_pose("plate")[:3, 3] - X[:3, 3]
-        np.testing.assert_allclose(moved, [0.0, 0.01, 0.0], rtol=0, atol=1e-15)
-    world.reset()
-    world.step(10)
-    assert (world.frame_pose("plate") == X).all()
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ({"model": "plat", "mode": "vx"}, "model: no kinematic model 'plat'.*plate"),
-        ({"model": "brick", "mode": "vx"}, "model: no kinematic model 'brick'"),
-        ({"model": "plate"}, "a model needs a mode; use one of wx, wy, wz, vx, vy, vz"),
-        ({"model": "plate", "mode": "position"}, "a model has no mode 'position'"),
-        ({"model": "plate", "joint": "j", "mode": "vx"}, "write one of gripper, joint and model"),
-    ],
-)
-def test_bad_scripts(command: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        make_world(plate(), brick(), commands=[{**command, "signal": {"constant": 1.0}}])
-
-
-def test_two_commands_of_one_component_are_refused() -> None:
-    commands = [*script(vx={"constant": 1.0}), *script(vx={"constant": 2.0})]
-    with pytest.raises(InputError, match=r"'plate\.vx' has two commands"):
-        make_world(plate(), commands=commands)
-
-
-def test_its_commands_leave_the_scene_with_it() -> None:
-    world = make_world(plate(), brick(), commands=script(vx={"constant": 1.0}))
-    left = without(world.scene, "plate")
-    assert left.spec.commands == ()
-    assert hs.World(left).entities.names == ("brick",)
-    faster = world.scene.with_({"commands.plate.signal.constant": 2.0})
-    assert faster.spec.commands[0].signal.constant == 2.0
 
 
 # --- what is refused

@@ -1,4 +1,4 @@
-"""The fixed-rate runner: its policies on a made-up clock, its handshakes on the real one."""
+"""The fixed-rate runner: its handshakes, on the real clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,17 +14,12 @@ import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running import runner as runner_module
 from support.simulation.made_scenes import CONFIG, fixed, free, make_world, slider, snake, sphere
-
-DT = 1e-3
+from support.simulation.runners import DT, falling_ball, wait_until
 
 
 @pytest.fixture
 def world() -> hs.World:
-    """A ball in free fall: every step differs from the one before."""
-    world = make_world(free(sphere("ball", 0.1, 1.0)), time_step=DT)
-    world.step()
-    world.reset()
-    return world
+    return falling_ball()
 
 
 @pytest.fixture
@@ -43,102 +37,7 @@ def started(world: hs.World) -> Iterator[Callable[..., FixedRateRunner]]:
         runner.stop()
 
 
-class Clock:
-    """Time that passes only where it is slept or worked away."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, duration: float) -> None:
-        self.now += duration
-
-
-def run_on_made_up_clock(
-    world: hs.World, monkeypatch: pytest.MonkeyPatch, durations: list[float], **options: object
-) -> tuple[list[float], FixedRateRunner]:
-    """Run as many steps as there are durations (s); the start of every step, s, and the runner."""
-    clock = Clock()
-    fake = SimpleNamespace(monotonic=clock.monotonic, sleep=clock.sleep)
-    monkeypatch.setattr(runner_module, "time", fake)
-    runner = FixedRateRunner(world, **options)  # type: ignore[arg-type]
-    starts: list[float] = []
-
-    def work(_: hs.World) -> None:
-        starts.append(clock.now - 100.0)
-        clock.now += durations[len(starts) - 1]
-        if len(starts) == len(durations):
-            runner.pause()
-
-    runner.add_command_source(work)
-    runner.start()
-    wait_until(lambda: len(starts) == len(durations) and runner.paused)
-    runner.stop()
-    return starts, runner
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for another thread, which must get there."""
-    deadline = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(1e-3)
-
-
 # --- when steps are taken
-
-
-@pytest.mark.parametrize("overrun", ["skip", "catch_up"])
-@pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
-def test_steps_start_on_the_grid(
-    world: hs.World, monkeypatch: pytest.MonkeyPatch, overrun: str, factor: float
-) -> None:
-    """Whatever a step takes below its period, the next starts on time: no drift."""
-    period = DT / factor
-    durations = [period * share for share in (0.1, 0.9, 0.0, 0.5, 0.3, 0.99, 0.2)]
-    starts, runner = run_on_made_up_clock(
-        world, monkeypatch, durations, overrun=overrun, real_time_factor=factor
-    )
-    np.testing.assert_allclose(starts, period * np.arange(7), atol=1e-12)
-    report = runner.report()
-    assert (report.steps, report.overruns, report.skipped_steps, report.late_max) == (7, 0, 0, 0.0)
-    assert report.simulated_time == pytest.approx(7 * DT)
-    assert report.step_time.max == pytest.approx(0.99 * period)
-
-
-def test_skip_drops_the_missed_periods(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a step of 3.4 periods the next starts at the fourth."""
-    durations = [0.0, 3.4 * DT, 0.0, 0.0]
-    starts, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="skip")
-    np.testing.assert_allclose(starts, np.array([0, 1, 5, 6]) * DT, atol=1e-12)
-    report = runner.report()
-    assert (report.steps, report.overruns, report.skipped_steps) == (4, 1, 3)
-    assert report.late_max == pytest.approx(2.4 * DT)
-
-
-def test_catch_up_takes_the_missed_steps_at_once(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a step of 3.4 periods the next follow without sleep until the grid is met again."""
-    durations = [0.0, 3.4 * DT, 0.1 * DT, 0.1 * DT, 0.1 * DT, 0.0]
-    starts, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="catch_up")
-    np.testing.assert_allclose(starts, np.array([0, 1, 4.4, 4.5, 4.6, 5.0]) * DT, atol=1e-12)
-    report = runner.report()
-    assert (report.steps, report.overruns, report.skipped_steps) == (6, 3, 0)
-
-
-def test_catch_up_gives_up_an_endless_backlog(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that was suspended does not replay the night."""
-    starts, runner = run_on_made_up_clock(world, monkeypatch, [0.0, 3600.0, 0.0, 0.0], overrun="catch_up")
-    assert starts[3] - starts[2] == pytest.approx(DT)
-    assert runner.report().skipped_steps == pytest.approx(3600.0 / DT, abs=2)
-
-
-def test_endless_speed_never_sleeps(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps follow each other; nothing is late."""
-    starts, runner = run_on_made_up_clock(world, monkeypatch, [DT] * 5, real_time_factor=math.inf)
-    np.testing.assert_allclose(starts, np.arange(5) * DT, atol=1e-12)
-    assert runner.report().overruns == 0
 
 
 def test_real_clock_is_never_run_ahead_of(started: Callable[..., FixedRateRunner]) -> None:
@@ -164,19 +63,6 @@ def test_paused_runner_steps_when_told(started: Callable[..., FixedRateRunner], 
     assert snapshot.time == pytest.approx(42 * DT)
     assert runner.paused
     np.testing.assert_array_equal(snapshot.q, world.q)
-
-
-def test_pause_does_not_count_as_lateness(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wall time of the report is that of running."""
-    _, runner = run_on_made_up_clock(world, monkeypatch, [0.0] * 3)
-    wall = runner.report().wall_time
-    runner_module.time.sleep(1000.0)
-    runner.start()
-    runner.step(2)
-    runner.stop()
-    report = runner.report()
-    assert report.overruns == 0
-    assert report.wall_time == pytest.approx(wall)
 
 
 def test_reset_gives_the_start_back(started: Callable[..., FixedRateRunner]) -> None:
@@ -266,24 +152,6 @@ def test_long_period_is_interrupted(
         if way == "pause":
             assert runner.step().step == 2
     assert time.monotonic() - began < 0.5 * DT / runner_module.SLOWEST
-
-
-def test_long_periods_are_kept(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting in a way that can be interrupted does not add up."""
-    wait = FixedRateRunner._wait_for_word
-
-    def wait_on_made_up_clock(self: FixedRateRunner, paused: bool, timeout: float | None = None) -> None:
-        if timeout is None:
-            wait(self, paused)
-        else:
-            runner_module.time.sleep(timeout)
-
-    monkeypatch.setattr(FixedRateRunner, "_wait_for_word", wait_on_made_up_clock)
-    period = 2.5 * runner_module.LONGEST_SLEEP
-    durations = [share * period for share in (0.0, 0.9, 0.1, 0.5, 0.7, 0.0)]
-    starts, runner = run_on_made_up_clock(world, monkeypatch, durations, real_time_factor=DT / period)
-    np.testing.assert_allclose(starts, period * np.arange(6), atol=1e-12)
-    assert runner.report().overruns == 0
 
 
 def test_long_periods_do_not_end_early(started: Callable[..., FixedRateRunner]) -> None:
