@@ -1,4 +1,4 @@
-"""The coin of Masterjohn et al. (2022), section V-A: its mesh, its world, and the theory of its sliding."""
+"""The coin of Masterjohn 2022, section V-A: its mesh, its world, and the theory of its sliding."""
 
 from __future__ import annotations
 

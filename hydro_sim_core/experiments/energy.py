@@ -1,4 +1,4 @@
-"""Contact without damping and friction returns the energy that it takes (Elandt et al. 2019, section X-A).
+"""Contact without damping and friction returns the energy that it takes (Elandt 2019, section X-A).
 
 The elastic wrench derives from a stored energy, so a ball that bounces keeps what it has: kinetic energy, height and
 stored energy add up to the same at every instant, for a hundred bounces, where the time integration has no error to
@@ -35,7 +35,7 @@ from hydro_sim_core.simulation import World
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SOURCE = "conservation of energy; mechanics of rigid bodies; Elandt et al. (2019), section X-A"
+SOURCE = "conservation of energy; mechanics of rigid bodies; Elandt 2019, section X-A"
 Array = NDArray[np.float64]
 
 #: Of the ball, Pa; dropped from this height above the ground, m.

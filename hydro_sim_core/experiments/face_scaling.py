@@ -1,6 +1,6 @@
 """What contact faces cost: time of contact geometry and solver by their number, and triangles against polygons.
 
-Masterjohn et al. 2022 (figures 8 and 9) squeeze an object between two Soft bubbles at several resolutions. Their
+Masterjohn 2022 (figures 8 and 9) squeeze an object between two Soft bubbles at several resolutions. Their
 geometry takes time proportional to the faces and their solver to the power of about 1.3 of them, so one polygon in
 place of a fan of triangles around its centroid saves most of a step. Here the faces of each patch are reduced to one
 6 by 6 problem, so the solver too should take no more than proportional time.
@@ -40,7 +40,7 @@ from hydro_sim_core.solvers.solve import SolverEntry
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SOURCE = "Masterjohn et al. 2022, figures 8 and 9"
+SOURCE = "Masterjohn 2022, figures 8 and 9"
 PAPER_EXPONENTS = {"geometry": 1.0, "solver": 1.3}
 #: Theirs: how many times more triangles than polygons there are, and how many times longer the solver then takes.
 TRIANGLES_A_POLYGON, SOLVER_GAIN = 4.05, 4.09

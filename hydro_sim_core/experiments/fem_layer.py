@@ -1,6 +1,6 @@
 """A rigid sinusoid pressed into a compliant layer: the pressure field against linear elasticity.
 
-Elandt et al. 2019, section VIII-A: a layer of unit thickness, no friction, the crests pressed in by a given depth, the
+Elandt 2019, section VIII-A: a layer of unit thickness, no friction, the crests pressed in by a given depth, the
 amplitude from flat to point-like. The field of a layer is its modulus times depth over thickness. That is exact while
 the whole surface touches, however wavy it is; where only the crests touch, the layer beside them is dragged along,
 which takes force that the field does not know of.

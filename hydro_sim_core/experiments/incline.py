@@ -27,10 +27,7 @@ from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 
-SOURCE = (
-    "Coulomb's law in closed form; creep: the same law regularised as in Castro et al., "
-    "'A Theory of Irrotational Contact Fields' (2023)"
-)
+SOURCE = "Coulomb's law in closed form; creep: the same law regularised as in Castro 2023"
 FRICTION = 0.5
 STICTION_SPEED = 1e-4
 GRAVITY = 9.81

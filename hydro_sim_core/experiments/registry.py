@@ -97,7 +97,7 @@ EXPERIMENTS = {
         face_scaling.plot,
     ),
     "sliding_disk": Experiment(
-        "Ratio of speed and spin of a coin as it stops, against theory and Masterjohn et al. (2022).",
+        "Ratio of speed and spin of a coin as it stops, against theory and Masterjohn 2022.",
         lambda quick: sliding_disk.run(*sliding_disk.QUICK) if quick else sliding_disk.run(),
         sliding_disk.plot,
     ),

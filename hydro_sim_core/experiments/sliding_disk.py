@@ -2,7 +2,7 @@
 
 Friction on a disc that moves with speed v and turns with rate w depends on their ratio e = v / (w R) alone. Its force
 slows v, its torque slows w, and both reach zero together with e tending to the one value at which force and torque
-keep it: F(e) / (m v) = T(e) / (I w) (Farkas et al. 2003). With forces in units of mu m g, lengths in R and
+keep it: F(e) / (m v) = T(e) / (I w) (Farkas 2003). With forces in units of mu m g, lengths in R and
 I = m R^2 / 2 that is F(e) = 2 e T(e). The root for a disc of uniform pressure is 0.653, whatever the start.
 
 A coin made of faces has another root, that of the same sums over its faces. A fan of triangles has all its centroids
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SOURCE = (
-    "Masterjohn et al. (2022), section V-A; Farkas et al. (2003); orders: 1 in time, 2 in the cells' size"
-)
+SOURCE = "Masterjohn 2022, section V-A; Farkas 2003; orders: 1 in time, 2 in the cells' size"
 #: Ratio of speeds at rest: of a disc, and of a coin of 152 triangles in Masterjohn's simulation.
 PAPER_DISC, PAPER_COIN = 0.653, 0.64426
 PAPER_SECTORS = 152

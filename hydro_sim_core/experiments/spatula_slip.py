@@ -1,6 +1,6 @@
 """A spatula between two Soft-bubble fingers stands still while held tightly and turns while held loosely.
 
-Masterjohn et al. 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a
+Masterjohn 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a
 period of 6 s, high for 75 % of it. The paper gives no numbers but these; the reference is Drake with the same scene
 (``benchmarks/drake_scene.py``). Both use the inertia that Drake publishes for the spatula, a thousand times that of its
 shapes; this slip exists with no other (``spatula_release``).

@@ -80,7 +80,7 @@ def laplace_field(
 ) -> UnitField:
     """Solution of Laplace's equation, (N,): zero on the surface, one on the core or the medial set.
 
-    Elandt et al. 2019, section VI-A2, by linear finite elements. Points and curves have no capacity in space: a
+    Elandt 2019, section VI-A2, by linear finite elements. Points and curves have no capacity in space: a
     solution that is held at one there alone tends to zero everywhere as the mesh is refined. Without a core the
     equation therefore holds only up to ``MEDIAL_ZONE`` of the local depth. Deeper, the field is the distance to the
     surface divided by the local depth, which reaches one on the medial set. Inside a core the field grows on, as

@@ -110,9 +110,9 @@ def tetrahedralise(
 ) -> SolidMesh:
     """Fill a closed surface, convex or not, with tetrahedra.
 
-    The same input gives the same mesh. fTetWild keeps the surface within an envelope of 0.1 % of the bounding box's
-    diagonal (less for small edge lengths and thin bodies); vertices of the mesh's surface are then moved onto the given
-    one. Tetrahedra without depth are split (see ``splits.py``). Results are kept on disk.
+    The same input gives the same mesh. fTetWild (Hu 2020) keeps the surface within an envelope of 0.1 % of the bounding
+    box's diagonal (less for small edge lengths and thin bodies); vertices of the mesh's surface are then moved onto the
+    given one. Tetrahedra without depth are split (see ``splits.py``). Results are kept on disk.
 
     Args:
         vertices: (N, 3) positions, m.

@@ -1,4 +1,4 @@
-"""The rate at which pressure rises on a face, beside the smooth field of Elandt et al. 2019 (equations 2 and 3).
+"""The rate at which pressure rises on a face, beside the smooth field of Elandt 2019 (equations 2 and 3).
 
 Elandt interpolates a gradient between the vertices, towards the centre on the surface and zero at the centre, so that
 the rate is continuous. Ours is the constant one of the element that the face lies in. See docs/contact_models.md.

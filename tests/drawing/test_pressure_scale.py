@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from hydro_sim_core import InputError
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 
-#: What is left of linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, table 1, severity 1).
+#: What is left of linear RGB without one kind of cone (Machado 2009, table 1, severity 1).
 SIGHT = {
     "all cones": np.eye(3),
     "protanopia": np.array(
@@ -67,7 +67,7 @@ def test_is_fixed_and_saturates():
 def test_grows_lighter_in_every_sight(sight):
     """Lightness rises all along, so the scale also reads in grey, and a tenth of it is told from the next.
 
-    The difference is at least twice what is just noticeable: 2.3 in CIELAB (Mahy, Van Eycken and Oosterlinck 1994).
+    The difference is at least twice what is just noticeable: 2.3 in CIELAB (Mahy 1994).
     """
     colours = lab(PressureScale(1.0).colours(np.linspace(0.0, 1.0, 11))[:, :3].astype(float), SIGHT[sight])
     assert np.all(np.diff(colours[:, 0]) > 2.3)

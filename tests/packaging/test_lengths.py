@@ -1,12 +1,11 @@
 """Files and functions stay short enough to be read at once."""
 
 import ast
-import subprocess
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.packaging.files import ROOT, our_files
+
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 #: Functions that are still longer, with what they have now: none may grow, and who cuts one takes it out.
@@ -17,23 +16,6 @@ STILL_LONGER = {
     "hydro_sim_core/simulation/world/world.py: __init__": 64,
     "ros2_ws/src/hydro_sim/hydro_sim/parameters.py: declare_parameters": 75,
 }
-
-
-def our_files(*suffixes: str) -> list[Path]:
-    """Files of the repository with such names that we write: not the viewer's libraries."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    paths = [Path(name) for name in listed.stdout.rstrip("\0").split("\0")]
-    return [
-        path
-        for path in paths
-        if path.suffix in suffixes and "vendor" not in path.parts and (ROOT / path).exists()
-    ]
 
 
 def lengths_of_functions(source: str) -> list[tuple[str, int]]:

@@ -34,7 +34,9 @@ def test_the_changes_begin_with_this_version():
     assert headings[0].split()[1] == PROJECT["version"]
 
 
-@pytest.mark.parametrize("name", ["CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE"])
+@pytest.mark.parametrize(
+    "name", ["CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "REFERENCES.md"]
+)
 def test_the_readme_leads_to_it(name):
     assert f"]({name})" in (ROOT / "README.md").read_text()
 

@@ -1,4 +1,4 @@
-"""The mixed complementarity problem of one step; equation numbers are those of Xie and Chakraborty 2018."""
+"""The mixed complementarity problem of one step; equation numbers are those of Xie and Chakraborty 2019."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One geometrically implicit Euler step of a rigid body on a plane.
 
 Position, velocity, equivalent contact point and impulses at the end of the step solve one mixed complementarity
-problem: contact is found where the body will be, not where it was, so nothing penetrates (Xie and Chakraborty 2018).
+problem: contact is found where the body will be, not where it was, so nothing penetrates (Xie and Chakraborty 2019).
 """
 
 from __future__ import annotations

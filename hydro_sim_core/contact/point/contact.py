@@ -34,7 +34,7 @@ class PointContact:
     depth: float
 
     def force(self, stiffness: float, dissipation: float, v_n: float) -> float:
-        """Normal force of Hunt and Crossley, ``k x (1 - d v_n)`` where both factors are positive, else 0.
+        """Normal force of Hunt and Crossley 1975, ``k x (1 - d v_n)`` where both factors are positive, else 0.
 
         Args:
             stiffness: k, N/m.

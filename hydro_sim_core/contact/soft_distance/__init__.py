@@ -1,4 +1,4 @@
-"""Smooth distances and contact forces from oriented point clouds (Beker et al. 2025)."""
+"""Smooth distances and contact forces from oriented point clouds (Beker 2025)."""
 
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
 from hydro_sim_core.contact.soft_distance.distance import separation, soft_distance, soft_distance_gradient

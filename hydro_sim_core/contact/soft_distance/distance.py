@@ -1,6 +1,6 @@
 """Signed distances softened by a weighted average over all planes of a cloud.
 
-Equation numbers are those of Beker et al. 2025. Everything here takes arrays of any array-API library and returns
+Equation numbers are those of Beker 2025. Everything here takes arrays of any array-API library and returns
 arrays of the same, and is differentiable wherever that library is.
 """
 

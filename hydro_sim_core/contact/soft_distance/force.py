@@ -1,6 +1,6 @@
 """The soft-minimum contact model: one smooth wrench for a pair of bodies.
 
-Equation numbers are those of Beker et al. 2025. Each point of one cloud meets every plane of the other with a
+Equation numbers are those of Beker 2025. Each point of one cloud meets every plane of the other with a
 spring, a damper and regularised friction (eqs. 14 to 20); the planes are averaged by the softmax of their distances
 (eq. 22), the points of both clouds by the softmax of their separations (eq. 23).
 

@@ -18,7 +18,7 @@ _MARK = re.compile(r"<!-- (not run|file|until): (.+?) -->\s*", re.DOTALL)
 _SHELL = {"", "sh", "bash"}
 _RUN = _SHELL | {"python", "pycon"}
 #: Shown, and nothing to run.
-_DATA = {"text", "yaml", "xml", "json", "{toctree}"}
+_DATA = {"text", "yaml", "xml", "json", "{toctree}", "{include}"}
 
 
 @dataclass(frozen=True)
