@@ -69,7 +69,7 @@ def blocks_of(page: Path) -> list[Block]:
         if token.type in ("fence", "code_block"):
             # The content of a fence begins below it.
             line = token.map[0] + (2 if token.type == "fence" else 1)
-            language = token.info.strip()
+            language = (token.info.split() or [""])[0]  # what follows it are arguments
             found.append(Block(page, line, language, token.content, mark, told))
         comment = _MARK.fullmatch(token.content) if token.type == "html_block" else None
         mark, told = (comment[1], " ".join(comment[2].split())) if comment else ("", "")
