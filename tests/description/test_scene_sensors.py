@@ -156,8 +156,8 @@ def test_types_that_cannot_be_are_told():
 def test_a_sensor_that_does_not_work_is_told_in_one_line():
     spec = SENSOR_SECTIONS["imu"](type="imu", name="one", link="base")
     for make, told in (
-        ("nowhere:Imu", r"cannot be loaded \(ModuleNotFoundError"),
-        ("math:Imu", r"cannot be loaded \(AttributeError"),
+        ("nowhere:Imu", r"^nowhere:Imu: sensor 'one': cannot be found \(ModuleNotFoundError"),
+        ("math:Imu", r"^math:Imu: sensor 'one': cannot be found \(AttributeError"),
         ("math:sqrt", r"^math:sqrt: sensor 'one': does not work \(TypeError"),
     ):
         with pytest.raises(hs.InputError, match=told):
