@@ -260,8 +260,7 @@ class ModelBuilder:
 
         Args:
             name: Of the joint.
-            type: ``revolute``, ``continuous``, ``prismatic``, ``fixed``, ``floating`` or ``planar``, as in a URDF, or
-                another of ``joint_types``.
+            type: As in a URDF (``revolute``, ``planar``, ...), or another of ``joint_types``.
             parent: Link that carries it.
             child: Link that it moves.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
@@ -283,36 +282,14 @@ class ModelBuilder:
             InputError: There is a joint of this name, or a value does not fit. Links are looked for by ``build``.
         """
         place = call_site(f"joint '{name}'")
-        name, parent, child = (
-            text(value, key, place) for key, value in (("name", name), ("parent", parent), ("child", child))
-        )
-        known = joint_types()
-        if not isinstance(type, str) or type not in known:
-            raise place.error(f"unknown joint type {excerpt(type)}", did_you_mean(str(type), known))
-        kind = known[type]
-        numbers = {
-            key: finite_number(value, key, place, least=0.0)
-            for key, value in (("damping", damping), ("friction", friction), ("rotor_inertia", rotor_inertia))
-        }
-        follows = None
-        if mimic is not None:
-            follows = MimicSpec(
-                text(mimic, "mimic", place),
-                finite_number(multiplier, "multiplier", place),
-                finite_number(offset, "offset", place),
-            )
-            check_mimic(kind, follows.multiplier, place)
-        has_axis = kind.axis != "unused"
+        kind = _joint_type(type, place)
         joint = JointSpec(
-            name=name,
-            type=type,
-            parent=parent,
-            child=child,
+            **_texts(place, name=name, type=kind.name, parent=parent, child=child),
             X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
-            axis=unit_axis(vector(axis, 3, "axis", place), place) if has_axis else np.array([1.0, 0.0, 0.0]),
+            axis=_axis(kind, axis, place),
             limits=_limits(kind, lower, upper, velocity, effort, stiffness, place),
-            mimic=follows,
-            **numbers,
+            **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
+            mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
         self.insert_joint(PlacedJoint(joint, place))
         return self
@@ -356,6 +333,38 @@ class ModelBuilder:
             resolve_mimics(joints, self._joints),
             source or self._place.error("", "").source,
         )
+
+
+def _texts(place: CallSite, **values: str) -> dict[str, Any]:
+    return {key: text(value, key, place) for key, value in values.items()}
+
+
+def _losses(place: CallSite, **values: float) -> dict[str, Any]:
+    return {key: finite_number(value, key, place, least=0.0) for key, value in values.items()}
+
+
+def _joint_type(name: str, place: CallSite) -> JointType:
+    known = joint_types()
+    if not isinstance(name, str) or name not in known:
+        raise place.error(f"unknown joint type {excerpt(name)}", did_you_mean(str(name), known))
+    return known[name]
+
+
+def _axis(kind: JointType, axis: ArrayLike, place: CallSite) -> Array:
+    if kind.axis == "unused":
+        return np.array([1.0, 0.0, 0.0])
+    return unit_axis(vector(axis, 3, "axis", place), place)
+
+
+def _mimic(
+    kind: JointType, mimic: str | None, multiplier: float, offset: float, place: CallSite
+) -> MimicSpec | None:
+    if mimic is None:
+        return None
+    factor = finite_number(multiplier, "multiplier", place)
+    follows = MimicSpec(text(mimic, "mimic", place), factor, finite_number(offset, "offset", place))
+    check_mimic(kind, factor, place)
+    return follows
 
 
 def _limits(

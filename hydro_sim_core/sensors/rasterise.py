@@ -44,50 +44,64 @@ def draw_faces(
         depth: (H, W) distance along z, m; where a face is nearer it takes the place of what was there. NaN stays.
         pressure: (H, W) Pa; set where depth is.
     """
-    height, width = depth.shape
     for f in range(vertices.shape[0]):
-        count = num_vertices[f]
-        if pressures[f] <= 0.0:
-            continue
-        # Newell's normal: of the whole polygon, so that short sides do no harm.
-        nx, ny, nz = 0.0, 0.0, 0.0
-        low_u, high_u, low_v, high_v, nearest = np.inf, -np.inf, np.inf, -np.inf, np.inf
-        for i in range(count):
-            x0, y0, z0 = vertices[f, i]
-            x1, y1, z1 = vertices[f, (i + 1) % count]
-            nx += (y0 - y1) * (z0 + z1)
-            ny += (z0 - z1) * (x0 + x1)
-            nz += (x0 - x1) * (y0 + y1)
-            nearest = min(nearest, z0)
-            if z0 > 0.0:
-                u, v = center[0] + focal_length * x0 / z0, center[1] + focal_length * y0 / z0
-                low_u, high_u = min(low_u, u), max(high_u, u)
-                low_v, high_v = min(low_v, v), max(high_v, v)
-        size = np.sqrt(nx * nx + ny * ny + nz * nz)
-        if nearest <= 0.0 or size == 0.0:  # behind the camera, or without area
-            continue
-        nx, ny, nz = nx / size, ny / size, nz / size
-        cx, cy, cz = centroids[f]
-        offset = nx * cx + ny * cy + nz * cz
-        for row in range(max(0, int(np.ceil(low_v))), min(height - 1, int(np.floor(high_v))) + 1):
-            for column in range(max(0, int(np.ceil(low_u))), min(width - 1, int(np.floor(high_u))) + 1):
-                ray_x, ray_y = (column - center[0]) / focal_length, (row - center[1]) / focal_length
-                facing = nx * ray_x + ny * ray_y + nz
-                if abs(facing) <= _EDGE_ON * np.sqrt(ray_x * ray_x + ray_y * ray_y + 1.0):
-                    continue
-                z = offset / facing
-                if not z < depth[row, column]:
-                    continue
-                if not _sees(vertices[f], count, ray_x, ray_y):
-                    continue
-                depth[row, column] = z
-                there = (
-                    pressures[f]
-                    + gradients[f, 0] * (z * ray_x - cx)
-                    + gradients[f, 1] * (z * ray_y - cy)
-                    + gradients[f, 2] * (z - cz)
-                )
-                pressure[row, column] = max(there, 0.0)
+        if pressures[f] > 0.0:
+            _draw_face(
+                vertices[f],
+                num_vertices[f],
+                centroids[f],
+                pressures[f],
+                gradients[f],
+                focal_length,
+                center,
+                depth,
+                pressure,
+            )
+
+
+@kernel
+def _draw_face(vertices, count, centroid, value, gradient, focal_length, center, depth, pressure):
+    """Draw one face; arguments as rows of those of ``draw_faces``, with ``value`` the pressure at the centroid."""
+    height, width = depth.shape
+    # Newell's normal: of the whole polygon, so that short sides do no harm.
+    nx, ny, nz = 0.0, 0.0, 0.0
+    low_u, high_u, low_v, high_v, nearest = np.inf, -np.inf, np.inf, -np.inf, np.inf
+    for i in range(count):
+        x0, y0, z0 = vertices[i]
+        x1, y1, z1 = vertices[(i + 1) % count]
+        nx += (y0 - y1) * (z0 + z1)
+        ny += (z0 - z1) * (x0 + x1)
+        nz += (x0 - x1) * (y0 + y1)
+        nearest = min(nearest, z0)
+        if z0 > 0.0:
+            u, v = center[0] + focal_length * x0 / z0, center[1] + focal_length * y0 / z0
+            low_u, high_u = min(low_u, u), max(high_u, u)
+            low_v, high_v = min(low_v, v), max(high_v, v)
+    size = np.sqrt(nx * nx + ny * ny + nz * nz)
+    if nearest <= 0.0 or size == 0.0:  # behind the camera, or without area
+        return
+    nx, ny, nz = nx / size, ny / size, nz / size
+    cx, cy, cz = centroid
+    offset = nx * cx + ny * cy + nz * cz
+    for row in range(max(0, int(np.ceil(low_v))), min(height - 1, int(np.floor(high_v))) + 1):
+        for column in range(max(0, int(np.ceil(low_u))), min(width - 1, int(np.floor(high_u))) + 1):
+            ray_x, ray_y = (column - center[0]) / focal_length, (row - center[1]) / focal_length
+            facing = nx * ray_x + ny * ray_y + nz
+            if abs(facing) <= _EDGE_ON * np.sqrt(ray_x * ray_x + ray_y * ray_y + 1.0):
+                continue
+            z = offset / facing
+            if not z < depth[row, column]:
+                continue
+            if not _sees(vertices, count, ray_x, ray_y):
+                continue
+            depth[row, column] = z
+            there = (
+                value
+                + gradient[0] * (z * ray_x - cx)
+                + gradient[1] * (z * ray_y - cy)
+                + gradient[2] * (z - cz)
+            )
+            pressure[row, column] = max(there, 0.0)
 
 
 @kernel

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs
 """Projected Gauss-Seidel on the convex problem of SAP: one impulse after the other, all others held.
 
-The method of most game and robot simulators (Jourdan 1998; "PGS"), for comparison with Newton on the same problem. A
+The method of most game and robot simulators (Jourdan 1998), for comparison with Newton on the same problem. A
 sweep looks at every face, drive, end stop and joint with friction in turn and takes the impulse that follows from the
 velocities that all other impulses leave; for a face that is a projection on Coulomb's cone. Many bodies in touch, and
 many faces that share one, take many sweeps.

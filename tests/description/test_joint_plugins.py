@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from plugin_packages import install, run
+
+from support.packaging.plugin_packages import install, run
 
 #: A package with a screw and a ball joint in one module, which imports at its top whatever it uses.
 JOINTS = """

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from plugin_packages import install, run
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.shape_types import Length, shape_types
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.geometry import make_geometry, shapes
+from support.packaging.plugin_packages import install, run
 
 #: A package with a shape and a stream in one module, which imports at its top whatever it uses.
 CONE = """

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plugin_page import FILES, install, install_page, python_path
+
+from support.packaging.plugin_page import FILES, install, install_page, python_path
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from plugin_page import FILES, install_page, python_path
 from std_msgs.msg import Float64, Float64MultiArray
 
 import hydro_sim_core as hs
 from hydro_sim.controllers import kinds
 from hydro_sim.controllers.arbiter import Arbiter
 from hydro_sim.controllers.kind import ControllerKind
+from support.packaging.plugin_page import FILES, install_page, python_path
 from support.ros.ros_client import RELIABLE, Client
 
 

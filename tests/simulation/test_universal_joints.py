@@ -12,6 +12,7 @@ from rich.console import Console
 
 import hydro_sim_core as hs
 from hydro_sim_core.cli.plot_series import RecordedMotion
+from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.scene_builder import SceneBuilder
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.description.scene_urdf import scene_urdf
@@ -20,7 +21,7 @@ from hydro_sim_core.recording import Recorder
 from hydro_sim_core.replay import Recording
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.viewer.scene import scene_of_urdf, scene_of_world
-from support.simulation.made_scenes import inertial, make_world, robot
+from support.simulation.made_scenes import Robot, fixed, make_world
 
 NAMES = ("gimbal/x", "gimbal/y")
 PLACE: dict[str, Any] = {"xyz": (0.1, -0.2, 0.5), "rpy": (0.4, -0.3, 0.8)}
@@ -97,20 +98,19 @@ def test_a_pendulum_keeps_its_energy() -> None:
     assert after.kinetic + after.potential == pytest.approx(before.kinetic + before.potential, abs=1e-7)
 
 
-URDF = robot(
-    "gimbal",
-    '<link name="post"/>',
-    f'<link name="bob">{inertial(1.0, (0.1, 0.1, 0.1))}</link>',
-    '<joint name="gimbal" type="universal"><parent link="post"/><child link="bob"/>'
-    '<limit lower="0.1" upper="0.9" effort="5" velocity="2"/></joint>',
-)
+def _describe_gimbal(model: ModelBuilder) -> None:
+    model.add_link("post")
+    model.add_link("bob", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model.add_joint("gimbal", "universal", "post", "bob", lower=0.1, upper=0.9, effort=5.0, velocity=2.0)
 
 
-def test_a_scene_starts_drives_and_deletes_it_by_its_coordinates(tmp_path: Path) -> None:
+GIMBAL = Robot("gimbal", _describe_gimbal)
+
+
+def test_a_scene_starts_drives_and_deletes_it_by_its_coordinates() -> None:
     """What is not told starts as near to 0 as the limits allow."""
     world = make_world(
-        tmp_path,
-        {"text": URDF, "positions": {"gimbal/y": 0.3}},
+        fixed(GIMBAL, positions={"gimbal/y": 0.3}),
         actuators=[{"joints": ["gimbal/x"], "kp": 10.0}],
     )
     assert world.q.tolist() == [0.1, 0.3]
@@ -135,10 +135,10 @@ def test_a_scene_starts_drives_and_deletes_it_by_its_coordinates(tmp_path: Path)
     ],
 )
 def test_what_it_cannot_be_told_is_refused(
-    tmp_path: Path, model: dict[str, Any], section: dict[str, Any], complaint: str
+    model: dict[str, Any], section: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(hs.InputError, match=complaint):
-        make_world(tmp_path, {"text": URDF, **model}, **section)
+        make_world(fixed(GIMBAL, **model), **section)
 
 
 def test_one_end_alone_and_mimics_are_refused() -> None:
@@ -165,9 +165,9 @@ def test_a_recording_tells_both_angles_and_which_body_is_free(tmp_path: Path) ->
         assert motion.free_body() == "ball"
 
 
-def test_a_page_shows_two_angles_live_and_from_a_recording(tmp_path: Path) -> None:
+def test_a_page_shows_two_angles_live_and_from_a_recording() -> None:
     """Other readers of the description get a floating joint, as URDF has no universal one."""
-    world = make_world(tmp_path, {"text": URDF})
+    world = make_world(fixed(GIMBAL))
     text = scene_urdf(world.scene, "map")
     assert '<joint name="gimbal" type="floating" hydro:type="universal">' in text
     for shown in (scene_of_world(world, PressureScale(1e3)), scene_of_urdf(text, PressureScale(1e3))):

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,34 +95,50 @@ def build_model(
     told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
     pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude, told)
     _check_grains(colliders, pairs, law)
-    geometries = {id(c.geometry): c.geometry for c in colliders}
-    row = {identity: i for i, identity in enumerate(geometries)}
-    surface_velocity = np.array([c.proximity.surface_velocity or (0.0,) * 3 for c in colliders]).reshape(
-        -1, 3
-    )
-    is_linear, nothing = damping == "linear", np.zeros(len(pairs))
     model = Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
-        geometries=make_geometry_set(list(geometries.values())),
-        geometry_row=frozen([row[id(c.geometry)] for c in colliders], np.int64),
-        geometry_body=frozen([c.body for c in colliders], np.int64),
-        surface_velocity=frozen(surface_velocity, shape=(-1, 3)),
-        grain=frozen([_short_axis(c.proximity.grain or (0.0, 0.0, 0.0)) for c in colliders], shape=(-1, 3)),
-        grained=frozen([i for i, c in enumerate(colliders) if any(c.proximity.grain or ())], np.int64),
-        running=frozen(np.flatnonzero(np.any(surface_velocity, axis=1)), np.int64),
-        R_BG=frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
-        p_BG=frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
-        pairs=frozen(pairs, np.int64, (-1, 2)),
-        pair_friction=frozen(friction_of_pairs(colliders, pairs)),
-        pair_dissipation=frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
-        pair_relaxation=frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),
+        **_surfaces(colliders),
+        **_pair_properties(colliders, pairs, damping),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
     )
     return BuiltModel(model, assembly, tuple(colliders), frozen(unsupported, np.int64, (-1, 2)))
+
+
+def _surfaces(colliders: Sequence[Collider]) -> dict[str, Any]:
+    """Fields of ``Model`` that tell of geometries."""
+    geometries = {id(c.geometry): c.geometry for c in colliders}
+    row = {identity: i for i, identity in enumerate(geometries)}
+    nothing = (0.0, 0.0, 0.0)
+    velocity = np.array([c.proximity.surface_velocity or nothing for c in colliders]).reshape(-1, 3)
+    grain = np.array([_short_axis(c.proximity.grain or nothing) for c in colliders]).reshape(-1, 3)
+    return {
+        "geometries": make_geometry_set(list(geometries.values())),
+        "geometry_row": frozen([row[id(c.geometry)] for c in colliders], np.int64),
+        "geometry_body": frozen([c.body for c in colliders], np.int64),
+        "surface_velocity": frozen(velocity, shape=(-1, 3)),
+        "running": frozen(np.flatnonzero(np.any(velocity, axis=1)), np.int64),
+        "grain": frozen(grain, shape=(-1, 3)),
+        "grained": frozen(np.flatnonzero(np.any(grain, axis=1)), np.int64),
+        "R_BG": frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
+        "p_BG": frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
+    }
+
+
+def _pair_properties(
+    colliders: Sequence[Collider], pairs: NDArray[np.int64], damping: Damping
+) -> dict[str, Any]:
+    """Fields of ``Model`` that tell of pairs."""
+    is_linear, nothing = damping == "linear", np.zeros(len(pairs))
+    return {
+        "pairs": frozen(pairs, np.int64, (-1, 2)),
+        "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
+        "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
+        "pair_relaxation": frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),
+    }
 
 
 def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: FrictionLaw) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.paths import as_path
+from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.sensor_types import sensor_types
 from hydro_sim_core.description.solver_choices import Integrator
 from hydro_sim_core.description.spec import VisualSpec
@@ -68,23 +69,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
 
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
-        spec = scene.spec
+        spec, choice = scene.spec, scene.spec.solver.choice
         placed = place_robots(scene)
-        compensated = [
-            name
-            for model, robot in zip(spec.models, scene.robots, strict=True)
-            if model.gravity_compensation
-            for joint in robot.joints
-            for name in joint.coordinate_names
-        ]
-        choice = spec.solver.choice
-        options = SolverOptions(
-            tolerance=spec.solver.tolerance,
-            max_iterations=spec.solver.max_iterations,
-            stiction_speed=spec.solver.stiction_speed,
-            relag=spec.solver.relag,
-            numbers_per_face=choice.method.numbers_per_face if choice.method is not None else 0,
-        )
         # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
         solve = solver_entry(choice.method.name, choice.law.name) if choice.method is not None else None
         self._stepper_class = _stepper_class(choice.integrator)
@@ -96,18 +82,11 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             spec.contact,
             spec.damping,
             choice.law,
-            options,
-            compensated,
+            _solver_options(spec.solver),
+            _compensated_joints(scene),
             like.built.colliders if like is not None else (),
         )
-        pairs = self._built.unsupported_pairs
-        if len(pairs):
-            logger.warning(
-                "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
-                spec.name,
-                len(pairs),
-                *(self._built.colliders[geometry].link for geometry in pairs[0]),
-            )
+        _warn_of_unsupported_pairs(spec.name, self._built)
         assembly = self._built.assembly
         self.scene = scene
         self.name = spec.name
@@ -335,6 +314,39 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         room = import_module("hydro_sim_core.pictures.world_camera")
         picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
         return picture
+
+
+def _compensated_joints(scene: LoadedScene) -> list[str]:
+    """Coordinates whose drives also bear the weight that they carry."""
+    return [
+        name
+        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
+        if model.gravity_compensation
+        for joint in robot.joints
+        for name in joint.coordinate_names
+    ]
+
+
+def _solver_options(settings: SolverSettings) -> SolverOptions:
+    method = settings.choice.method
+    return SolverOptions(
+        tolerance=settings.tolerance,
+        max_iterations=settings.max_iterations,
+        stiction_speed=settings.stiction_speed,
+        relag=settings.relag,
+        numbers_per_face=method.numbers_per_face if method is not None else 0,
+    )
+
+
+def _warn_of_unsupported_pairs(name: str, built: BuiltModel) -> None:
+    pairs = built.unsupported_pairs
+    if len(pairs):
+        logger.warning(
+            "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
+            name,
+            len(pairs),
+            *(built.colliders[geometry].link for geometry in pairs[0]),
+        )
 
 
 def _stepper_class(integrator: Integrator) -> Any:

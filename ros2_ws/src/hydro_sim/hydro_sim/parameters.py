@@ -293,47 +293,68 @@ def declare_parameters(
     _check_contents(values)
     _check_clock(values, node.get_parameter_or(_SIM_TIME).value)
 
-    def converted(parameters: list[Parameter]) -> list[Parameter]:
+    rules = _Rules(node, values, configured, changed)
+    # rclpy compares types before it asks anybody else, and `ros2 param set` makes a whole number an integer.
+    node.add_pre_set_parameters_callback(rules.converted)
+    node.add_on_set_parameters_callback(rules.judge)
+    node.add_post_set_parameters_callback(rules.store)
+    return values
+
+
+class _Rules:
+    """What may be set while the node runs; arguments as for ``declare_parameters``."""
+
+    def __init__(
+        self,
+        node: Node,
+        values: Parameters,
+        configured: Callable[[], bool],
+        changed: Callable[[set[str]], None],
+    ) -> None:
+        self._node, self._values = node, values
+        self._configured, self._changed = configured, changed
+        self._fields = {f.name: f for f in dataclasses.fields(Parameters)}
+
+    def converted(self, parameters: list[Parameter]) -> list[Parameter]:
+        """Parameters with the types that were declared."""
         return [
-            Parameter(p.name, value=_as_float(getattr(values, p.name), p.value)) if p.name in fields else p
+            Parameter(p.name, value=_as_float(getattr(self._values, p.name), p.value))
+            if p.name in self._fields
+            else p
             for p in parameters
         ]
 
-    def ours(parameters: list[Parameter]) -> dict[str, Any]:
+    def _ours(self, parameters: list[Parameter]) -> dict[str, Any]:
         return {
-            p.name: _as_type_of(getattr(values, p.name), p.value, p.name)
+            p.name: _as_type_of(getattr(self._values, p.name), p.value, p.name)
             for p in parameters
-            if p.name in fields
+            if p.name in self._fields
         }
 
-    def judge(parameters: list[Parameter]) -> SetParametersResult:
+    def judge(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Whether parameters may be set, or why not."""
         try:
-            wanted = ours(parameters)
+            wanted = self._ours(parameters)
             for name, value in wanted.items():
-                if configured() and not fields[name].metadata["live"] and value != getattr(values, name):
+                is_live = self._fields[name].metadata["live"]
+                if self._configured() and not is_live and value != getattr(self._values, name):
                     mend = "deactivate and clean up the node first, or start it with this value"
                     raise InputError(_SOURCE, name, "is read when the node is configured", mend)
-            merged = dataclasses.replace(values, **wanted)
+            merged = dataclasses.replace(self._values, **wanted)
             _check_contents(merged)
-            sim_time = {p.name: p.value for p in (node.get_parameter_or(_SIM_TIME), *parameters)}[_SIM_TIME]
-            _check_clock(merged, sim_time)
+            own = self._node.get_parameter_or(_SIM_TIME)
+            _check_clock(merged, {p.name: p.value for p in (own, *parameters)}[_SIM_TIME])
         except InputError as error:
-            return SetParametersResult(
-                successful=False, reason=f"{error.element}: {error.problem}; {error.mend}"
-            )
+            reason = f"{error.element}: {error.problem}; {error.mend}"
+            return SetParametersResult(successful=False, reason=reason)
         return SetParametersResult(successful=True)
 
-    def store(parameters: list[Parameter]) -> None:
-        wanted = ours(parameters)
+    def store(self, parameters: list[Parameter]) -> None:
+        """Take over what was set."""
+        wanted = self._ours(parameters)
         for name, value in wanted.items():
-            setattr(values, name, value)
-        changed(set(wanted))
-
-    # rclpy compares types before it asks anybody else, and `ros2 param set` makes a whole number an integer.
-    node.add_pre_set_parameters_callback(converted)
-    node.add_on_set_parameters_callback(judge)
-    node.add_post_set_parameters_callback(store)
-    return values
+            setattr(self._values, name, value)
+        self._changed(set(wanted))
 
 
 def _as_float(default: Any, value: Any) -> Any:

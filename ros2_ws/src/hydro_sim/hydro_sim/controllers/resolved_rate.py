@@ -18,7 +18,7 @@ LEAST_DAMPING = 1e-3
 def joint_rates(J: Array, twist: Array, lower: Array, upper: Array) -> Array:
     """Velocities within their bounds whose twist is closest to the wanted one.
 
-    Damped least squares: near a singular posture the damping grows smoothly from zero (Chiaverini et al. 1994), so that
+    Damped least squares: near a singular posture the damping grows smoothly from zero (Chiaverini 1994), so that
     velocities stay bounded and do not jump. A joint at a bound stays there and the others make up for it.
 
     Args:

@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
 FILES = dict(re.findall(r"<!-- file: plugin/(\S+) -->\n+```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL))
 
 
