@@ -60,6 +60,7 @@ def make_entry(name: str) -> None:
 
 @kernel
 def _solve_islands(problem, options, solve_island, law, scratch):
+    """Solve every island by ``solve_island``; see ``solver_entry``."""
     report, of_island = scratch.report, scratch.island_report
     report[:] = 0.0
     report[CONVERGED] = 1.0

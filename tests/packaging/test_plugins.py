@@ -34,7 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_has_all_files():
     modules = tomllib.loads(FILES["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
-    others = {"cone.yaml", "drop_cone.py", "drop_nut.py", "rocker.yaml", "rocker.urdf"}
+    others = {"cone.yaml", "drop_cone.py", "drop_nut.py", "slide.py", "rocker.yaml", "rocker.urdf"}
     assert set(FILES) == others | {"pyproject.toml"} | {f"{name}.py" for name in modules}
 
 
@@ -109,6 +109,63 @@ def test_programs_know_the_joint(plugin):
     assert float(height) == pytest.approx(lead * float(angle), rel=1e-12)
     assert name == "('turn',)"
     assert float(speed) == pytest.approx(fall + 0.5 * drive, rel=1e-9)
+
+
+def test_scenes_choose_its_law_method_and_integrator(plugin):
+    """On the wet floor v' = -mu g (1 + v / 0.5), in implicit steps of Euler; on the dry one v falls evenly."""
+    done = run(plugin, "slide.py")
+    assert done.returncode == 0, done.stderr
+    rows = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+    wet, dry, cold, halves = (row[0] for row in rows)
+    mu_g = 0.2 * 9.81
+    assert wet == pytest.approx(1.5 / (1.0 + 1e-3 * mu_g / 0.5) ** 200 - 0.5, abs=1e-5)
+    assert halves == pytest.approx(1.5 / (1.0 + 0.5e-3 * mu_g / 0.5) ** 400 - 0.5, abs=1e-5)
+    assert dry == pytest.approx(1.0 - mu_g * 0.2, abs=1e-5)
+    assert cold == pytest.approx(dry, abs=1e-7)
+    assert rows[2][2] > rows[1][2]  # a guess saves iterations
+    assert {row[1] for row in rows} == {rows[0][1]}
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "told"),
+    [
+        ("choices.py", '"wet_law:WET"', '"dry_law:WET"', "dry_law:WET: friction law 'wet': cannot be found"),
+        (
+            "choices.py",
+            '"wet_law:WET"',
+            '"wet_law:SPEED"',
+            "wet_law:SPEED: friction law 'wet': is no FaceLaw",
+        ),
+        ("choices.py", '"wet"', '"sap"', "a second 'sap'; give it another name"),
+        (
+            "choices.py",
+            '"wet"',
+            '"very wet"',
+            "'very wet' does not fit; give a name of letters, digits and _",
+        ),
+        ("choices.py", "lags=True", "damping=()", "name hunt_crossley, linear or both"),
+        ("choices.py", '"cold_start:solve_cold"', '"cold_start"', "write module:NAME"),
+        (
+            "choices.py",
+            '"cold_start:solve_cold"',
+            '"cold_start:kernels"',
+            "solver method 'cold': cannot be found",
+        ),
+        (
+            "choices.py",
+            '"halves:Halves"',
+            '"halves:count_as_one"',
+            "integrator 'halves': is no class of steppers",
+        ),
+    ],
+)
+def test_broken_choices_are_told_in_one_line(plugin, file, before, after, told):
+    (plugin / file).write_text(FILES[file].replace(before, after, 1))
+    (plugin / "wet.yaml").write_text("name: wet\nsolver: {friction: wet, method: cold, integrator: halves}\n")
+    done = run(plugin, "-m", "hydro_sim_core", "check", "wet.yaml")
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert told in " ".join(done.stderr.split())
 
 
 def test_recordings_hold_the_topic(plugin):

@@ -136,6 +136,7 @@ def orient_by_gradients(field_a, size_a, field_b, size_b, work):
 
 @kernel(inline=True)
 def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
+    """Keep the plane of equal pressure: its normal, both slopes (Pa/m), and the field on it."""
     work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
     work.slopes[0], work.slopes[1] = slope_a, slope_b
     for i in range(4):
@@ -145,6 +146,7 @@ def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
 
 @kernel(inline=True)
 def _set_cycle(work, n, rows, walls):
+    """Keep the cycle of a polygon of ``n`` vertices; returns ``n``."""
     work.cycle[ROWS], work.cycle[EDGE_WALLS] = rows, walls
     return n
 

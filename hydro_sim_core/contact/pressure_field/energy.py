@@ -247,6 +247,7 @@ def _energy_meshes(
     p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
+    """Energy (J) of the overlap of two meshes, A in B by ``R_BA`` (3, 3) and ``p_BA`` (3,), m."""
     is_rigid = geometries.kind[a] == _RIGID_MESH
     total = 0.0
     for element_a in range(geometries.field_start[a], geometries.field_start[a + 1]):
@@ -279,6 +280,7 @@ def _energy_half_space(
     p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
+    """Energy (J) of the overlap of a mesh A with the half space B; arguments as for ``_energy_meshes``."""
     is_rigid = geometries.kind[a] == _RIGID_MESH
     field_b = geometries.fields[geometries.field_start[b]]
     planes = scratch.planes

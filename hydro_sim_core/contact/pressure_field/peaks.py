@@ -28,6 +28,7 @@ def _exit(geometries, element, x, ray, now):
 
 @kernel
 def _pressure(geometries, element, x, ray, t):
+    """Pressure (Pa) of an element's field at ``x + t ray``."""
     field = geometries.fields[element]
     pressure = field[3]
     for i in range(3):

@@ -59,11 +59,13 @@ def _find_slot(scratch, key):
 
 @kernel(inline=True)
 def _is_free(scratch, slot):
+    """Whether a slot of the table of visited pairs holds none of this query."""
     return scratch.visited[slot, 1] >> _STATUS_BITS != scratch.generation[0]
 
 
 @kernel(inline=True)
 def _append(scratch, num_pending, element_a, element_b, slot):
+    """Put a pair behind those that wait; returns how many there are."""
     pending = scratch.pending
     pending[num_pending, 0] = element_a
     pending[num_pending, 1] = element_b

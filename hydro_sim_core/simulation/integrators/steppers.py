@@ -96,7 +96,7 @@ class FixedSteps:
         for cuts in range(1, MAX_CUTS + 1):
             pieces = 2**cuts
             if machine.advance(self._time_step / pieces, pieces) == DONE:
-                _count_as_one(machine.state, before)
+                count_as_one(machine.state, before)
                 self._cut_steps += 1
                 return
             machine.restore_state(before)
@@ -162,7 +162,7 @@ class ErrorControlledSteps:
                 self._give_up(begin, left)
                 wanted = left = 0.0
         state.substep[0] = wanted
-        _count_as_one(state, begin)
+        count_as_one(state, begin)
 
     def _factor(self, error: float) -> float:
         if not math.isfinite(error):
@@ -226,7 +226,7 @@ class ErrorControlledSteps:
         }
 
 
-def _count_as_one(state: State, before: State) -> None:
+def count_as_one(state: State, before: State) -> None:
     """Let the steps since ``before`` count as one, which was bad if any of them was."""
     state.step[0] = before.step[0] + 1
     for count, then in (

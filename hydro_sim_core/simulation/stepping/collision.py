@@ -42,6 +42,7 @@ def place_geometries(model, scratch):
 
 @kernel
 def _bound(geometries, g, R_WG, p_WG, bounds):
+    """World box (6,) of geometry ``g`` at a pose; infinite for half spaces."""
     root = geometries.node_start[g]
     if root == geometries.node_start[g + 1]:
         for i in range(3):
@@ -66,6 +67,7 @@ def _bounds_apart(a, b):
 
 @kernel
 def _set_relative_pose(scratch, a, b, R_BA, p_BA):
+    """Pose of geometry ``a`` in ``b``."""
     for i in range(3):
         p_BA[i] = 0.0
         for j in range(3):

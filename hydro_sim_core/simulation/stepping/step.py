@@ -26,6 +26,7 @@ DONE, NOT_FINITE, UNCONVERGED, NO_ROOM = range(4)
 
 @kernel
 def _evaluate_dynamics(model, state, scratch):
+    """Poses, motion subspaces, mass matrix and gravity at the coordinates."""
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
@@ -122,6 +123,7 @@ def _store_wrenches(scratch, dt):
 
 @kernel
 def _store_efforts(model, scratch, dt):
+    """Mean efforts of the drives over the step."""
     for k in range(model.forest.velocities.shape[0]):
         impulse, _ = drive_impulse(scratch.problem, k, scratch.solver.v[k])
         scratch.effort[scratch.problem.islands.order[k]] = impulse / dt
