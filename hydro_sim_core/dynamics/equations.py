@@ -31,6 +31,9 @@ def mass_matrix(
         S: (nb, 6, 6).
         M: (nv, nv) out, symmetric, with the rotor inertias on its diagonal.
         scratch: ``TreeScratch``; uses ``inertia`` and ``F_WB``.
+
+    Reads scratch: F_WB, inertia; tree: parent, rotor_inertia.
+    Writes scratch: F_WB, inertia.
     """
     M[:] = 0.0
     for k in range(M.shape[0]):
@@ -48,7 +51,10 @@ def mass_matrix(
 
 @kernel
 def _add_columns(tree, i, S, composite, F, M):
-    """Add the coupling of joint i with itself and with every joint on its way to the world."""
+    """Add the coupling of joint i with itself and with every joint on its way to the world.
+
+    Reads tree: num_v, parent, v_index.
+    """
     for k in range(tree.num_v[i]):
         column = tree.v_index[i] + k
         _multiply_inertia(composite, S[i, k], F)
@@ -87,6 +93,9 @@ def inverse_dynamics(
         a: (nv,) accelerations, rad/s^2 or m/s^2.
         tau: (nv,) out, N m or N. Joint damping and friction are no part of it.
         scratch: ``TreeScratch``; uses ``V_WB``, ``A_WB``, ``F_WB`` and ``inertia``.
+
+    Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index.
+    Writes scratch: A_WB, F_WB, V_WB, inertia.
     """
     V_WB, A_WB, F_WB = scratch.V_WB, scratch.A_WB, scratch.F_WB
     body_velocities(tree, v, S, V_WB)
@@ -115,7 +124,10 @@ def bias_forces(
     b: Float1D,
     scratch: TreeScratch,
 ) -> None:
-    """Coriolis, centrifugal and gravity terms b of M a + b = tau; arguments as in ``inverse_dynamics``."""
+    """Coriolis, centrifugal and gravity terms b of M a + b = tau; arguments as in ``inverse_dynamics``.
+
+    Reads scratch: at_rest.
+    """
     inverse_dynamics(tree, R_WB, p_WB, S, v, scratch.at_rest, b, scratch)
 
 
@@ -128,13 +140,19 @@ def gravity_forces(
     g: Float1D,
     scratch: TreeScratch,
 ) -> None:
-    """Joint forces g that hold the tree at rest under gravity; arguments as in ``inverse_dynamics``."""
+    """Joint forces g that hold the tree at rest under gravity; arguments as in ``inverse_dynamics``.
+
+    Reads scratch: at_rest.
+    """
     inverse_dynamics(tree, R_WB, p_WB, S, scratch.at_rest, scratch.at_rest, g, scratch)
 
 
 @kernel
 def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
-    """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force."""
+    """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force.
+
+    Reads tree: gravity, joint_type, num_v, parent, v_index.
+    """
     parent, first = tree.parent[i], tree.v_index[i]
     wx, wy, wz, vx, vy, vz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     if parent >= 0:
@@ -198,6 +216,9 @@ def momentum(
         v: (nv,) velocities.
         L: (6,) out, [angular momentum about the world's origin, kg m^2/s; linear momentum, kg m/s].
         scratch: ``TreeScratch``; uses ``V_WB``, ``F_WB`` and ``inertia``.
+
+    Reads scratch: F_WB, V_WB, inertia.
+    Writes scratch: F_WB, V_WB, inertia.
     """
     body_velocities(tree, v, S, scratch.V_WB)
     L[:] = 0.0
@@ -217,7 +238,11 @@ def kinetic_energy(
     v: ConstFloat1D,
     scratch: TreeScratch,
 ) -> float:
-    """Kinetic energy of bodies and rotors, J; arguments as in ``momentum``."""
+    """Kinetic energy of bodies and rotors, J; arguments as in ``momentum``.
+
+    Reads scratch: F_WB, V_WB, inertia; tree: rotor_inertia.
+    Writes scratch: F_WB, V_WB, inertia.
+    """
     body_velocities(tree, v, S, scratch.V_WB)
     twice = 0.0
     for k in range(v.shape[0]):
@@ -231,7 +256,10 @@ def kinetic_energy(
 
 @entry
 def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float:
-    """Potential energy in gravity, J; zero with all mass at the world's origin."""
+    """Potential energy in gravity, J; zero with all mass at the world's origin.
+
+    Reads tree: gravity, mass, p_BCo.
+    """
     energy = 0.0
     for i in range(tree.parent.shape[0]):
         for r in range(3):
@@ -244,7 +272,10 @@ def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float
 
 @kernel
 def _spatial_inertia(tree, i, R, p, out):
-    """Spatial inertia of body i about the world's origin."""
+    """Spatial inertia of body i about the world's origin.
+
+    Reads tree: I_BCo, mass, p_BCo.
+    """
     m, c, I_BCo = tree.mass[i], tree.p_BCo[i], tree.I_BCo[i]
     x = p[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
     y = p[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]

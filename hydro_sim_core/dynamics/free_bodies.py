@@ -50,6 +50,8 @@ def free_body_forces(
         spins_alone: (trees,) free bodies that spin on without any torque.
         dt: s.
         b: (nv,) in and out; the entries of free bodies are replaced.
+
+    Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index.
     """
     for i in range(tree.parent.shape[0]):
         if not forest.is_free_body[i]:
@@ -237,6 +239,8 @@ def carry_centres(tree, forest, R_WB, S, dt, v, q):
         dt: s.
         v: (nv,) in: velocities over the step; out: at its end.
         q: (nq,) in and out: coordinates at its end, as ``integrate_positions`` leaves them.
+
+    Reads forest: is_free_body; tree: p_BCo, q_index, v_index.
     """
     for i in range(tree.parent.shape[0]):
         if not forest.is_free_body[i]:

@@ -27,6 +27,8 @@ def forward_kinematics(
         p_WB: (nb, 3) out, origins, m.
         S: (nb, 6, 6) out; row ``S[i, k]`` is the twist of body i relative to its parent for a unit of the
             k-th velocity of its joint. Rows from ``num_v[i]`` on belong to its type.
+
+    Reads tree: axis, joint_type, num_q, q_index, q_offset, q_scale.
     """
     for i in range(tree.parent.shape[0]):
         _place_joint_frame(tree, i, R_WB, p_WB)
@@ -45,7 +47,10 @@ def forward_kinematics(
 
 @kernel
 def _place_joint_frame(tree, i, R_WB, p_WB):
-    """Write the pose of joint frame J of body i into the place of its body frame."""
+    """Write the pose of joint frame J of body i into the place of its body frame.
+
+    Reads tree: R_PJ, p_PJ, parent.
+    """
     parent = tree.parent[i]
     R_PJ, p_PJ = tree.R_PJ[i], tree.p_PJ[i]
     if parent < 0:
@@ -70,6 +75,8 @@ def body_velocities(tree: KinematicTree, v: ConstFloat1D, S: Float3D, V_WB: Floa
         v: (nv,) velocities.
         S: (nb, 6, 6) motion subspaces from ``forward_kinematics``.
         V_WB: (nb, 6) out; [w_WB; velocity of the body-fixed point at the world's origin], rad/s and m/s.
+
+    Reads tree: num_v, parent, v_index.
     """
     for i in range(tree.parent.shape[0]):
         parent, first = tree.parent[i], tree.v_index[i]
@@ -100,6 +107,8 @@ def add_point_jacobian(
         p_WP: (3,) the point, m.
         sign: Factor.
         J: (6, nv) in and out; J v = [w_WB; v_WP] in world axes.
+
+    Reads tree: num_v, v_index.
     """
     while body >= 0:
         for k in range(tree.num_v[body]):
@@ -123,6 +132,8 @@ def coordinate_rates(tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, rate
         q: (nq,) coordinates. Quaternions need not be normalised; their norm stays.
         v: (nv,) velocities.
         rates: (nq,) out.
+
+    Reads tree: joint_type, num_q, num_v, q_index, q_of_v, v_index.
     """
     for k in range(tree.q_of_v.shape[0]):
         coordinate = tree.q_of_v[k]
@@ -146,6 +157,8 @@ def integrate_positions(
         v: (nv,) velocities.
         dt: Duration, s.
         q_out: (nq,) out, quaternions normalised; may be ``q`` itself.
+
+    Reads tree: joint_type, num_q, num_v, q_index, q_of_v, v_index.
     """
     for k in range(tree.q_of_v.shape[0]):
         coordinate = tree.q_of_v[k]

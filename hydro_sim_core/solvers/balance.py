@@ -13,7 +13,10 @@ from hydro_sim_core.solvers.problem import DRIFT
 
 @kernel
 def relative_twists(problem, island, v, drift, twists):
-    """Twist of B relative to A of every patch of an island at velocities ``v``, with a row of its ``drift``."""
+    """Twist of B relative to A of every patch of an island at velocities ``v``, with a row of its ``drift``.
+
+    Reads problem: drift, jacobian; problem.islands: columns, first_patch, patches.
+    """
     islands = problem.islands
     for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[i]
@@ -28,7 +31,10 @@ def relative_twists(problem, island, v, drift, twists):
 
 @kernel
 def inertia_times(problem, k, x):
-    """Entry ``k`` of A x."""
+    """Entry ``k`` of A x.
+
+    Reads problem: A; problem.islands: tree_begin, tree_end.
+    """
     s = 0.0
     for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
         s += problem.A[k, m] * x[m]
@@ -37,7 +43,10 @@ def inertia_times(problem, k, x):
 
 @kernel
 def multiply_jacobian(problem, p, matrix, product):
-    """Product (6, nv) of a (6, 6) matrix and a patch's Jacobian, in the patch's columns."""
+    """Product (6, nv) of a (6, 6) matrix and a patch's Jacobian, in the patch's columns.
+
+    Reads problem: jacobian; problem.islands: columns.
+    """
     J, columns = problem.jacobian[p], problem.islands.columns[p]
     for side in range(2):
         for row in range(6):
@@ -50,7 +59,11 @@ def multiply_jacobian(problem, p, matrix, product):
 
 @kernel
 def _add_patch_hessian(problem, p, scratch):
-    """hessian += J^T H J, lower triangle."""
+    """hessian += J^T H J, lower triangle.
+
+    Reads problem: jacobian; scratch: hessian, patch_hessian, product; problem.islands: columns.
+    Writes scratch: hessian, product.
+    """
     J, columns, product = problem.jacobian[p], problem.islands.columns[p], scratch.product
     multiply_jacobian(problem, p, scratch.patch_hessian, product)
     for row_side in range(2):
@@ -77,6 +90,10 @@ def linearise(problem, law, island, scratch):
     Returns:
         Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
         translations compare.
+
+    Reads problem: A, jacobian, momentum; scratch: hessian, impulse, patch_impulse, sums, twists, v; problem.islands:
+    columns, envelope, first, first_patch, patches, tree_begin.
+    Writes scratch: hessian, impulse, patch_hessian, patch_impulse, residual, sums, twists.
     """
     islands, v, hessian, impulse = problem.islands, scratch.v, scratch.hessian, scratch.impulse
     begin, end = islands.first[island], islands.first[island + 1]

@@ -33,7 +33,10 @@ class _Friction(NamedTuple):
 
 @kernel(inline=True)
 def _friction(face, patch):
-    """Friction at the velocity of a face."""
+    """Friction at the velocity of a face.
+
+    Reads face: friction, n0, n1, n2, slip, t0, t1, t2, v_t2; patch: h0, h1, h2.
+    """
     along_normal = patch.h0 * face.n0 + patch.h1 * face.n1 + patch.h2 * face.n2
     h0, h1, h2 = (
         patch.h0 - along_normal * face.n0,
@@ -49,7 +52,10 @@ def _friction(face, patch):
 
 @kernel(inline=True)
 def _respond(face, patch):
-    """The ``FaceResponse``."""
+    """The ``FaceResponse``.
+
+    Reads face: elastic, n0, n1, n2, stiffness_dt, v_n; patch: dissipation, dt.
+    """
     normal, H_nn = normal_law(face.v_n, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
     H_tt, H_slip, d0, d1, d2, h0, h1, h2 = _friction(face, patch)
     n0, n1, n2, a = face.n0, face.n1, face.n2, H_nn - H_tt
@@ -68,7 +74,10 @@ def _respond(face, patch):
 
 @kernel(inline=True)
 def _power_along(face, patch, along):
-    """The impulse times the velocity of the face in the state ``along``."""
+    """The impulse times the velocity of the face in the state ``along``.
+
+    Reads along: v0, v1, v2, v_n.
+    """
     friction = _friction(face, patch)
     slide = friction.d0 * along.v0 + friction.d1 * along.v1 + friction.d2 * along.v2
     return _normal_impulse(face, patch) * along.v_n - friction.H_tt * slide
@@ -76,7 +85,10 @@ def _power_along(face, patch, along):
 
 @kernel(inline=True)
 def _normal_impulse(face, patch):
-    """The normal impulse, N s."""
+    """The normal impulse, N s.
+
+    Reads face: elastic, stiffness_dt, v_n; patch: dissipation, dt.
+    """
     normal, _ = normal_law(face.v_n, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
     return normal
 

@@ -156,7 +156,10 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
 
 @kernel(inline=True)
 def lagged_law(face, patch):
-    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse (Castro 2023, "lagged")."""
+    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse (Castro 2023, "lagged").
+
+    Reads face: elastic, friction, slip, stiffness_dt, v_n, v_t2; patch: dissipation, dt.
+    """
     normal, H_nn = normal_law(face.v_n, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
     inverse_soft2 = 1.0 / (face.v_t2 + face.slip * face.slip)
     H_tt = face.friction * math.sqrt(inverse_soft2)
@@ -165,7 +168,10 @@ def lagged_law(face, patch):
 
 @kernel(inline=True)
 def similar_law(face, patch):
-    """Normal law of z = v_n - mu s with s = sqrt(|v_t|^2 + slip^2) - slip, friction mu times that (Castro 2023)."""
+    """Normal law of z = v_n - mu s with s = sqrt(|v_t|^2 + slip^2) - slip, friction mu times that (Castro 2023).
+
+    Reads face: elastic, slip, stiffness_dt, v_n, v_t2; patch: dissipation, dt, mu.
+    """
     mu, slip = patch.mu, face.slip
     soft2 = face.v_t2 + slip * slip
     soft = math.sqrt(soft2)
@@ -177,7 +183,10 @@ def similar_law(face, patch):
 
 @kernel(inline=True)
 def sap_stiffness(face, patch):
-    """``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w`` (Castro 2022, section V)."""
+    """``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w`` (Castro 2022, section V).
+
+    Reads face: stiffness_dt; patch: delassus, dt.
+    """
     stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * patch.delassus)
     softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, TINY))
     stiff_n = softening * patch.dt * face.stiffness_dt
@@ -205,6 +214,8 @@ def sap_law(face, patch):
     """Projection of the unconstrained impulse y = R^-1 (v_hat - v) on the friction cone in the norm of R.
 
     Damping is linear, see ``sap_stiffness``; ``dissipation`` has no effect.
+
+    Reads face: elastic, stiffness_dt, v_n, v_t2; patch: dt, mu.
     """
     mu = patch.mu
     stiff_n, stiff_t, softening = sap_stiffness(face, patch)

@@ -84,7 +84,10 @@ def twist_of(V):
 
 @kernel(inline=True)
 def patch_state(problem, p):
-    """What the faces of patch ``p`` share."""
+    """What the faces of patch ``p`` share.
+
+    Reads problem: delassus, dissipation, dt, friction, grain.
+    """
     h = problem.grain[p]
     return PatchState(
         problem.dissipation[p], problem.friction[p], problem.delassus[p], problem.dt[0], h[0], h[1], h[2]
@@ -93,7 +96,10 @@ def patch_state(problem, p):
 
 @kernel(inline=True)
 def face_state(block, i, twist):
-    """The face in lane ``i`` of a block, as it moves with its patch."""
+    """The face in lane ``i`` of a block, as it moves with its patch.
+
+    Reads twist: u0, u1, u2, w0, w1, w2.
+    """
     x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
     n0, n1, n2 = block[N * LANES + i], block[(N + 1) * LANES + i], block[(N + 2) * LANES + i]
     v0 = twist.u0 + twist.w1 * x2 - twist.w2 * x1

@@ -91,6 +91,9 @@ def find_islands(forest, num_patches, islands):
         forest: ``Forest`` of the multibody system.
         num_patches: Patches in use.
         islands: ``Islands``; ``patch_trees`` is read, everything else written.
+
+    Reads forest: prescribed; islands: island, queue.
+    Writes islands: first, island, num, order.
     """
     num_trees, unknowns = forest.first.shape[0] - 1, forest.velocities.shape[0]
     for k in range(forest.prescribed.shape[0]):
@@ -116,7 +119,11 @@ def find_islands(forest, num_patches, islands):
 
 @kernel
 def _find_neighbours(islands, num_patches, num_trees):
-    """Adjacency lists of the trees."""
+    """Adjacency lists of the trees.
+
+    Reads islands: neighbour_first, patch_trees.
+    Writes islands: neighbour_first, neighbours.
+    """
     first, trees = islands.neighbour_first, islands.patch_trees
     first[:] = 0
     for p in range(num_patches):
@@ -139,7 +146,11 @@ def _find_neighbours(islands, num_patches, num_trees):
 
 @kernel
 def _visit(islands, seed, island):
-    """Queue all trees of the seed's component breadth first and mark them; returns their number."""
+    """Queue all trees of the seed's component breadth first and mark them; returns their number.
+
+    Reads islands: island, neighbour_first, neighbours, queue.
+    Writes islands: island, queue.
+    """
     queue = islands.queue
     queue[0] = seed
     islands.island[seed] = island
@@ -158,7 +169,11 @@ def _visit(islands, seed, island):
 
 @kernel
 def _place_tree(forest, islands, tree, position):
-    """Give a tree's velocities the positions from ``position`` on; returns the next free one."""
+    """Give a tree's velocities the positions from ``position`` on; returns the next free one.
+
+    Reads forest: first, velocities.
+    Writes islands: envelope, order, position, tree_begin, tree_end.
+    """
     begin = position
     end = begin + forest.first[tree + 1] - forest.first[tree]
     islands.position[tree] = begin
@@ -172,7 +187,11 @@ def _place_tree(forest, islands, tree, position):
 
 @kernel
 def _place_patches(forest, islands, num_patches):
-    """Columns of every patch, the envelope that they make, and patches sorted by island."""
+    """Columns of every patch, the envelope that they make, and patches sorted by island.
+
+    Reads forest: first; islands: columns, envelope, first_patch, island, num, patch_trees, position.
+    Writes islands: columns, envelope, first_patch, patches.
+    """
     first_patch = islands.first_patch
     first_patch[:] = 0
     for p in range(num_patches):

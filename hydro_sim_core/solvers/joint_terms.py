@@ -22,7 +22,10 @@ class JointResponse(NamedTuple):
 
 @kernel
 def limit_impulse(problem, row, v):
-    """``JointResponse`` of an end stop: ``((target - s v) / R)_+`` along sign s."""
+    """``JointResponse`` of an end stop: ``((target - s v) / R)_+`` along sign s.
+
+    Reads problem: limits.
+    """
     sign = problem.limits[row, LIMIT_SIGN]
     inverse_r = problem.limits[row, LIMIT_INVERSE_R]
     push = problem.limits[row, LIMIT_TARGET] - sign * v
@@ -37,6 +40,8 @@ def drive_impulse(problem, i, v):
 
     The effort falls linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
     a drive does not push on; it brakes only as far as its gains and command ask for, so that a free joint stays free.
+
+    Reads problem: drive_bias, drive_gain, drive_limit, dt, speed_gain, speed_limit.
     """
     dt = problem.dt[0]
     effort, stiffness = problem.drive_bias[i] - problem.drive_gain[i] * v, problem.drive_gain[i]
@@ -54,7 +59,10 @@ def drive_impulse(problem, i, v):
 
 @kernel
 def friction_impulse(problem, i, v):
-    """``JointResponse`` of regularised Coulomb friction."""
+    """``JointResponse`` of regularised Coulomb friction.
+
+    Reads problem: dt, joint_friction.
+    """
     effort = problem.dt[0] * problem.joint_friction[i]
     if effort == 0.0:
         return JointResponse(0.0, 0.0)

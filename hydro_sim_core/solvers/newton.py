@@ -33,7 +33,12 @@ ROUND_OFF = 1e-11
 
 @kernel
 def _slope(problem, law, island, alpha, scratch):
-    """Derivative of the cost along the direction at ``v + alpha direction``."""
+    """Derivative of the cost along the direction at ``v + alpha direction``.
+
+    Reads scratch: direction, direction_twists, inertia_direction, momentum_gap, sums, trial_twist, twists, v;
+    problem.islands: first, first_patch, patches.
+    Writes scratch: sums, trial_twist.
+    """
     islands = problem.islands
     slope = 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
@@ -53,7 +58,11 @@ def _slope(problem, law, island, alpha, scratch):
 
 @kernel
 def _line_search(problem, law, island, scratch):
-    """Step length at which the slope along the direction vanishes; the cost is convex, so there is one."""
+    """Step length at which the slope along the direction vanishes; the cost is convex, so there is one.
+
+    Reads problem: momentum; scratch: direction, residual, v; problem.islands: first.
+    Writes scratch: direction_twists, inertia_direction, momentum_gap.
+    """
     islands = problem.islands
     initial = 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
@@ -106,6 +115,8 @@ def is_round_off(problem, island, scratch, residual, previous):
 
     A drive that presses against a contact, at rest, leaves no net impulse to compare with: the residual of
     ``linearise`` is then relative to nothing but rounding.
+
+    Reads problem: A; scratch: impulse, residual, v; problem.islands: first.
     """
     if not residual > 0.5 * previous:
         return False
@@ -122,7 +133,12 @@ def is_round_off(problem, island, scratch, residual, previous):
 
 @kernel
 def minimise(problem, options, law, island, scratch):
-    """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``."""
+    """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``.
+
+    Reads options: max_iterations, tolerance; scratch: direction, hessian, island_report, residual, v; problem.islands:
+    envelope, first.
+    Writes scratch: direction, hessian, island_report, v.
+    """
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     envelope, report = problem.islands.envelope, scratch.island_report
     report[CONVERGED] = 0.0
@@ -155,6 +171,9 @@ def lag(problem, options, island, v, drift, scratch):
 
     That is relative, of one patch: a heavy body at rest elsewhere must not hide an impact. Changes that could alter the
     patch's velocity by less than the stiction speed do not count.
+
+    Reads options: stiction_speed; problem: delassus; scratch: sums, twists; problem.islands: first_patch, patches.
+    Writes scratch: sums, twists.
     """
     islands = problem.islands
     relative_twists(problem, island, v, drift, scratch.twists)
@@ -171,7 +190,11 @@ def lag(problem, options, island, v, drift, scratch):
 
 @kernel
 def solve_newton(problem, options, law, island, scratch):
-    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``."""
+    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``.
+
+    Reads law: lags; options: relag; problem: v0; scratch: island_report, v.
+    Writes scratch: island_report.
+    """
     report = scratch.island_report
     lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):

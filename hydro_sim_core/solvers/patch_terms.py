@@ -35,6 +35,8 @@ def accumulate_block(law, block, twist, patch, sums):
         twist: ``Twist`` of B relative to A at the reference point.
         patch: ``PatchState``.
         sums: (NUM_SUMS * LANES,) accumulators.
+
+    Reads law: respond.
     """
     for i in range(LANES):
         face = face_state(block, i, twist)
@@ -76,7 +78,10 @@ def accumulate_block(law, block, twist, patch, sums):
 
 @kernel
 def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
-    """Wrench impulse on B (6,) and Hessian (6, 6) of patch ``p`` at relative twist ``V`` (6,)."""
+    """Wrench impulse on B (6,) and Hessian (6, 6) of patch ``p`` at relative twist ``V`` (6,).
+
+    Reads problem: blocks, first_block.
+    """
     blocks, patch, twist = problem.blocks, patch_state(problem, p), twist_of(V)
     sums[: NUM_SUMS * LANES] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
@@ -104,14 +109,20 @@ def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
 
 @kernel(inline=True)
 def _accumulate_power(law, block, twist, change, patch, sums):
-    """Add the power of one block's impulse along the twist ``change`` to the first ``LANES`` entries of ``sums``."""
+    """Add the power of one block's impulse along the twist ``change`` to the first ``LANES`` entries of ``sums``.
+
+    Reads law: power_along.
+    """
     for i in range(LANES):
         sums[i] += law.power_along(face_state(block, i, twist), patch, face_state(block, i, change))
 
 
 @kernel
 def patch_slope(problem, law, p, V, dV, sums):
-    """Power of the impulse of patch ``p`` along ``dV`` at relative twist ``V``: minus the slope of its cost."""
+    """Power of the impulse of patch ``p`` along ``dV`` at relative twist ``V``: minus the slope of its cost.
+
+    Reads problem: blocks, first_block.
+    """
     blocks, patch, twist, change = problem.blocks, patch_state(problem, p), twist_of(V), twist_of(dV)
     sums[:LANES] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
@@ -136,6 +147,9 @@ def lag_friction(problem, p, V, stiction_speed, softness, sums):
 
     Returns:
         Absolute change of the faces' friction impulses, summed, and the sum of their new values (N s).
+
+    Reads problem: blocks, first_block.
+    Writes problem: blocks.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
     softness *= patch.delassus
@@ -160,7 +174,10 @@ def lag_friction(problem, p, V, stiction_speed, softness, sums):
 
 @kernel
 def sum_normal_impulses(problem, law, p, V, impulse):
-    """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes."""
+    """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes.
+
+    Reads law: normal_impulse; problem: blocks, first_block.
+    """
     patch, twist = patch_state(problem, p), twist_of(V)
     impulse[:] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
@@ -184,6 +201,8 @@ def friction_coupling(problem, p, V, coupling):
         p: Which patch.
         V: (6,) relative twist.
         coupling: (6, 6) out.
+
+    Reads problem: blocks, first_block.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
     coupling[:] = 0.0
@@ -210,6 +229,8 @@ def slip_step_limit(problem, p, V, dV, stiction_speed):
 
     A face whose slip would pass through the stiction region stops where it comes closest to rest; one that slides on
     turns by at most 60 degrees (Castro 2020, transition-aware steps).
+
+    Reads problem: blocks, first_block.
     """
     limit, stiction2 = 1.0, stiction_speed * stiction_speed
     twist, twist_change = twist_of(V), twist_of(dV)

@@ -35,6 +35,10 @@ def solve_pgs(problem, options, law, island, scratch):
     that, as the spin of a body on a small patch does, is not seen.
 
     ``scratch.matrix`` holds the Cholesky factor of A, ``scratch.of_faces`` the impulses of faces.
+
+    Reads options: max_iterations, tolerance; problem: A; scratch: island_report, matrix, v; problem.islands: first,
+    first_patch, patches, tree_begin.
+    Writes scratch: island_report, matrix, of_velocities.
     """
     islands, report = problem.islands, scratch.island_report
     begin, end = islands.first[island], islands.first[island + 1]
@@ -62,7 +66,12 @@ def solve_pgs(problem, options, law, island, scratch):
 
 @kernel
 def _start_from_guess(problem, law, island, scratch):
-    """Take the impulses of the guess, and the velocities that they lead to."""
+    """Take the impulses of the guess, and the velocities that they lead to.
+
+    Reads law: respond; problem: blocks, first_block, momentum; scratch: impulse, matrix, twists, v; problem.islands:
+    first, first_patch, patches, tree_begin.
+    Writes scratch: of_faces, of_velocities, v.
+    """
     islands = problem.islands
     begin, end = islands.first[island], islands.first[island + 1]
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
@@ -83,7 +92,11 @@ def _start_from_guess(problem, law, island, scratch):
 
 @kernel
 def _change(problem, begin, end, scratch):
-    """Momentum that a sweep has moved, from the velocities before it, relative to all of it."""
+    """Momentum that a sweep has moved, from the velocities before it, relative to all of it.
+
+    Reads problem: A, momentum; scratch: direction, of_velocities, v.
+    Writes scratch: direction.
+    """
     moved2, before2, after2 = 0.0, 0.0, 0.0
     for i in range(begin, end):
         scratch.direction[i] = scratch.v[i] - scratch.of_velocities[BEFORE, i]
@@ -101,7 +114,11 @@ def _change(problem, begin, end, scratch):
 
 @kernel
 def _sum_up(problem, island, scratch):
-    """Twists and impulses of the patches."""
+    """Twists and impulses of the patches.
+
+    Reads problem: blocks, first_block; scratch: of_faces, patch_impulse, v; problem.islands: first_patch, patches.
+    Writes scratch: patch_impulse, twists.
+    """
     islands = problem.islands
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
@@ -121,7 +138,11 @@ def _sum_up(problem, island, scratch):
 
 @kernel
 def _sweep_joint(problem, i, scratch):
-    """Find the impulse p that drives, stops and friction give at the velocity u + w p, and the velocities with it."""
+    """Find the impulse p that drives, stops and friction give at the velocity u + w p, and the velocities with it.
+
+    Reads scratch: direction, matrix, of_velocities, v; problem.islands: tree_begin, tree_end.
+    Writes scratch: direction, of_velocities, v.
+    """
     islands, factor, column = problem.islands, scratch.matrix, scratch.direction
     begin, end = islands.tree_begin[i], islands.tree_end[i]
     for k in range(begin, end):
@@ -154,7 +175,12 @@ def _sweep_joint(problem, i, scratch):
 
 @kernel
 def _sweep_patch(problem, p, scratch):
-    """Find the impulses of a patch's faces, one after the other, and the velocities with them."""
+    """Find the impulses of a patch's faces, one after the other, and the velocities with them.
+
+    Reads problem: drift, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessian, patch_impulse,
+    twists, v; problem.islands: columns, tree_begin.
+    Writes scratch: direction, of_faces, patch_impulse, twists, v.
+    """
     islands, V, W, total = problem.islands, scratch.twists[p], scratch.patch_hessian, scratch.patch_impulse[p]
     J, columns = problem.jacobian[p], islands.columns[p]
     _find_response(problem, p, scratch)
@@ -180,7 +206,11 @@ def _sweep_patch(problem, p, scratch):
 
 @kernel
 def _find_response(problem, p, scratch):
-    """Twist (6, 6) that unit impulses on patch ``p`` cause, J A^-1 J^T, into ``scratch.patch_hessian``."""
+    """Twist (6, 6) that unit impulses on patch ``p`` cause, J A^-1 J^T, into ``scratch.patch_hessian``.
+
+    Reads problem: jacobian; scratch: direction, matrix, patch_hessian; problem.islands: columns, tree_begin.
+    Writes scratch: direction, patch_hessian.
+    """
     J, columns, W, column = (
         problem.jacobian[p],
         problem.islands.columns[p],
@@ -202,7 +232,10 @@ def _find_response(problem, p, scratch):
 
 @kernel
 def _sweep_face(problem, p, b, i, V, W, total, impulses):
-    """Project the impulse of the face in lane ``i`` of block ``b``, and add what changes to ``total`` and to ``V``."""
+    """Project the impulse of the face in lane ``i`` of block ``b``, and add what changes to ``total`` and to ``V``.
+
+    Reads problem: blocks.
+    """
     face, patch = face_state(problem.blocks[b], i, twist_of(V)), patch_state(problem, p)
     if face.stiffness_dt == 0.0:
         return

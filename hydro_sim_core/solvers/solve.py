@@ -60,7 +60,11 @@ def make_entry(name: str) -> None:
 
 @kernel
 def _solve_islands(problem, options, solve_island, law, scratch):
-    """Solve every island by ``solve_island``; see ``solver_entry``."""
+    """Solve every island by ``solve_island``; see ``solver_entry``.
+
+    Reads problem: num_patches; scratch: island_report, normal_impulse, report, twists; problem.islands: num.
+    Writes scratch: island_report, normal_impulse, report.
+    """
     report, of_island = scratch.report, scratch.island_report
     report[:] = 0.0
     report[CONVERGED] = 1.0

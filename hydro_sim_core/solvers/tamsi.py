@@ -24,6 +24,10 @@ def solve_tamsi(problem, options, law, island, scratch):
     """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``.
 
     ``law`` is a lagged one, whose bounds are set to those of the velocities wherever it is evaluated.
+
+    Reads options: max_iterations, tolerance; problem: v0; scratch: direction, island_report, matrix, residual, v;
+    problem.islands: first.
+    Writes scratch: direction, island_report, matrix, v.
     """
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.
@@ -63,6 +67,9 @@ def _return_to_convex(problem, options, law, island, scratch):
 
     With much friction the equations need not have a solution. The convex one gives no energy away that was not there;
     the residual stays that of the equations, and the step counts as unconverged.
+
+    Reads problem: v0; scratch: island_report; problem.islands: first.
+    Writes scratch: island_report, v.
     """
     report, v0, islands = scratch.island_report, problem.v0, problem.islands
     residual, iterations = report[RESIDUAL], report[ITERATIONS]
@@ -75,7 +82,11 @@ def _return_to_convex(problem, options, law, island, scratch):
 
 @kernel
 def _bound_friction(problem, options, island, scratch):
-    """Friction bounds of the present velocities."""
+    """Friction bounds of the present velocities.
+
+    Reads options: stiction_speed; scratch: sums, twists, v; problem.islands: first_patch, patches.
+    Writes scratch: sums, twists.
+    """
     islands = problem.islands
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
@@ -85,7 +96,12 @@ def _bound_friction(problem, options, island, scratch):
 
 @kernel
 def _fill_matrix(problem, island, scratch):
-    """Both triangles of the Hessian, with the coupling of friction to the normal impulse."""
+    """Both triangles of the Hessian, with the coupling of friction to the normal impulse.
+
+    Reads problem: jacobian; scratch: hessian, matrix, patch_hessian, product, twists; problem.islands: columns,
+    envelope, first, first_patch, patches.
+    Writes scratch: matrix, patch_hessian, product.
+    """
     islands, matrix, product = problem.islands, scratch.matrix, scratch.product
     for i in range(islands.first[island], islands.first[island + 1]):
         for j in range(islands.first[island], islands.envelope[i]):
@@ -109,7 +125,11 @@ def _fill_matrix(problem, island, scratch):
 
 @kernel
 def _step_limit(problem, options, island, scratch):
-    """Largest share of the step, at most 1, after which friction's linearisation still holds at every face."""
+    """Largest share of the step, at most 1, after which friction's linearisation still holds at every face.
+
+    Reads options: stiction_speed; scratch: direction, direction_twists, twists; problem.islands: first_patch, patches.
+    Writes scratch: direction_twists.
+    """
     islands = problem.islands
     relative_twists(problem, island, scratch.direction, NO_DRIFT, scratch.direction_twists)
     alpha = 1.0

@@ -18,14 +18,20 @@ _RAY = (0.5772156649, 0.2614972128, 0.7739560486)
 
 @kernel
 def coordinate(geometries, element, k, x):
-    """Barycentric coordinate ``k`` of x (3,) in a tetrahedron."""
+    """Barycentric coordinate ``k`` of x (3,) in a tetrahedron.
+
+    Reads geometries: coordinates.
+    """
     c = geometries.coordinates[element]
     return c[0, k] * x[0] + c[1, k] * x[1] + c[2, k] * x[2] + c[3, k]
 
 
 @kernel
 def locate(geometries, g, x, nodes):
-    """Tetrahedron of a compliant mesh that contains x (3,) in the mesh's frame; -1 if there is none."""
+    """Tetrahedron of a compliant mesh that contains x (3,) in the mesh's frame; -1 if there is none.
+
+    Reads geometries: boxes, links, node_start.
+    """
     nodes[0, 0] = geometries.node_start[g]
     num_nodes = 1
     while num_nodes > 0:
@@ -58,7 +64,10 @@ def _ray_misses_box(x, box):
 
 @kernel
 def _ray_crosses(geometries, triangle, x):
-    """Whether the ray from x passes through a triangle: Cramer's rule for x + t ray = a + u (b - a) + w (c - a)."""
+    """Whether the ray from x passes through a triangle: Cramer's rule for x + t ray = a + u (b - a) + w (c - a).
+
+    Reads geometries: elements, vertices.
+    """
     vertices, corners = geometries.vertices, geometries.elements[triangle]
     a, b, c = vertices[corners[0]], vertices[corners[1]], vertices[corners[2]]
     e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
@@ -75,7 +84,10 @@ def _ray_crosses(geometries, triangle, x):
 
 @kernel
 def _is_enclosed(geometries, g, x, nodes):
-    """Whether a closed rigid surface encloses x (3,), in its frame: a ray from there then crosses it oddly often."""
+    """Whether a closed rigid surface encloses x (3,), in its frame: a ray from there then crosses it oddly often.
+
+    Reads geometries: boxes, links, node_start.
+    """
     nodes[0, 0] = geometries.node_start[g]
     num_nodes, crossings = 1, 0
     while num_nodes > 0:
@@ -94,7 +106,11 @@ def _is_enclosed(geometries, g, x, nodes):
 
 @kernel
 def _any_anchor_inside(geometries, inner, outer, R_OI, p_OI, scratch):
-    """Whether a component of one geometry, given by its anchor, lies in another geometry."""
+    """Whether a component of one geometry, given by its anchor, lies in another geometry.
+
+    Reads geometries: anchor_start, anchors, is_closed, kind; scratch: nodes, rays.
+    Writes scratch: nodes, rays.
+    """
     x = scratch.rays[0]
     for anchor in range(geometries.anchor_start[inner], geometries.anchor_start[inner + 1]):
         for i in range(3):
@@ -123,6 +139,9 @@ def one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
         R_BA: (3, 3) rotation of A in B.
         p_BA: (3,) origin of A in B, m.
         scratch: ``QueryScratch``.
+
+    Reads scratch: rays; scratch.work: centroid.
+    Writes scratch: rays; scratch.work: centroid.
     """
     if _any_anchor_inside(geometries, a, b, R_BA, p_BA, scratch):
         return True

@@ -136,7 +136,10 @@ def orient_by_gradients(field_a, size_a, field_b, size_b, work):
 
 @kernel(inline=True)
 def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
-    """Keep the plane of equal pressure: its normal, both slopes (Pa/m), and the field on it."""
+    """Keep the plane of equal pressure: its normal, both slopes (Pa/m), and the field on it.
+
+    Writes work: cycle, field, normal, slopes.
+    """
     work.normal[0], work.normal[1], work.normal[2] = nx, ny, nz
     work.slopes[0], work.slopes[1] = slope_a, slope_b
     for i in range(4):
@@ -146,7 +149,10 @@ def _set_plane(work, nx, ny, nz, slope_a, slope_b, field, is_face):
 
 @kernel(inline=True)
 def _set_cycle(work, n, rows, walls):
-    """Keep the cycle of a polygon of ``n`` vertices; returns ``n``."""
+    """Keep the cycle of a polygon of ``n`` vertices; returns ``n``.
+
+    Writes work: cycle.
+    """
     work.cycle[ROWS], work.cycle[EDGE_WALLS] = rows, walls
     return n
 
@@ -180,6 +186,9 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
     """Equal-pressure polygon of two tetrahedra (Elandt 2019, section VI-B).
 
     ``work`` must hold A's vertices, p_A - p_B there, A's field and the orientation of the plane.
+
+    Reads work: difference, f, field_a, points, values, x.
+    Writes work: difference, points, values.
     """
     field_a = work.field_a
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
@@ -202,7 +211,11 @@ def tetrahedron_tetrahedron(vertices_b, pressure_b, tet_b, coordinates_b, tie, w
 
 @kernel(inline=True)
 def _load_triangle(work):
-    """Make A's triangle, the first three rows of ``work.x``, the polygon to be clipped."""
+    """Make A's triangle, the first three rows of ``work.x``, the polygon to be clipped.
+
+    Reads work: x.
+    Writes work: points.
+    """
     for i in range(3):
         for axis in range(3):
             work.points[i, axis] = work.x[i, axis]
@@ -217,7 +230,11 @@ def _set_plane_of_triangle(normal, field_b, size_b, work):
 
 @kernel(inline=True)
 def triangle_tetrahedron(vertices_b, tet_b, normal, field_b, size_b, coordinates_b, tie, work):
-    """Part of a rigid triangle with unit normal ``normal``, inside a compliant tetrahedron."""
+    """Part of a rigid triangle with unit normal ``normal``, inside a compliant tetrahedron.
+
+    Reads work: difference, points, values, x.
+    Writes work: difference, points, values.
+    """
     _load_triangle(work)
     where = evaluate_coordinates(work.points, 3, coordinates_b, work.values)
     tied_face = _NO_FACE
@@ -244,7 +261,11 @@ def triangle_tetrahedron(vertices_b, tet_b, normal, field_b, size_b, coordinates
 
 @kernel(inline=True)
 def tetrahedron_rigid_half_space(tie, work):
-    """Section of a compliant tetrahedron by the plane z = 0 of a rigid half space."""
+    """Section of a compliant tetrahedron by the plane z = 0 of a rigid half space.
+
+    Reads work: f, field_a, x.
+    Writes work: f, points.
+    """
     for i in range(4):
         work.f[i] = -work.x[i, 2] if abs(work.x[i, 2]) > tie else 0.0
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
@@ -254,7 +275,11 @@ def tetrahedron_rigid_half_space(tie, work):
 
 @kernel(inline=True)
 def _clip_by_slab(n, rows, walls, margin, work):
-    """Clip the polygon to z <= margin, the extent of a half space's field."""
+    """Clip the polygon to z <= margin, the extent of a half space's field.
+
+    Reads work: points, values.
+    Writes work: points, values.
+    """
     for row in range(n):
         work.values[row, 0] = margin - work.points[row, 2]
     n, rows, walls, _ = clip_polygon(work.points, work.values, 0, n, rows, walls, n)
@@ -263,7 +288,11 @@ def _clip_by_slab(n, rows, walls, margin, work):
 
 @kernel(inline=True)
 def tetrahedron_compliant_half_space(margin_b, work):
-    """Equal-pressure polygon of a tetrahedron and the field of a compliant half space; ``work`` as for two."""
+    """Equal-pressure polygon of a tetrahedron and the field of a compliant half space; ``work`` as for two.
+
+    Reads work: f, x.
+    Writes work: points.
+    """
     n, rows, walls = slice_tetrahedron(work.x, work.f, work.points)
     return _clip_by_slab(n, rows, walls, margin_b, work) if n else 0
 

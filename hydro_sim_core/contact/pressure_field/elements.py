@@ -39,6 +39,8 @@ def tie_distance(geometries, a, b, p_BA):
         a: Index of geometry A.
         b: Index of geometry B.
         p_BA: (3,) origin of A in B, m.
+
+    Reads geometries: boxes, node_start.
     """
     size = 0.0
     for g in (a, b):
@@ -52,7 +54,10 @@ def tie_distance(geometries, a, b, p_BA):
 
 @kernel(inline=True)
 def move_vertex(geometries, v, R_BA, p_BA, moved):
-    """Write vertex ``v`` of A's geometry in B's frame into ``moved`` (3,)."""
+    """Write vertex ``v`` of A's geometry in B's frame into ``moved`` (3,).
+
+    Reads geometries: vertices.
+    """
     for i in range(3):
         moved[i] = (
             R_BA[i, 0] * geometries.vertices[v, 0]
@@ -64,7 +69,11 @@ def move_vertex(geometries, v, R_BA, p_BA, moved):
 
 @kernel(inline=True)
 def load_element(geometries, element, R_BA, p_BA, scratch):
-    """Bring A's element into B's frame; vertices are transformed once a query."""
+    """Bring A's element into B's frame; vertices are transformed once a query.
+
+    Reads geometries: elements; scratch: generation, stamp, vertices_B.
+    Writes scratch: stamp, vertices_B; scratch.work: x.
+    """
     generation = scratch.generation[0]
     x = scratch.work.x
     for k in range(4):
@@ -80,7 +89,10 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
 
 @kernel(inline=True)
 def _load_field(geometries, element, R_BA, p_BA, field_a):
-    """Pressure field of A's tetrahedron as a function of positions in B's frame; of a triangle the normal there."""
+    """Pressure field of A's tetrahedron as a function of positions in B's frame; of a triangle the normal there.
+
+    Reads geometries: fields.
+    """
     field = geometries.fields[element]
     offset = field[3]
     for i in range(3):
@@ -97,6 +109,9 @@ def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, 
 
     A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same difference there. Where it is
     within round-off it becomes 0: where the fields agree in a volume, the surface is the end of that volume.
+
+    Reads geometries: elements, pressure, steepness; work: f, field_a, x.
+    Writes work: f, field_a.
     """
     size_a = geometries.steepness[element]
     lowest, highest = math.inf, -math.inf
@@ -124,7 +139,11 @@ def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, 
 
 @kernel(inline=True)
 def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work):
-    """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices."""
+    """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices.
+
+    Reads geometries: coordinates, elements, fields, pressure, steepness, vertices; work: field_a.
+    Writes work: field_a.
+    """
     field_b = geometries.fields[element_b]
     tet_b = geometries.elements[element_b]
     size_b = geometries.steepness[element_b]
@@ -142,7 +161,11 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
 
 @kernel(inline=True)
 def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work):
-    """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices."""
+    """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices.
+
+    Reads geometries: field_start, fields, kind, margin, steepness; work: field_a.
+    Writes work: field_a.
+    """
     row = geometries.field_start[b]
     field_b, size_b = geometries.fields[row], geometries.steepness[row]
     margin_b = geometries.margin[b]

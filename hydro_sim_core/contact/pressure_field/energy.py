@@ -104,7 +104,11 @@ def _copy(target, source):
 
 @kernel
 def _cut(plane, scratch, top):
-    """Push tetrahedra that fill the part of ``scratch.piece`` inside a half space; returns the new stack height."""
+    """Push tetrahedra that fill the part of ``scratch.piece`` inside a half space; returns the new stack height.
+
+    Reads scratch: order, piece, prism, side.
+    Writes scratch: order, prism, side, waiting.
+    """
     x, side, order, prism = scratch.piece, scratch.side, scratch.order, scratch.prism
     num_inside = 0
     num_outside = 0
@@ -155,7 +159,11 @@ def _signed_volume(x):
 
 @kernel
 def _integrate(num_planes, field, scratch):
-    """Integral of ``field`` over the tetrahedron ``scratch.corners_a`` cut by the first planes."""
+    """Integral of ``field`` over the tetrahedron ``scratch.corners_a`` cut by the first planes.
+
+    Reads scratch: corners_a, next_plane, planes, waiting.
+    Writes scratch: next_plane, piece, waiting.
+    """
     waiting, next_plane, piece = scratch.waiting, scratch.next_plane, scratch.piece
     _copy(waiting[0], scratch.corners_a)
     next_plane[0] = 0
@@ -187,7 +195,10 @@ def _set_plane(plane, larger, smaller):
 
 @kernel
 def _integrate_smaller(num_planes, field_a, field_b, scratch):
-    """Integral of min(p_A, p_B) over the cut tetrahedron; pressures below zero (the margin skirt) store nothing."""
+    """Integral of min(p_A, p_B) over the cut tetrahedron; pressures below zero (the margin skirt) store nothing.
+
+    Writes scratch: planes.
+    """
     total = 0.0
     identical = True
     for i in range(4):
@@ -206,6 +217,9 @@ def _load_element(geometries, element, is_rigid, R_BA, p_BA, scratch):
     """Bring A's element into B's frame; returns the sign with which its integral counts.
 
     A rigid solid is the signed sum of the tetrahedra between its triangles and any fixed point.
+
+    Reads geometries: elements, fields, vertices; scratch: corners_a, field_a.
+    Writes scratch: corners_a, field_a.
     """
     x = scratch.corners_a
     for k in range(3 if is_rigid else 4):
@@ -247,7 +261,12 @@ def _energy_meshes(
     p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
-    """Energy (J) of the overlap of two meshes, A in B by ``R_BA`` (3, 3) and ``p_BA`` (3,), m."""
+    """Energy (J) of the overlap of two meshes, A in B by ``R_BA`` (3, 3) and ``p_BA`` (3,), m.
+
+    Reads geometries: coordinates, elements, field_start, fields, kind, vertices; scratch: corners_a, corners_b,
+    field_a.
+    Writes scratch: corners_b, planes.
+    """
     is_rigid = geometries.kind[a] == _RIGID_MESH
     total = 0.0
     for element_a in range(geometries.field_start[a], geometries.field_start[a + 1]):
@@ -280,7 +299,11 @@ def _energy_half_space(
     p_BA: ConstFloat1D,
     scratch: _Scratch,
 ) -> float:
-    """Energy (J) of the overlap of a mesh A with the half space B; arguments as for ``_energy_meshes``."""
+    """Energy (J) of the overlap of a mesh A with the half space B; arguments as for ``_energy_meshes``.
+
+    Reads geometries: field_start, fields, kind; scratch: field_a.
+    Writes scratch: planes.
+    """
     is_rigid = geometries.kind[a] == _RIGID_MESH
     field_b = geometries.fields[geometries.field_start[b]]
     planes = scratch.planes

@@ -58,6 +58,9 @@ def store_face(faces, slot, n, area, work):
         n: Number of vertices.
         area: m^2.
         work: ``Workspace`` with the polygon, its centroid, normal, slopes and pressure field.
+
+    Reads work: centroid, cycle, field, normal, points, slopes.
+    Writes faces: data, num_vertices, polygons.
     """
     if slot >= faces.num_vertices.shape[0]:
         return
@@ -83,6 +86,9 @@ def append_polygon(faces, count, n, every, scratch):
     """Store the polygon in ``scratch.work`` if it is a face, or if ``every`` polygon is wanted.
 
     Counts on when the buffer is full, so that it can be grown; adds up what is dropped.
+
+    Reads scratch: report; scratch.work: centroid, cycle, field, points.
+    Writes scratch: report; scratch.work: centroid.
     """
     work = scratch.work
     area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)

@@ -14,7 +14,10 @@ from hydro_sim_core.geometry.adjacency import RAYS
 
 @kernel
 def _exit(geometries, element, x, ray, now):
-    """Where the ray x + t ray leaves an element: the parameter t, at least ``now``, and the face."""
+    """Where the ray x + t ray leaves an element: the parameter t, at least ``now``, and the face.
+
+    Reads geometries: coordinates.
+    """
     c = geometries.coordinates[element]
     first, face = math.inf, 0
     for k in range(4):
@@ -28,7 +31,10 @@ def _exit(geometries, element, x, ray, now):
 
 @kernel
 def _pressure(geometries, element, x, ray, t):
-    """Pressure (Pa) of an element's field at ``x + t ray``."""
+    """Pressure (Pa) of an element's field at ``x + t ray``.
+
+    Reads geometries: fields.
+    """
     field = geometries.fields[element]
     pressure = field[3]
     for i in range(3):
@@ -55,7 +61,10 @@ def _place_direction(d, R_BA, to_b, moved):
 
 @kernel
 def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch, num_pending):
-    """Follow a ray through both meshes; add the pairs in which the pressures change order."""
+    """Follow a ray through both meshes; add the pairs in which the pressures change order.
+
+    Reads geometries: neighbors.
+    """
     now = 0.0
     before = _pressure(geometries, element_a, rays[0], rays[1], now) - _pressure(
         geometries, element_b, rays[2], rays[3], now
@@ -87,6 +96,9 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
 
     Returns:
         Number of pending pairs; there must have been none.
+
+    Reads geometries: field_start, kind, peak_elements, peaks; scratch: nodes, rays.
+    Writes scratch: nodes, rays.
     """
     # Rows: origin and direction of a ray in A, origin and direction in B.
     rays = scratch.rays

@@ -23,7 +23,11 @@ from hydro_sim_core.contact.pressure_field.faces import append_polygon
 
 @kernel(inline=True)
 def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Descend the trees of two meshes together, the larger box first."""
+    """Descend the trees of two meshes together, the larger box first.
+
+    Reads geometries: boxes, kind, links, node_start; scratch: boxes_B, nodes.
+    Writes scratch: boxes_B, nodes.
+    """
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
     root_a, root_b = geometries.node_start[a], geometries.node_start[b]
@@ -55,7 +59,11 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
 
 @kernel(inline=True)
 def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Descend A's tree against a half space."""
+    """Descend A's tree against a half space.
+
+    Reads geometries: boxes, kind, links, margin, node_start; scratch: nodes.
+    Writes scratch: nodes.
+    """
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
     tie = tie_distance(geometries, a, b, p_BA)
@@ -82,7 +90,11 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
 
 @kernel
 def find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``."""
+    """Append the contact faces of a canonical pair to ``faces``; arguments and result as ``query.find_faces``.
+
+    Reads geometries: kind; scratch: generation.
+    Writes scratch: generation, report.
+    """
     scratch.generation[0] += 1
     scratch.report[:] = 0.0
     if geometries.kind[b] == COMPLIANT_MESH:

@@ -32,21 +32,31 @@ _MOST_ADDED = 16
 
 @kernel(inline=True)
 def begin_visits(scratch):
-    """Forget all visits."""
+    """Forget all visits.
+
+    Reads scratch: generation.
+    Writes scratch: generation, num_visited.
+    """
     scratch.generation[0] += 1
     scratch.num_visited[0] = 0
 
 
 @kernel(inline=True)
 def is_full(scratch, num_pending):
-    """Whether the memory may not hold what the next pair adds."""
+    """Whether the memory may not hold what the next pair adds.
+
+    Reads scratch: num_visited.
+    """
     num_slots = scratch.visited.shape[0]
     return 2 * (scratch.num_visited[0] + _MOST_ADDED) > num_slots or num_pending + _MOST_ADDED > num_slots
 
 
 @kernel(inline=True)
 def _find_slot(scratch, key):
-    """Slot of a pair, or the free one that would take it."""
+    """Slot of a pair, or the free one that would take it.
+
+    Reads scratch: generation, visited.
+    """
     visited, generation = scratch.visited, scratch.generation[0]
     last = visited.shape[0] - 1
     # Neighbouring pairs get neighbouring slots, which stay in the cache. Those that meet in one do not meet again,
@@ -59,13 +69,19 @@ def _find_slot(scratch, key):
 
 @kernel(inline=True)
 def _is_free(scratch, slot):
-    """Whether a slot of the table of visited pairs holds none of this query."""
+    """Whether a slot of the table of visited pairs holds none of this query.
+
+    Reads scratch: generation, visited.
+    """
     return scratch.visited[slot, 1] >> _STATUS_BITS != scratch.generation[0]
 
 
 @kernel(inline=True)
 def _append(scratch, num_pending, element_a, element_b, slot):
-    """Put a pair behind those that wait; returns how many there are."""
+    """Put a pair behind those that wait; returns how many there are.
+
+    Writes scratch: pending.
+    """
     pending = scratch.pending
     pending[num_pending, 0] = element_a
     pending[num_pending, 1] = element_b
@@ -81,7 +97,11 @@ def push_seed(scratch, num_pending, element_a, element_b):
 
 @kernel(inline=True)
 def push(scratch, num_pending, element_a, element_b, patience):
-    """Add a pending pair unless it was visited with as much patience; returns how many there are."""
+    """Add a pending pair unless it was visited with as much patience; returns how many there are.
+
+    Reads scratch: generation, num_visited, visited.
+    Writes scratch: num_visited, visited.
+    """
     visited = scratch.visited
     key = element_a << _SHIFT | element_b
     slot = _find_slot(scratch, key)
@@ -96,7 +116,10 @@ def push(scratch, num_pending, element_a, element_b, patience):
 
 @kernel(inline=True)
 def patience_left(scratch, num_pending):
-    """Patience of the last pending pair; negative if it need not be visited any more."""
+    """Patience of the last pending pair; negative if it need not be visited any more.
+
+    Reads scratch: pending, visited.
+    """
     pending = scratch.pending
     slot = pending[num_pending - 1, 2]
     if slot == _NO_SLOT:
@@ -108,7 +131,11 @@ def patience_left(scratch, num_pending):
 
 @kernel(inline=True)
 def mark_found(scratch, element_a, element_b, slot):
-    """Never visit a pair again."""
+    """Never visit a pair again.
+
+    Reads scratch: generation, num_visited.
+    Writes scratch: num_visited, visited.
+    """
     if slot == _NO_SLOT:
         key = element_a << _SHIFT | element_b
         slot = _find_slot(scratch, key)
@@ -119,7 +146,10 @@ def mark_found(scratch, element_a, element_b, slot):
 
 @kernel(inline=True)
 def push_neighbors(geometries, element_a, element_b, patience, scratch, num_pending):
-    """Add the up to eight pairs that share one element with a pair."""
+    """Add the up to eight pairs that share one element with a pair.
+
+    Reads geometries: neighbors.
+    """
     for k in range(4):
         next_a, next_b = geometries.neighbors[element_a, k], geometries.neighbors[element_b, k]
         if next_a >= 0:

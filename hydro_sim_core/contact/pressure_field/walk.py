@@ -55,6 +55,9 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
     """Take a pair of tree nodes apart; two leaves that meet become a pending pair.
 
     Nodes of A are turned into B's frame once a query: each meets several of B.
+
+    Reads scratch: box_stamp, boxes_B, generation, nodes.
+    Writes scratch: box_stamp, boxes_B, nodes.
     """
     nodes, stamps, generation = scratch.nodes, scratch.box_stamp, scratch.generation[0]
     num_nodes -= 1
@@ -81,7 +84,11 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
 
 @kernel(inline=True)
 def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending):
-    """Take a tree node of A apart; a leaf between two heights over half space B becomes a pending pair."""
+    """Take a tree node of A apart; a leaf between two heights over half space B becomes a pending pair.
+
+    Reads scratch: nodes.
+    Writes scratch: nodes.
+    """
     nodes = scratch.nodes
     num_nodes -= 1
     node = nodes[num_nodes, 0]
@@ -97,7 +104,10 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
 
 @kernel(inline=True)
 def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
-    """Add the pairs in which the surface goes on behind the edges of the polygon in ``scratch.work``."""
+    """Add the pairs in which the surface goes on behind the edges of the polygon in ``scratch.work``.
+
+    Reads geometries: neighbors; scratch.work: cycle.
+    """
     walls = scratch.work.cycle[EDGE_WALLS]
     for i in range(n):
         wall = (walls >> 4 * i) & 15
@@ -122,7 +132,11 @@ def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_
 
 @kernel(inline=True)
 def _begin_walk(geometries, a, b, tie, scratch):
-    """Where walks may start: boxes and links of trees, whose first nodes are put up, and heights over half space B."""
+    """Where walks may start: boxes and links of trees, whose first nodes are put up, and heights over half space B.
+
+    Reads geometries: boundary_is_low, boxes, has_valley, kind, links, margin, node_start.
+    Writes scratch: nodes, report.
+    """
     low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
     boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
     try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
@@ -140,7 +154,10 @@ def _begin_walk(geometries, a, b, tie, scratch):
 
 @kernel(inline=True)
 def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
-    """Make the pairs on a ray from a peak pending: those of A come first, then those of B."""
+    """Make the pairs on a ray from a peak pending: those of A come first, then those of B.
+
+    Reads geometries: peak_start.
+    """
     first, end = geometries.peak_start[a], geometries.peak_start[a + 1]
     if first + peak < end:
         return push_pairs_at_peak(geometries, a, b, first + peak, True, R_BA, p_BA, scratch)
@@ -171,18 +188,18 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
-    Where a boundary has positive pressure, a surface may end outside the shells; between two fields with valleys it may
-    enclose no peak. Then all pairs of elements that meet are tried. So are all triangles of a rigid mesh below the
-    surface of a half space: each has a face.
+    All pairs of elements that meet are tried where a boundary has positive pressure, since a surface may then end
+    outside the shells, between fields with valleys, where it may enclose no peak, and on half spaces.
+
+    Reads geometries: field_start, kind, peak_start; scratch: pending.
+    Writes scratch: report.
     """
-    on_half_space = geometries.kind[b] != COMPLIANT_MESH
-    a_is_rigid = geometries.kind[a] == RIGID_MESH
-    row_b = geometries.field_start[b]
-    tie = tie_distance(geometries, a, b, p_BA)
+    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
+    row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
     region = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
-    peaks = geometries.peak_start
-    peak, num_peaks = 0, peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
+    peaks, peak = geometries.peak_start, 0
+    num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
     while True:
         if num_pending == 0:
             if num_nodes > 0:
@@ -203,8 +220,8 @@ def walk_surface(
         num_pending -= 1
         if patience < 0:
             continue
-        element_a, element_b = scratch.pending[num_pending, 0], scratch.pending[num_pending, 1]
-        slot = scratch.pending[num_pending, 2]
+        waiting = scratch.pending[num_pending]
+        element_a, element_b, slot = waiting[0], waiting[1], waiting[2]
         n = _face_of_pair(
             geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
         )

@@ -94,7 +94,11 @@ def state_derivative(
 
 @kernel
 def _place(model, state, scratch, dt, y):
-    """Bodies, mass matrix and contact faces at the coordinates; returns the number of faces."""
+    """Bodies, mass matrix and contact faces at the coordinates; returns the number of faces.
+
+    Reads scratch: M, R_WB, S, gravity, p_WB; model.forest: prescribed.
+    Writes scratch: M, R_WB, S, gravity, p_WB.
+    """
     q = y[: state.q.shape[0]]
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
@@ -115,7 +119,12 @@ def _hold_prescribed(prescribed, M):
 
 @kernel
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
-    """Rates at the poses and faces in ``scratch``."""
+    """Rates at the poses and faces in ``scratch``.
+
+    Reads loads: num; scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
+    scratch.problem.islands: envelope.
+    Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
+    """
     nq, nv = state.q.shape[0], state.v.shape[0]
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
     coordinate_rates(model.tree, q, v, dy[:nq])
@@ -144,7 +153,11 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
 
 @kernel
 def _load_joints(model, drives, scratch, dt, q):
-    """End stops, drives and friction of all velocities, as forces."""
+    """End stops, drives and friction of all velocities, as forces.
+
+    Reads scratch: M, gravity; model.tree: friction, q_of_v.
+    Writes scratch.problem: dt, joint_friction.
+    """
     problem = scratch.problem
     problem.dt[0] = _UNIT_TIME
     for i in range(scratch.M.shape[0]):
@@ -157,7 +170,12 @@ def _load_joints(model, drives, scratch, dt, q):
 
 @kernel
 def _press_patches(model, scratch, v):
-    """Wrenches of all patches, into the patch table and onto the bodies (``scratch.tree.F_WB``, about the origin)."""
+    """Wrenches of all patches, into the patch table and onto the bodies (``scratch.tree.F_WB``, about the origin).
+
+    Reads model: geometry_body, pairs; scratch: S; scratch.patches: R_WG, num, p_WG, pair, wrench; scratch.solver:
+    twists; scratch.tree: F_WB, V_WB.
+    Writes scratch.solver: twists; scratch.tree: F_WB, V_WB.
+    """
     tree, patches = scratch.tree, scratch.patches
     body_velocities(model.tree, v, scratch.S, tree.V_WB)
     tree.F_WB[:] = 0.0
@@ -201,6 +219,10 @@ def _press_faces(model, scratch, p, twist):
         scratch: ``Scratch``; ``patches.wrench`` and ``patches.normal_force`` receive the sums.
         p: The patch.
         twist: (6,) of B relative to A at that origin, in the axes of B's geometry.
+
+    Reads model: pair_dissipation, pair_friction, pair_relaxation; model.options: stiction_speed; scratch.faces: data,
+    num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
+    Writes scratch.patches: normal_force, wrench.
     """
     faces, patches = scratch.faces, scratch.patches
     data, polygons, pair = faces.data, faces.polygons, patches.pair[p]
@@ -313,7 +335,11 @@ def _add_wrench(wrench, sign, p, total):
 
 @kernel
 def _move_to_reference_point(scratch, p):
-    """Take patch p's moment about the mean of its faces' centroids, where the other models take it."""
+    """Take patch p's moment about the mean of its faces' centroids, where the other models take it.
+
+    Reads scratch.faces: data; scratch.patches: R_WG, first_face, p_GR, wrench.
+    Writes scratch.patches: p_GR, wrench.
+    """
     data, patches = scratch.faces.data, scratch.patches
     first, last = patches.first_face[p], patches.first_face[p + 1]
     p_GR, R, wrench = patches.p_GR[p], patches.R_WG[p], patches.wrench[p]

@@ -20,7 +20,11 @@ MIN_SLOPE = 1e-14
 
 @kernel
 def place_geometries(model, scratch):
-    """World poses and bounding boxes of all geometries."""
+    """World poses and bounding boxes of all geometries.
+
+    Reads model: R_BG, geometry_body, geometry_row, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
+    Writes scratch: R_WG, bounds, p_WG.
+    """
     for g in range(model.geometry_body.shape[0]):
         body = model.geometry_body[g]
         for i in range(3):
@@ -42,7 +46,10 @@ def place_geometries(model, scratch):
 
 @kernel
 def _bound(geometries, g, R_WG, p_WG, bounds):
-    """World box (6,) of geometry ``g`` at a pose; infinite for half spaces."""
+    """World box (6,) of geometry ``g`` at a pose; infinite for half spaces.
+
+    Reads geometries: boxes, node_start.
+    """
     root = geometries.node_start[g]
     if root == geometries.node_start[g + 1]:
         for i in range(3):
@@ -67,7 +74,10 @@ def _bounds_apart(a, b):
 
 @kernel
 def _set_relative_pose(scratch, a, b, R_BA, p_BA):
-    """Pose of geometry ``a`` in ``b``."""
+    """Pose of geometry ``a`` in ``b``.
+
+    Reads scratch: R_WG, p_WG.
+    """
     for i in range(3):
         p_BA[i] = 0.0
         for j in range(3):
@@ -98,7 +108,11 @@ def _push(data, first, last, push):
 
 @kernel
 def _keep_faces_towards(faces, first, last, direction):
-    """Keep the pressed faces whose normal has a part along ``direction`` (3,); returns one past the last."""
+    """Keep the pressed faces whose normal has a part along ``direction`` (3,); returns one past the last.
+
+    Reads faces: data, num_vertices, polygons.
+    Writes faces: data, num_vertices, polygons.
+    """
     data, kept = faces.data, first
     for f in range(first, last):
         along = 0.0
@@ -128,6 +142,11 @@ def _find_patch(model, state, scratch, pair, p, count):
     A body that is pushed past its medial surface, or through a thin one, loses its force or is pushed out at the far
     side. The pair remembers which way it pushed while it was sound, and then takes all of the equilibrium surface that
     pushes this way (``docs/contact_models.md``, deep contact).
+
+    Reads model: geometry_row, pairs; scratch: R_BA, p_BA, push; state: push; scratch.faces: data; scratch.patches:
+    num_deep, num_faceless; scratch.query: report.
+    Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, is_recovered, num_deep,
+    num_faceless.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
@@ -163,7 +182,11 @@ def _find_patch(model, state, scratch, pair, p, count):
 
 @entry
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
-    """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small."""
+    """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small.
+
+    Reads model: pairs; scratch: R_WG, bounds, p_WG; scratch.patches: num.
+    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair.
+    """
     patches = scratch.patches
     patches.num[0] = 0
     patches.num_deep[0] = 0
@@ -196,7 +219,11 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
 
 @kernel
 def _set_trees(model, scratch, p):
-    """Which trees a patch couples."""
+    """Which trees a patch couples.
+
+    Reads model: geometry_body, pairs; model.forest: tree_of_body; scratch.patches: pair.
+    Writes scratch.problem.islands: patch_trees.
+    """
     pair = scratch.patches.pair[p]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]

@@ -26,6 +26,9 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
 
     Where they never are, iterating has mostly led away from any solution. A step that must be taken all the same is
     solved without them, see ``hold_energy``.
+
+    Reads machine.loads: num; machine.model: options; machine.scratch: problem, solver.
+    Writes machine.scratch: is_lost; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
     if loads.num[0] > 0:
@@ -47,7 +50,10 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
 
 @kernel
 def _is_acted_on(model, scratch, tree, is_pushed):
-    """Whether contact couples a tree, or one of the loads, if there are any (``is_pushed``), acts on it."""
+    """Whether contact couples a tree, or one of the loads, if there are any (``is_pushed``), acts on it.
+
+    Reads scratch: applied; model.forest: first, velocities; scratch.problem.islands: first_patch, island.
+    """
     islands = scratch.problem.islands
     island = islands.island[tree]
     if islands.first_patch[island] < islands.first_patch[island + 1]:
@@ -65,6 +71,10 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
 
     The velocity of a step is that over the step, so v0 and v lie symmetrically about the posture from which it starts.
     Forces at v0 alone would add energy in every step.
+
+    Reads loads: num; scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v;
+    scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
+    Writes scratch: bias, spins_alone, v_middle, v_next; scratch.problem: momentum.
     """
     problem, order = scratch.problem, scratch.problem.islands.order
     for k in range(state.v.shape[0]):
@@ -94,7 +104,11 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
 
 @kernel
 def _forget_coriolis_forces(forest, scratch):
-    """Leave only the weight of trees that are lost."""
+    """Leave only the weight of trees that are lost.
+
+    Reads forest: first, velocities; scratch: gravity, is_lost.
+    Writes scratch: bias.
+    """
     for tree in range(scratch.is_lost.shape[0]):
         if scratch.is_lost[tree]:
             for n in range(forest.first[tree], forest.first[tree + 1]):
@@ -104,7 +118,10 @@ def _forget_coriolis_forces(forest, scratch):
 
 @kernel
 def _find_spins(forest, V_WB, spin):
-    """Raise ``spin`` (trees,) to the angular speed of the body of each tree that turns fastest, rad/s."""
+    """Raise ``spin`` (trees,) to the angular speed of the body of each tree that turns fastest, rad/s.
+
+    Reads forest: tree_of_body.
+    """
     for body in range(forest.tree_of_body.shape[0]):
         w = V_WB[body]
         tree = forest.tree_of_body[body]
@@ -121,6 +138,10 @@ def _find_strays(model, scratch, dt):
 
     Returns:
         True if there are any.
+
+    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A; scratch.solver: v;
+    scratch.tree: V_WB; scratch.problem.islands: order, position.
+    Writes scratch: spin, strays, v_middle; scratch.tree: V_WB.
     """
     problem, forest, spin = scratch.problem, model.forest, scratch.spin
     any_stray = False
@@ -160,6 +181,8 @@ def _is_carried(model, state, scratch):
 
     Coriolis forces of what is carried go with the carrier's turn. Those of a guess are off the same way in step after
     step, just not by more than ``CORIOLIS_TOLERANCE``, and shorter steps do not mend that: they are as many more.
+
+    Reads scratch: M; state: v; scratch.solver: v; scratch.problem.islands: order.
     """
     order, unknowns = scratch.problem.islands.order, model.forest.velocities.shape[0]
     for begin in range(unknowns, order.shape[0], FLOATING_VELOCITIES):
@@ -175,7 +198,11 @@ def _is_carried(model, state, scratch):
 
 @kernel
 def _lose_islands(model, state, scratch):
-    """Give up all trees of islands with lost ones, which have led them astray, and start them from where they were."""
+    """Give up all trees of islands with lost ones, which have led them astray, and start them from where they were.
+
+    Reads scratch: is_lost, strays; state: v; model.forest: first; scratch.problem.islands: island, order, position.
+    Writes scratch: is_lost; scratch.solver: v.
+    """
     islands, forest = scratch.problem.islands, model.forest
     for tree in range(scratch.strays.shape[0]):
         for other in range(scratch.strays.shape[0]):
@@ -192,6 +219,9 @@ def hold_energy(model, state, scratch):
     """Slow lost trees down to the kinetic energy that they would have had in the posture from which the step starts.
 
     Without Coriolis forces a tree that folds up, or slides inwards, would keep its rates and gain energy from nothing.
+
+    Reads scratch: M, R_WB, S, is_lost, p_WB, q_next, v_middle, v_next; state: q; model.forest: first, velocities.
+    Writes scratch: R_WB, S, p_WB, v_middle, v_next.
     """
     forest, tree = model.forest, model.tree
     forward_kinematics(tree, scratch.q_next, scratch.R_WB, scratch.p_WB, scratch.S)

@@ -31,6 +31,9 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
         inertia: That it moves, kg m^2 or kg.
         dt: Time step of the scene, s: how stiff stops are that have no stiffness of their own.
         horizon: See the module, s.
+
+    Reads problem: limits; model.tree: limit_stiffness, q_lower, q_of_v, q_upper.
+    Writes problem: limits.
     """
     relaxation = LIMIT_BETA * dt / math.pi
     rigid = LIMIT_BETA * LIMIT_BETA / (inertia * 4.0 * math.pi * math.pi)
@@ -55,6 +58,9 @@ def load_drive(model, drives, gravity, problem, k, i, position, inertia, dt, hor
     """Write the drive of velocity ``i`` to position ``k``; ``gravity`` (nv,) is what compensation bears.
 
     Other arguments as for ``load_end_stops``.
+
+    Reads drives: effort, kd, kp, limit, q_target, v_target; model: compensated; model.tree: velocity_limit.
+    Writes problem: drive_bias, drive_gain, drive_limit, speed_gain, speed_limit.
     """
     effort = (
         drives.effort[i] + drives.kp[i] * (drives.q_target[i] - position) + drives.kd[i] * drives.v_target[i]

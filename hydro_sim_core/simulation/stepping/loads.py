@@ -8,7 +8,11 @@ from hydro_sim_core.compilation import kernel
 
 @kernel
 def apply_loads(model, loads, scratch):
-    """Write the generalised forces of the wrenches on links to ``scratch.applied``; uses ``scratch.tree.F_WB``."""
+    """Write the generalised forces of the wrenches on links to ``scratch.applied``; uses ``scratch.tree.F_WB``.
+
+    Reads loads: wrench; model: link_body, p_BL; scratch: R_WB, applied, p_WB; scratch.tree: F_WB.
+    Writes scratch: applied; scratch.tree: F_WB.
+    """
     F_WB, p = scratch.tree.F_WB, scratch.p_WB
     F_WB[:] = 0.0
     scratch.applied[:] = 0.0
@@ -30,7 +34,11 @@ def apply_loads(model, loads, scratch):
 
 @kernel
 def add_body_wrenches(tree, scratch, forces):
-    """Add to the generalised forces (nv,) those of the bodies' wrenches about the origin; sums these up the tree."""
+    """Add to the generalised forces (nv,) those of the bodies' wrenches about the origin; sums these up the tree.
+
+    Reads scratch: S; tree: num_v, parent, v_index; scratch.tree: F_WB.
+    Writes scratch.tree: F_WB.
+    """
     F_WB = scratch.tree.F_WB
     for i in range(tree.parent.shape[0] - 1, -1, -1):
         parent = tree.parent[i]

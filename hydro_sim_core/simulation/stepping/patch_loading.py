@@ -44,6 +44,11 @@ def load_patches(model, state, scratch, dt):
     """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
 
     The solver's v holds the prescribed velocities already.
+
+    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; scratch.faces: data;
+    scratch.patches: first_face, num, pair; scratch.problem: A; scratch.problem.islands: tree_begin.
+    Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
+    friction, num_patches.
     """
     patches, problem = scratch.patches, scratch.problem
     problem.num_patches[0] = patches.num[0]
@@ -70,7 +75,11 @@ def load_patches(model, state, scratch, dt):
 
 @kernel
 def _set_grain(model, scratch, p):
-    """The grain of whichever side of patch p has one, in the axes of B's geometry."""
+    """The grain of whichever side of patch p has one, in the axes of B's geometry.
+
+    Reads model: grain, pairs; scratch: R_WG; scratch.patches: pair.
+    Writes scratch.problem: grain.
+    """
     pair = scratch.patches.pair[p]
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     R_WA, R_WB, of_a = scratch.R_WG[a], scratch.R_WG[b], model.grain[a]
@@ -92,7 +101,10 @@ def _set_reference_point(data, first, last, p_GR):
 
 @kernel
 def _extent(geometries, row):
-    """Diagonal of a geometry's box, m; infinite for half spaces."""
+    """Diagonal of a geometry's box, m; infinite for half spaces.
+
+    Reads geometries: boxes, node_start.
+    """
     root = geometries.node_start[row]
     if root == geometries.node_start[row + 1]:
         return math.inf
@@ -106,6 +118,10 @@ def _reach(model, state, scratch, p):
 
     Never by more than the size of the smaller one. Bodies that were not in contact at the last posture overlap by no
     more than they have come closer since.
+
+    Reads model: geometry_row, pairs; scratch: twist; state: dt_previous, overlaps; scratch.faces: data;
+    scratch.patches: first_face, p_GR, pair; scratch.problem: drift, jacobian, v0; scratch.problem.islands: columns.
+    Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
     reach = min(
@@ -140,6 +156,9 @@ def _fill_blocks(scratch, p, horizon, reach):
 
     No push lasts beyond the ``reach`` of the patch, m. Where a field hardly falls along the normal, as at the rim of a
     box and deep in any body, the slope alone would push for metres and throw what is light.
+
+    Reads scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR; scratch.problem: first_block.
+    Writes scratch.problem: blocks.
     """
     data, blocks = scratch.faces.data, scratch.problem.blocks
     p_GR = scratch.patches.p_GR[p]
@@ -173,7 +192,12 @@ def _fill_blocks(scratch, p, horizon, reach):
 
 @kernel
 def _set_jacobian(model, scratch, p):
-    """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry."""
+    """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry.
+
+    Reads model: geometry_body, pairs; scratch: S, jacobian, p_WR; scratch.patches: R_WG, p_GR, p_WG, pair;
+    scratch.problem.islands: columns, order.
+    Writes scratch: jacobian, p_WR; scratch.problem: jacobian.
+    """
     problem, J = scratch.problem, scratch.jacobian
     R_WG, p_GR = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
     columns, order = problem.islands.columns[p], problem.islands.order
@@ -203,7 +227,10 @@ def _set_jacobian(model, scratch, p):
 
 @kernel
 def add_surface_velocity(model, scratch, p, velocity):
-    """Add to ``velocity`` (3,), in the axes of patch p, that of B's surface relative to A's beyond the geometries'."""
+    """Add to ``velocity`` (3,), in the axes of patch p, that of B's surface relative to A's beyond the geometries'.
+
+    Reads model: pairs, surface_velocity; scratch: R_WG; scratch.patches: pair.
+    """
     pair = scratch.patches.pair[p]
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     of_a, of_b = model.surface_velocity[a], model.surface_velocity[b]
@@ -217,7 +244,11 @@ def add_surface_velocity(model, scratch, p, velocity):
 
 @kernel
 def _set_drift(model, scratch, p, J):
-    """What nothing in the step changes of the twist of patch p, before the step and in it; J (6, nv) in world axes."""
+    """What nothing in the step changes of the twist of patch p, before the step and in it; J (6, nv) in world axes.
+
+    Reads scratch.patches: R_WG; scratch.problem: drift, v0; scratch.solver: v; scratch.problem.islands: order.
+    Writes scratch.problem: drift.
+    """
     problem, v, R_WG = scratch.problem, scratch.solver.v, scratch.patches.R_WG[p]
     before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
     before[:] = 0.0
@@ -235,7 +266,10 @@ def _set_drift(model, scratch, p, J):
 
 @kernel
 def _delassus(problem, p, factor, work):
-    """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor."""
+    """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor.
+
+    Reads problem: jacobian; problem.islands: columns, tree_begin.
+    """
     J, columns, tree_begin = problem.jacobian[p], problem.islands.columns[p], problem.islands.tree_begin
     for i in range(3):
         for side in range(2):

@@ -26,7 +26,11 @@ DONE, NOT_FINITE, UNCONVERGED, NO_ROOM = range(4)
 
 @kernel
 def _evaluate_dynamics(model, state, scratch):
-    """Poses, motion subspaces, mass matrix and gravity at the coordinates."""
+    """Poses, motion subspaces, mass matrix and gravity at the coordinates.
+
+    Reads scratch: M, R_WB, S, gravity, p_WB; state: q.
+    Writes scratch: M, R_WB, S, gravity, p_WB.
+    """
     forward_kinematics(model.tree, state.q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
@@ -34,7 +38,12 @@ def _evaluate_dynamics(model, state, scratch):
 
 @kernel
 def _load_inertia(model, state, scratch, dt):
-    """A = M + dt D and the velocities from which the step starts."""
+    """A = M + dt D and the velocities from which the step starts.
+
+    Reads scratch: M; state: v; model.tree: damping, friction; scratch.problem: A; scratch.problem.islands: order,
+    tree_begin, tree_end.
+    Writes scratch.problem: A, dt, joint_friction, v0.
+    """
     problem = scratch.problem
     order, tree_begin, tree_end = problem.islands.order, problem.islands.tree_begin, problem.islands.tree_end
     problem.dt[0] = dt
@@ -50,7 +59,10 @@ def _load_inertia(model, state, scratch, dt):
 
 @kernel
 def _load_joints(model, state, drives, scratch, dt):
-    """End stops and drives of all unknown velocities."""
+    """End stops and drives of all unknown velocities.
+
+    Reads scratch: gravity; state: q; model.tree: q_of_v; scratch.problem: A; scratch.problem.islands: order.
+    """
     problem = scratch.problem
     for k in range(model.forest.velocities.shape[0]):
         i = problem.islands.order[k]
@@ -65,6 +77,9 @@ def _guess(model, state, drives, scratch, dt):
     """Start from the last velocities or from their extrapolation, whichever would have been closer last time.
 
     What is prescribed is known.
+
+    Reads drives: v_target; state: dt_previous, extrapolate, v, v_previous; scratch.problem.islands: order.
+    Writes scratch.solver: v.
     """
     share = dt / state.dt_previous[0] if state.extrapolate[0] else 0.0
     order, unknowns = scratch.problem.islands.order, model.forest.velocities.shape[0]
@@ -77,7 +92,11 @@ def _guess(model, state, drives, scratch, dt):
 
 @kernel
 def _take_solution(model, state, scratch, dt):
-    """Next velocities and coordinates from the solution."""
+    """Next velocities and coordinates from the solution.
+
+    Reads scratch: R_WB, S, is_lost, q_next, v_next; state: q; scratch.solver: v; scratch.problem.islands: order.
+    Writes scratch: q_next, v_next.
+    """
     is_lost = False
     for k in range(state.v.shape[0]):
         scratch.v_next[scratch.problem.islands.order[k]] = scratch.solver.v[k]
@@ -91,7 +110,11 @@ def _take_solution(model, state, scratch, dt):
 
 @kernel
 def _judge_guesses(model, state, scratch, dt):
-    """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal."""
+    """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal.
+
+    Reads scratch: v_next; state: dt_previous, v, v_previous; scratch.problem: A; scratch.problem.islands: order.
+    Writes state: extrapolate.
+    """
     kept, extrapolated = 0.0, 0.0
     share = dt / state.dt_previous[0] if state.dt_previous[0] > 0.0 else 0.0
     for k in range(model.forest.velocities.shape[0]):
@@ -106,7 +129,11 @@ def _judge_guesses(model, state, scratch, dt):
 
 @kernel
 def _store_wrenches(scratch, dt):
-    """Wrenches of the patches over the step, in world axes."""
+    """Wrenches of the patches over the step, in world axes.
+
+    Reads scratch.patches: R_WG, num; scratch.solver: normal_impulse, patch_impulse.
+    Writes scratch.patches: normal_force, wrench.
+    """
     patches, solver = scratch.patches, scratch.solver
     for p in range(patches.num[0]):
         R_WG, impulse, along_normals = patches.R_WG[p], solver.patch_impulse[p], solver.normal_impulse[p]
@@ -123,7 +150,11 @@ def _store_wrenches(scratch, dt):
 
 @kernel
 def _store_efforts(model, scratch, dt):
-    """Mean efforts of the drives over the step."""
+    """Mean efforts of the drives over the step.
+
+    Reads scratch.solver: v; scratch.problem.islands: order.
+    Writes scratch: effort.
+    """
     for k in range(model.forest.velocities.shape[0]):
         impulse, _ = drive_impulse(scratch.problem, k, scratch.solver.v[k])
         scratch.effort[scratch.problem.islands.order[k]] = impulse / dt
@@ -139,7 +170,12 @@ def _is_finite(values):
 
 @kernel
 def _move_on(state, scratch, dt, converged):
-    """Make the end of the step the state, and count what was not as it should be."""
+    """Make the end of the step the state, and count what was not as it should be.
+
+    Reads scratch: overlaps, push, q_next, v_next; state: deep, faceless, step, unconverged, unsettled, v;
+    scratch.patches: num_deep, num_faceless; scratch.solver: report.
+    Writes state: deep, dt_previous, faceless, overlaps, push, q, step, unconverged, unsettled, v, v_previous.
+    """
     for i in range(state.v.shape[0]):
         state.v_previous[i] = state.v[i]
         state.v[i] = scratch.v_next[i]
@@ -177,6 +213,9 @@ def advance(
     Returns:
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
         converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step.
+
+    Reads machine.scratch: q_next, v_next; machine.scratch.patches: num; machine.scratch.solver: report.
+    Writes machine.scratch: faces_needed.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
