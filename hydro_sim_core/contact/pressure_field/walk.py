@@ -189,7 +189,7 @@ def walk_surface(
     """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
 
     All pairs of elements that meet are tried where a boundary has positive pressure, since a surface may then end
-    outside the shells, between fields with valleys, where it may enclose no peak, and on half spaces.
+    outside the shells, and between fields with valleys, where it may enclose no peak; and all elements at half spaces.
 
     Reads geometries: field_start, kind, peak_start; scratch: pending.
     Writes scratch: report.
