@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydro_sim_core.compilation.arrays import (
     ArrayLayout,
@@ -14,24 +14,9 @@ from hydro_sim_core.compilation.arrays import (
     StructLayout,
 )
 from hydro_sim_core.compilation.handles import Handle, address_of, address_of_entry, as_handle
-from hydro_sim_core.compilation.kernels import Entry
+from hydro_sim_core.compilation.kernels import Call, Entry
 
 _NUMBERS: dict[type, Any] = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_bool}
-
-
-class Call(NamedTuple):
-    """What it takes to call an entry point.
-
-    Attributes:
-        passers: For every parameter, what appends an argument to those of the C function, and returns what must live
-            until that has been called.
-        code: The C function. It returns a status, and writes its result where its last argument points.
-        make_result: Makes a place for the result; None where there is none.
-    """
-
-    passers: tuple[Callable[[Any, list[Any]], Any], ...]
-    code: Callable[..., int]
-    make_result: Callable[[], Any] | None
 
 
 def make_call(entry: Entry) -> Call:

@@ -24,12 +24,9 @@ import threading
 from collections.abc import Callable
 from ctypes import byref
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from hydro_sim_core.compilation.arrays import Layout, NumberLayout, is_struct, layout_of
-
-if TYPE_CHECKING:
-    from hydro_sim_core.compilation.calls import Call
 
 #: Kernels and entry points stay the Python functions that they are: for debuggers, documentation and simulators
 #: of GPUs.
@@ -97,6 +94,21 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
     if function is None:
         return lambda f: kernel(f, inline=inline)
     return function if INTERPRETED else Kernel(function, inline=inline)
+
+
+class Call(NamedTuple):
+    """What it takes to call an entry point.
+
+    Attributes:
+        passers: For every parameter, what appends an argument to those of the C function, and returns what must live
+            until that has been called.
+        code: The C function. It returns a status, and writes its result where its last argument points.
+        make_result: Makes a place for the result; None where there is none.
+    """
+
+    passers: tuple[Callable[[Any, list[Any]], Any], ...]
+    code: Callable[..., int]
+    make_result: Callable[[], Any] | None
 
 
 class Entry:

@@ -1,7 +1,8 @@
 """Two geometries and their poses in, contact patches out."""
 
+from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.patch import ContactPatch, FaceArrays, compute_patch, fan_triangles, world_faces
+from hydro_sim_core.contact.patch import ContactPatch, compute_patch, fan_triangles, world_faces
 from hydro_sim_core.contact.quality import PatchQuality
 
 __all__ = [

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
@@ -31,32 +32,6 @@ from hydro_sim_core.geometry import Geometry
 
 Array = NDArray[np.float64]
 Representation = Literal["polygon", "triangle"]
-
-
-@dataclass(frozen=True, eq=False)
-class FaceArrays:
-    """Faces of one patch in the world frame, one row a face.
-
-    Attributes:
-        centroids: (F, 3) m.
-        normals: (F, 3) unit normals from A into B.
-        areas: (F,) m^2.
-        pressures: (F,) pressure at the centroids, Pa; negative in the margin skirt.
-        gradients: (F, 2) slopes of the fields of A and B along the normal, Pa/m; infinite on a rigid side.
-        field_gradients: (F, 3) gradient of the field that gives the pressure on the face, Pa/m: at a point x of the
-            face the pressure is ``pressures + field_gradients . (x - centroids)``.
-        vertices: (F, MAX_VERTICES, 3) polygon vertices, m; only the first ``num_vertices`` of each row count.
-        num_vertices: (F,) vertices of each polygon.
-    """
-
-    centroids: Array
-    normals: Array
-    areas: Array
-    pressures: Array
-    gradients: Array
-    field_gradients: Array
-    vertices: Array
-    num_vertices: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from hydro_sim_core.contact.patch import FaceArrays
+from hydro_sim_core.contact.face_arrays import FaceArrays
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]

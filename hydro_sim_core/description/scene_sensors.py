@@ -8,32 +8,10 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, create_model
 from pydantic_core import PydanticCustomError
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene_fields import Name, NonNegative, PoseSpec, Word, conflict, unit
+from hydro_sim_core.description.scene_fields import NonNegative, conflict, unit
+from hydro_sim_core.description.sensor_spec import SensorSpec
 from hydro_sim_core.description.sensor_types import SensorType, sensor_types
-from hydro_sim_core.description.spec import Array
-from hydro_sim_core.description.yaml_source import Section
 from hydro_sim_core.errors import excerpt
-
-
-class SensorSpec(Section):
-    """Something on a link that measures. Beside these keys stand the settings of its type."""
-
-    type: Name = Field(description="Type of sensor.")
-    name: Word = Field(
-        description="Unique name in the scene, of letters, digits and _: of the sensor, its frame and its topics."
-    )
-    link: Name = Field(description="Link that carries it.")
-    pose: PoseSpec = Field(PoseSpec(), description="Of its frame in the link.")
-    rate: NonNegative = Field(
-        0.0,
-        description="Messages a second of simulated time; 0 for one every step.",
-        json_schema_extra=unit("Hz"),
-    )
-
-    @property
-    def X_LS(self) -> Array:
-        """(4, 4) pose of its frame in the link."""
-        return self.pose.X
 
 
 def _sensor_section(kind: SensorType) -> type[SensorSpec]:

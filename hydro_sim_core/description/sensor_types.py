@@ -17,7 +17,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import is_reference, load_plugins, referred
 
 if TYPE_CHECKING:
-    from hydro_sim_core.description.scene_sensors import SensorSpec
+    from hydro_sim_core.description.sensor_spec import SensorSpec
     from hydro_sim_core.sensors.sensor import Sensor
     from hydro_sim_core.simulation import World
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.messages.state import split_time
 from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.sensors import BubbleCamera, BubbleImages, EllipsoidCap, PinholeCamera
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -25,27 +24,6 @@ _SOURCE = "parameters"
 _LARGEST_IMAGE = 4096
 _WRENCH_SIZE = 7  # what the kit's node sends: force, torque, and a magnitude to scale arrows by
 _IMAGE, _CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
-
-
-@dataclass(frozen=True)
-class Bubble:
-    """A finger whose membrane a camera looks at from within.
-
-    Attributes:
-        link: The finger.
-        frame: Its camera's frame: z forward, x to the right, y down.
-        cap_height: Of the membrane above its rim, m.
-        image_size: Width and height, pixels.
-        field_of_view: Horizontal, rad.
-        depth_encoding: Whole mm, 0 where there is no depth (16UC1), or m and NaN (32FC1).
-    """
-
-    link: str
-    frame: str
-    cap_height: float = 0.030
-    image_size: tuple[int, ...] = (320, 240)
-    field_of_view: float = 1.2
-    depth_encoding: Literal["16UC1", "32FC1"] = "16UC1"
 
 
 def bubble_streams(number: int, bubble: Bubble, world: World) -> Iterable[Stream]:

@@ -11,7 +11,7 @@ from hydro_sim_core.simulation import Snapshot, World
 from hydro_sim_core.simulation.world.energies import Energies
 
 if TYPE_CHECKING:
-    from hydro_sim_core.messages.streams import View
+    from hydro_sim_core.messages.view import View
 
 
 def energy_streams(world: World, view: View) -> Iterable[Stream]:

@@ -12,7 +12,7 @@ from hydro_sim_core.sensors.sensor import Sensor, SensorTopic
 from hydro_sim_core.simulation import Snapshot, World
 
 if TYPE_CHECKING:
-    from hydro_sim_core.messages.streams import View
+    from hydro_sim_core.messages.view import View
 
 
 def sensor_streams(world: World, view: View) -> Iterable[Stream]:

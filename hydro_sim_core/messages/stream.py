@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
-    from hydro_sim_core.messages.streams import View
+    from hydro_sim_core.messages.view import View
     from hydro_sim_core.simulation import Snapshot, World
 
 

@@ -7,16 +7,14 @@ row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
-from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.bubbles import Bubble, bubble_streams
+from hydro_sim_core.messages.bubbles import bubble_streams
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
@@ -36,29 +34,13 @@ from hydro_sim_core.messages.state import (
     wrench_topics,
 )
 from hydro_sim_core.messages.stream import Stream, StreamKind
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.plugins import load_plugins
 from hydro_sim_core.simulation import Snapshot, World
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 _TRANSFORMS = "tf2_msgs/msg/TFMessage"
 _AT_WORLD = np.eye(4)
-
-
-@dataclass(frozen=True)
-class View:
-    """How a world is seen.
-
-    Attributes:
-        world_frame: Frame id of the world, in everything recorded.
-        scale: Colours of pressure.
-        legend_position: Lower left corner of the legend, m.
-        bubbles: Soft-bubbles that have cameras.
-    """
-
-    world_frame: str = "world"
-    scale: PressureScale = field(default_factory=PressureScale)
-    legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
-    bubbles: tuple[Bubble, ...] = ()
 
 
 def stream_kinds() -> dict[str, StreamKind]:

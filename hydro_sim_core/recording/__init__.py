@@ -1,6 +1,6 @@
 """Runs in MCAP files with ROS 2 messages, written beside the stepping thread, and read again; needs no ROS."""
 
-from hydro_sim_core.messages.streams import View
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording.episodes import episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file
 from hydro_sim_core.recording.message_index import MessageIndex, RecordedTopic

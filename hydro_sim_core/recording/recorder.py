@@ -16,7 +16,8 @@ from types import MappingProxyType
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import joint_state_template, split_time, wrench_topics
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.messages.streams import JOINT_STATE, View, recorded_streams
+from hydro_sim_core.messages.streams import JOINT_STATE, recorded_streams
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording.episodes import EpisodeFiles, episode_path
 from hydro_sim_core.recording.mcap_file import check_new_file, reason
 from hydro_sim_core.simulation import Snapshot, World

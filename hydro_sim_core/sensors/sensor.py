@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from hydro_sim_core.description.scene_sensors import SensorSpec
+    from hydro_sim_core.description.sensor_spec import SensorSpec
     from hydro_sim_core.messages.cdr import CdrWriter
     from hydro_sim_core.simulation import Snapshot, World
 

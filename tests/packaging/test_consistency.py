@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from hydro_sim.parameters import Parameters
-from hydro_sim_core.messages.bubbles import Bubble
-from hydro_sim_core.messages.streams import View, recorded_streams
+from hydro_sim_core.messages.streams import recorded_streams
+from hydro_sim_core.messages.view import Bubble, View
 from hydro_sim_core.simulation import load_scene
 
 ROOT = Path(__file__).parents[2]

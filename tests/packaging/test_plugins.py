@@ -222,7 +222,8 @@ def test_a_plugin_that_is_none_is_told_of_in_one_line(tmp_path, value, says):
 
 def test_rates_of_recordings_name_streams():
     from hydro_sim_core.errors import InputError
-    from hydro_sim_core.messages.streams import View, recorded_streams
+    from hydro_sim_core.messages.streams import recorded_streams
+    from hydro_sim_core.messages.view import View
 
     with pytest.raises(InputError, match="rate 'wrench': is of no stream; did you mean 'wrenches'"):
         recorded_streams(None, {"wrench": 10.0}, View())

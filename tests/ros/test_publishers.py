@@ -16,7 +16,8 @@ from hydro_sim.publishing.publishers import ContactPublisher
 from hydro_sim.publishing.streams import StreamPublishers
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.messages.streams import StreamKind, View
+from hydro_sim_core.messages.streams import StreamKind
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
 

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.scene_edits import without
-from hydro_sim_core.messages.streams import View, recorded_streams, stream_kinds
+from hydro_sim_core.messages.streams import recorded_streams, stream_kinds
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation.running.snapshot import take_snapshot
 

@@ -7,17 +7,14 @@ import json
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.frames import CloseCode
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.viewer.commands import MAX_MESSAGE, Shown, read_message
-
-if TYPE_CHECKING:
-    from hydro_sim_core.viewer.server.hub import Hub
+from hydro_sim_core.viewer.commands import MAX_MESSAGE, Command, Shown, read_message
 
 #: Frames that a page may have got without having drawn them.
 MAX_IN_FLIGHT = 2
@@ -26,6 +23,20 @@ MAX_RATE = 120.0
 MAX_BURST = 120
 #: Words that may wait for a page; it loses the oldest.
 _MAX_WAITING = 16
+
+
+class PageSource(Protocol):
+    """What pages show, and the way of their commands; the hub is one, and describes the attributes."""
+
+    scene: str | None
+    frame: tuple[int, bytes] | None
+    headers: deque[tuple[int, str]]
+
+    def log(self, line: str) -> None:
+        """Have the simulation log a line."""
+
+    async def command(self, page: int, command: Command) -> None:
+        """Pass a command on."""
 
 
 class Page:
@@ -40,7 +51,7 @@ class Page:
         number: Tells it from other pages.
     """
 
-    def __init__(self, connection: ServerConnection, hub: Hub, number: int) -> None:
+    def __init__(self, connection: ServerConnection, hub: PageSource, number: int) -> None:
         self.number = number
         self._connection = connection
         self._hub = hub

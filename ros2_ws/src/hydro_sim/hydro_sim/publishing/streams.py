@@ -12,10 +12,11 @@ from rclpy.node import Node
 from hydro_sim.parameters import Parameters
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.bubbles import Bubble, make_camera
+from hydro_sim_core.messages.bubbles import make_camera
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.messages.streams import StreamKind, View, stream_kinds
+from hydro_sim_core.messages.streams import StreamKind, stream_kinds
+from hydro_sim_core.messages.view import Bubble, View
 from hydro_sim_core.simulation import Snapshot, World
 
 #: Kinds that have publishers of their own: late subscribers, lock-step or robot_state_publisher need more of them.

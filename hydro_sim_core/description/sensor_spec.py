@@ -1,0 +1,30 @@
+"""Keys of a scene file that every sensor has."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from hydro_sim_core.description.scene_fields import Name, NonNegative, PoseSpec, Word, unit
+from hydro_sim_core.description.spec import Array
+from hydro_sim_core.description.yaml_source import Section
+
+
+class SensorSpec(Section):
+    """Something on a link that measures. Beside these keys stand the settings of its type."""
+
+    type: Name = Field(description="Type of sensor.")
+    name: Word = Field(
+        description="Unique name in the scene, of letters, digits and _: of the sensor, its frame and its topics."
+    )
+    link: Name = Field(description="Link that carries it.")
+    pose: PoseSpec = Field(PoseSpec(), description="Of its frame in the link.")
+    rate: NonNegative = Field(
+        0.0,
+        description="Messages a second of simulated time; 0 for one every step.",
+        json_schema_extra=unit("Hz"),
+    )
+
+    @property
+    def X_LS(self) -> Array:
+        """(4, 4) pose of its frame in the link."""
+        return self.pose.X
