@@ -18,6 +18,7 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.compilation.targets import Target, levels
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.scenes import open_world
+from hydro_sim_core.solvers import solver_entries
 
 #: Rooms whose entry points programs call; those of experiments serve measurements.
 _ROOMS = ("contact", "dynamics", "sensors", "simulation", "solvers")
@@ -96,5 +97,6 @@ def engine_entries() -> list[Entry]:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if module.name not in _LEFT_OUT:
                 importlib.import_module(module.name)
+    solver_entries()  # made of tables, by whoever asks
     ours = tuple(f"{hydro_sim_core.__name__}.{room}." for room in _ROOMS)
     return [entry for symbol, entry in Entry.registry.items() if symbol.startswith(ours)]

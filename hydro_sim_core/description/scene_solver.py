@@ -68,8 +68,8 @@ class SolverSettings(Section):
     tolerance: Annotated[Positive, Field(ge=1e-14, le=1e-2)] = Field(
         1e-8, description="Relative momentum residual; below 1e-11 as far as round-off lets it fall."
     )
-    max_iterations: int = Field(
-        100, ge=1, le=10_000, strict=True, description="Iterations of the method a step."
+    max_iterations: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = Field(
+        None, description="Iterations of the method a step; without it 100, and 10,000 with pgs."
     )
     stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
         1e-5,

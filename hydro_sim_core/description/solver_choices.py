@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Protocol, TypeVar
 
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import is_reference, load_plugins
 
@@ -62,9 +63,11 @@ class SolverMethod:
         name: Its name.
         description: What it does, as half a sentence.
         solve: The kernel that solves an island, ``module:NAME``: called with the problem, the options, the law, the
-            number of the island and the scratch memory.
+            number of the island and the scratch memory. With laws that lag it has to set friction bounds itself, by
+            ``newton.lag``; they are zero before.
         laws: Friction laws that it solves with, the usual one first; none for all that are convex.
         numbers_per_face: Memory of its own that it needs for every face, in floats.
+        max_iterations: Iterations allowed a step where a scene does not say.
     """
 
     name: str
@@ -72,6 +75,7 @@ class SolverMethod:
     solve: str
     laws: tuple[str, ...] = ()
     numbers_per_face: int = 0
+    max_iterations: int = 100
 
     def __post_init__(self) -> None:
         _check_row(self, self.solve)
@@ -136,7 +140,7 @@ _LAWS = (
     ),
     FrictionLaw(
         "coulomb",
-        "mu times the normal impulse of the solution, exactly",
+        "mu times the normal impulse of the solution, but for the regularisation by stiction_speed",
         "hydro_sim_core.solvers.face_laws:LAGGED",
         is_convex=False,
     ),
@@ -166,6 +170,7 @@ _METHODS = (
         "hydro_sim_core.solvers.pgs:solve_pgs",
         laws=("sap",),
         numbers_per_face=3,
+        max_iterations=10_000,
     ),
 )
 _INTEGRATORS = (
@@ -274,6 +279,11 @@ def choose(
         Contradiction: The choices exclude each other.
     """
     given = {"friction": friction, "method": method, "integrator": integrator}
+    for key, name in given.items():
+        if name is not None and name not in _tables()[key]:
+            raise Contradiction(f"unknown {key} '{name}'", did_you_mean(name, _tables()[key]))
+    if model is not None and model not in model_names():
+        raise Contradiction(f"unknown model '{model}'", did_you_mean(model, model_names()))
     if model is not None:
         key = next(key for key, table in _tables().items() if model in table)
         if given[key] not in (None, model):
@@ -296,12 +306,32 @@ def choose(
 
 
 def model_names() -> tuple[str, ...]:
-    """What ``solver.model`` may say: a name of any of the three tables, each once."""
-    return tuple(dict.fromkeys(name for table in _tables().values() for name in table))
+    """What ``solver.model`` may say: a name of any of the three tables."""
+    return tuple(name for table in _tables().values() for name in table)
 
 
+@cache
 def _tables() -> dict[str, Mapping[str, Any]]:
-    return {"friction": friction_laws(), "method": solver_methods(), "integrator": integrators()}
+    """The three tables.
+
+    Raises:
+        InputError: Two of them have a row of the same name, which ``solver.model`` could not tell apart.
+    """
+    tables: dict[str, Mapping[str, Any]] = {
+        "friction": friction_laws(),
+        "method": solver_methods(),
+        "integrator": integrators(),
+    }
+    names = [name for table in tables.values() for name in table]
+    for name in names:
+        if names.count(name) > 1:
+            problem = (
+                f"'{name}' is the name of two, of {' and '.join(k for k, t in tables.items() if name in t)}"
+            )
+            raise InputError(
+                "plug-ins", "solver choices", problem, "give the one that a package adds another name"
+            )
+    return tables
 
 
 def _check_accuracy(steps: Integrator, has_accuracy: bool) -> None:
@@ -315,11 +345,10 @@ def _law_and_method(law: str | None, method: str | None) -> tuple[FrictionLaw, S
     """The law and the method that solves with it; the first of each where nothing is said."""
     laws, methods = friction_laws(), solver_methods()
     solvers = [methods[method]] if method is not None else list(methods.values())
-    candidates = [laws[law]] if law is not None else list(laws.values())
     for solver in solvers:
-        for candidate in candidates:
-            if solver.solves(candidate):
-                return candidate, solver
+        for candidate in [law] if law is not None else solver.laws or laws:
+            if solver.solves(laws[candidate]):
+                return laws[candidate], solver
     able = [one.name for one in laws.values() if any(solver.solves(one) for solver in solvers)]
     raise Contradiction(
         f"method {method} does not solve with friction {law}" if method else f"no method solves with {law}",

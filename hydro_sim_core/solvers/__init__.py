@@ -4,15 +4,15 @@
 
 with A = M + dt diag(damping) and b the impulse of the forces at the beginning of the step (Castro 2022 and 2023;
 Masterjohn 2022). ``face_laws`` holds what a face does, ``patch_terms`` and ``joint_terms`` sum costs' gradients and
-Hessians, ``islands`` finds what is coupled. Methods solve an island: ``newton`` minimises, ``tamsi`` solves equations
-that are no cost's. ``solve`` makes an entry point of a method and a law, by the tables in
-``description.solver_choices``.
+Hessians, ``islands`` finds what is coupled. Methods solve an island: ``newton`` minimises, ``pgs`` sweeps over
+impulses, ``tamsi`` solves equations that are no cost's. ``solve`` makes an entry point of a method and a law, by the
+tables in ``description.solver_choices``.
 """
 
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.options import SolverOptions, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
-from hydro_sim_core.solvers.solve import solver_entry
+from hydro_sim_core.solvers.solve import solver_entries, solver_entry
 
 __all__ = [
     "ContactProblem",
@@ -20,5 +20,6 @@ __all__ = [
     "find_islands",
     "make_problem",
     "make_solver_scratch",
+    "solver_entries",
     "solver_entry",
 ]

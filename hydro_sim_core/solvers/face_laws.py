@@ -66,15 +66,12 @@ class FaceLaw(NamedTuple):
         respond: ``respond(face, patch)`` gives the ``FaceResponse`` at the velocity of the ``FaceState``.
         power_along: ``power_along(face, patch, along)`` gives the impulse times the velocity of the face in the state
             ``along``.
-        normal_impulse: ``normal_impulse(face, patch)``, N s.
-        lags: Whether friction is bounded by ``face.friction``, which is known before the solve; where an impact makes
-            it wrong the problem is solved again. The law's row in ``description.solver_choices`` decides.
+        normal_impulse: ``normal_impulse(face, patch)``, N s. Where a law lags it decides about friction bounds.
     """
 
     respond: Any
     power_along: Any
     normal_impulse: Any
-    lags: bool = False
 
 
 def isotropic(law: Any, *, couples: bool = True) -> FaceLaw:

@@ -166,7 +166,7 @@ def minimise(problem, options, law, island, scratch):
 
 
 @kernel
-def lag(problem, options, island, v, drift, scratch):
+def lag(problem, options, law, island, v, drift, scratch):
     """Set friction bounds from the normal impulses at ``v`` and prescribed velocities; returns the largest change.
 
     That is relative, of one patch: a heavy body at rest elsewhere must not hide an impact. Changes that could alter the
@@ -181,7 +181,7 @@ def lag(problem, options, island, v, drift, scratch):
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         change, total = lag_friction(
-            problem, p, scratch.twists[p], options.stiction_speed, FRICTION_SOFTNESS, scratch.sums
+            problem, law, p, scratch.twists[p], options.stiction_speed, FRICTION_SOFTNESS, scratch.sums
         )
         if change * problem.delassus[p] > options.stiction_speed:
             largest = max(largest, change / total if total > 0.0 else math.inf)
@@ -190,19 +190,19 @@ def lag(problem, options, island, v, drift, scratch):
 
 @kernel
 def solve_newton(problem, options, law, island, scratch):
-    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solve``.
+    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solver_entry``.
 
-    Reads law: lags; options: relag; problem: v0; scratch: island_report, v.
+    Reads options: lags, relag; problem: v0; scratch: island_report, v.
     Writes scratch: island_report.
     """
     report = scratch.island_report
-    lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
+    lag(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         minimise(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
-        if not law.lags:
+        if not options.lags:
             return
         # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
-        report[FRICTION_CHANGE] = lag(problem, options, island, scratch.v, DRIFT, scratch)
+        report[FRICTION_CHANGE] = lag(problem, options, law, island, scratch.v, DRIFT, scratch)
         if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return

@@ -16,15 +16,17 @@ class SolverOptions(NamedTuple):
 
     Attributes:
         tolerance: Momentum residual to reach, relative to the momenta involved.
-        max_iterations: Newton iterations allowed a solve.
+        max_iterations: Iterations of the method allowed a solve.
         stiction_speed: Regularisation speed of contact friction, m/s.
-        relag: With a law that lags, solve again when an impact changes the friction bounds.
+        lags: Whether the law bounds friction by normal impulses that are known before the solve.
+        relag: With such a law, solve again when an impact changes the bounds.
         numbers_per_face: Memory that the method keeps for every face, in floats.
     """
 
     tolerance: float
     max_iterations: int
     stiction_speed: float
+    lags: bool
     relag: bool
     numbers_per_face: int = 0
 

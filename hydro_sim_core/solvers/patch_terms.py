@@ -134,11 +134,12 @@ def patch_slope(problem, law, p, V, dV, sums):
 
 
 @kernel
-def lag_friction(problem, p, V, stiction_speed, softness, sums):
+def lag_friction(problem, law, p, V, stiction_speed, softness, sums):
     """Set each face's friction bound from its normal impulse at twist ``V``.
 
     Args:
         problem: ``ContactProblem``.
+        law: ``FaceLaw``.
         p: Which patch.
         V: (6,) relative twist.
         stiction_speed: Least regularisation speed, m/s.
@@ -148,7 +149,7 @@ def lag_friction(problem, p, V, stiction_speed, softness, sums):
     Returns:
         Absolute change of the faces' friction impulses, summed, and the sum of their new values (N s).
 
-    Reads problem: blocks, first_block.
+    Reads law: normal_impulse; problem: blocks, first_block.
     Writes problem: blocks.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
@@ -158,8 +159,7 @@ def lag_friction(problem, p, V, stiction_speed, softness, sums):
         block = problem.blocks[b]
         for i in range(LANES):
             face = face_state(block, i, twist)
-            normal, _ = normal_law(face.v_n, face.elastic, face.stiffness_dt, patch.dissipation, patch.dt)
-            friction = patch.mu * normal
+            friction = patch.mu * law.normal_impulse(face, patch)
             sums[i] += abs(friction - face.friction)
             sums[LANES + i] += friction
             block[FRICTION * LANES + i] = friction

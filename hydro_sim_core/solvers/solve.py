@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from typing import Annotated, Any
 
@@ -16,10 +17,14 @@ from hydro_sim_core.solvers.patch_terms import sum_normal_impulses
 from hydro_sim_core.solvers.problem import ContactProblem
 
 #: Any of the solvers, as an argument.
-SolverEntry = Annotated[Entry, EntryLayout(f"{__name__}.newton_lagged")]
+SolverEntry = Annotated[Entry, EntryLayout(f"{__name__}.newton-lagged")]
+
+#: Between the names of a method and a law.
+_BESIDE = "-"
+#: Of two threads that ask for the same entry point at once, the second gets what the first makes.
+_making = threading.RLock()
 
 
-@cache
 def solver_entry(method: str, law: str) -> Any:
     """The entry point that solves a step's problem by a method, with a friction law.
 
@@ -36,26 +41,40 @@ def solver_entry(method: str, law: str) -> Any:
     Raises:
         InputError: What the row of one of them names cannot be loaded.
     """
-    row = friction_laws()[law]
-    where = f"friction law '{law}'"
-    of_faces = referred(row.law, where)
+    with _making:
+        return _made_entry(method, law)
+
+
+@cache
+def _made_entry(method: str, law: str) -> Any:
+    reference, where = friction_laws()[law].law, f"friction law '{law}'"
+    of_faces = referred(reference, where)
     if not isinstance(of_faces, FaceLaw):
-        raise InputError(row.law, where, "is no FaceLaw", "make one, with isotropic for instance")
-    of_faces = of_faces._replace(lags=row.lags)
+        raise InputError(reference, where, "is no FaceLaw", "make one, with isotropic for instance")
     solve_island = referred(solver_methods()[method].solve, f"solver method '{method}'")
 
     def solve(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
         return _solve_islands(problem, options, solve_island, of_faces, scratch)
 
-    return entry_from_table(solve, __name__, f"{method}_{law}")
+    # No name of a row has this sign, so that no two pairs have one name.
+    return entry_from_table(solve, __name__, f"{method}{_BESIDE}{law}")
+
+
+def solver_entries() -> list[Any]:
+    """The entry points of every method with every law that it solves with."""
+    return [
+        solver_entry(method.name, law.name)
+        for method in solver_methods().values()
+        for law in friction_laws().values()
+        if method.solves(law)
+    ]
 
 
 def make_entry(name: str) -> None:
     """Make the entry point of this name, which another process has made of the same tables."""
-    for method in solver_methods().values():
-        for law in friction_laws().values():
-            if f"{method.name}_{law.name}" == name and method.solves(law):
-                solver_entry(method.name, law.name)
+    method, _, law = name.partition(_BESIDE)
+    if method in solver_methods() and law in friction_laws():
+        solver_entry(method, law)
 
 
 @kernel

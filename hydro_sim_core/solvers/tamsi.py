@@ -21,9 +21,9 @@ from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 @kernel
 def solve_tamsi(problem, options, law, island, scratch):
-    """Solve the equations of an island from the guess in ``scratch.v``; see ``solve``.
+    """Solve the equations of an island from the guess in ``scratch.v``; see ``solver_entry``.
 
-    ``law`` is a lagged one, whose bounds are set to those of the velocities wherever it is evaluated.
+    ``law`` is that of ``LAGGED``, whose bounds are set to those of the velocities wherever it is evaluated.
 
     Reads options: max_iterations, tolerance; problem: v0; scratch: direction, island_report, matrix, residual, v;
     problem.islands: first.
@@ -31,14 +31,14 @@ def solve_tamsi(problem, options, law, island, scratch):
     """
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.
-    lag(problem, options, island, problem.v0, DRIFT_BEFORE, scratch)
+    lag(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     minimise(problem, options, law, island, scratch)
     report[SOLVES] = 1.0
     report[CONVERGED] = 0.0
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     previous = math.inf
     for iteration in range(options.max_iterations + 1):
-        _bound_friction(problem, options, island, scratch)
+        _bound_friction(problem, options, law, island, scratch)
         residual = linearise(problem, law, island, scratch)
         report[RESIDUAL] = residual
         if is_balanced(residual, previous, options.tolerance) or is_round_off(
@@ -75,13 +75,13 @@ def _return_to_convex(problem, options, law, island, scratch):
     residual, iterations = report[RESIDUAL], report[ITERATIONS]
     for i in range(islands.first[island], islands.first[island + 1]):
         scratch.v[i] = v0[i]
-    lag(problem, options, island, v0, DRIFT_BEFORE, scratch)
+    lag(problem, options, law, island, v0, DRIFT_BEFORE, scratch)
     minimise(problem, options, law, island, scratch)
     report[RESIDUAL], report[ITERATIONS], report[CONVERGED] = residual, iterations, 0.0
 
 
 @kernel
-def _bound_friction(problem, options, island, scratch):
+def _bound_friction(problem, options, law, island, scratch):
     """Friction bounds of the present velocities.
 
     Reads options: stiction_speed; scratch: sums, twists, v; problem.islands: first_patch, patches.
@@ -91,7 +91,7 @@ def _bound_friction(problem, options, island, scratch):
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        lag_friction(problem, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums)
+        lag_friction(problem, law, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums)
 
 
 @kernel

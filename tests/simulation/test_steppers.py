@@ -94,6 +94,27 @@ def test_sap_takes_linear_damping_unless_told_otherwise() -> None:
         make_world(model, damping="hunt_crossley", solver={"model": "sap"})
 
 
+def test_sap_turns_about_a_hinge_through_the_patch() -> None:
+    """No velocity moves the patch's reference point: a ball on a vertical hinge that spins on the ground goes on."""
+    spun = {}
+    for law in ("sap", "lagged"):
+        scene = hs.SceneBuilder("spin", solver=law)
+        scene.add_ground(friction=0.5)
+        post = scene.add_model("post", xyz=(0.0, 0.0, 0.0499))
+        post.add_link("axle")
+        ball = post.add_link("ball", mass=1.0, inertia=3 * (0.001,))
+        ball.add_shape("sphere", radius=0.05, modulus=1e6, friction=0.5)
+        post.add_joint("turn", "continuous", "axle", "ball", axis=(0, 0, 1))
+        world = hs.World(scene.build())
+        world.set_joint_velocities({"turn": 3.0})
+        world.step(100)
+        assert world.contacts
+        spun[law] = world.v[0]
+    # Both slow down by the moment of friction over the patch.
+    assert spun["sap"] == pytest.approx(spun["lagged"], rel=0.02)
+    assert 0.0 < spun["lagged"] < 3.0
+
+
 def test_a_step_that_does_not_converge_is_cut() -> None:
     """TAMSI does not converge for a stack of hard boxes in steps of 10 ms; shorter ones do, and are told of."""
     stack = [

@@ -45,6 +45,11 @@ def lagged_slope(problem, V, dV, sums):
 
 
 @kernel
+def set_lagged_friction(problem, V, sums):
+    return lag_friction(problem, LAGGED, 0, V, 1e-4, FRICTION_SOFTNESS, sums)
+
+
+@kernel
 def sum_lagged_normal_impulses(problem, V, impulse):
     sum_normal_impulses(problem, LAGGED, 0, V, impulse)
 
@@ -223,7 +228,7 @@ def test_lagged_friction_is_mu_times_the_normal_impulse(seed: int, d: float, mu:
     problem = one_patch(faces, d)
     problem.friction[0], problem.delassus[0] = mu, 2.0
     before = faces.friction.copy()
-    change, total = lag_friction(problem, 0, V, 1e-4, FRICTION_SOFTNESS, SUMS)
+    change, total = set_lagged_friction(problem, V, SUMS)
     v_n = [n @ (V[3:] + np.cross(V[:3], x)) for x, n in zip(faces.x, faces.n, strict=True)]
     bounds = mu * np.array(
         [

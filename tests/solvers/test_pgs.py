@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hydro_sim_core.solvers import make_solver_scratch, solver_entry
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from support.solvers.made_problems import OPTIONS, random_problem
 
-SWEEPS = OPTIONS._replace(tolerance=1e-11, max_iterations=20_000)
+NEWTON = OPTIONS._replace(tolerance=1e-10, lags=False)
+SWEEPS = NEWTON._replace(tolerance=1e-11, max_iterations=20_000)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -19,11 +20,9 @@ def test_sweeps_end_at_the_minimum(seed: int) -> None:
     """Velocities agree in the norm of A, and the impulses of faces and joints balance the momentum."""
     problem = random_problem(seed).problem
     num = problem.num_patches[0]
-    # Where nothing can move the law divides by zero, for Newton as well.
-    assume(np.all(problem.delassus[:num] > 0.0))
     newton, pgs = make_solver_scratch(problem), make_solver_scratch(problem, numbers_per_face=3)
     for scratch, method, options in (
-        (newton, "newton", OPTIONS._replace(tolerance=1e-10)),
+        (newton, "newton", NEWTON),
         (pgs, "pgs", SWEEPS),
     ):
         scratch.v[:] = problem.v0

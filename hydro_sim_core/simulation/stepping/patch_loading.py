@@ -25,6 +25,9 @@ from hydro_sim_core.solvers.problem import (
 #: How many times farther than it came in a body may be pushed out of its first contact. 1.1 would end with what came
 #: in, but also the rattling of a stiff rod without margin that ``experiments/margin_rod.py`` reproduces.
 FIRST_REACH = 5.0
+#: Stands for a patch that cannot move at its reference point, as about a hinge through it: what laws are regularised by
+#: must not be zero, 1/kg.
+LEAST_INVERSE_MASS = 1e-9
 #: Stands for no reach at all, m.
 SHORTEST_REACH = 1e-9
 
@@ -45,8 +48,9 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v holds the prescribed velocities already.
 
-    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; scratch.faces: data;
-    scratch.patches: first_face, num, pair; scratch.problem: A; scratch.problem.islands: tree_begin.
+    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
+    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.problem: A;
+    scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """
@@ -69,8 +73,9 @@ def load_patches(model, state, scratch, dt):
         # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
         horizon = dt + model.pair_relaxation[pair]
         _set_jacobian(model, scratch, p)
-        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, _reach(model, state, scratch, p))
-        problem.delassus[p] = _delassus(problem, p, factor, scratch.response)
+        reach = _reach(model, state, scratch, p)
+        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, reach, model.options.stiction_speed)
+        problem.delassus[p] = max(_delassus(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
 @kernel
@@ -151,7 +156,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, horizon, reach):
+def _fill_blocks(scratch, p, horizon, reach, stiction_speed):
     """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block.
 
     No push lasts beyond the ``reach`` of the patch, m. Where a field hardly falls along the normal, as at the rim of a
@@ -176,7 +181,7 @@ def _fill_blocks(scratch, p, horizon, reach):
         out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
         out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
         out[FRICTION * LANES + lane] = 0.0
-        out[SLIP * LANES + lane] = 1.0
+        out[SLIP * LANES + lane] = stiction_speed
         lane += 1
         if lane == LANES:
             block, lane = block + 1, 0

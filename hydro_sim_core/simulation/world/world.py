@@ -328,11 +328,13 @@ def _compensated_joints(scene: LoadedScene) -> list[str]:
 
 
 def _solver_options(settings: SolverSettings) -> SolverOptions:
-    method = settings.choice.method
+    choice = settings.choice
+    method = choice.method
     return SolverOptions(
         tolerance=settings.tolerance,
-        max_iterations=settings.max_iterations,
+        max_iterations=settings.max_iterations or (method.max_iterations if method is not None else 0),
         stiction_speed=settings.stiction_speed,
+        lags=choice.law.lags,
         relag=settings.relag,
         numbers_per_face=method.numbers_per_face if method is not None else 0,
     )

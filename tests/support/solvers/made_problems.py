@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydro_sim_core.dynamics import Forest
+from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS
 from hydro_sim_core.solvers import ContactProblem, SolverOptions, find_islands, make_problem
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED
@@ -25,7 +26,7 @@ from hydro_sim_core.solvers.problem import (
 )
 
 DT = 1e-3
-OPTIONS = SolverOptions(tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, relag=False)
+OPTIONS = SolverOptions(tolerance=1e-8, max_iterations=100, stiction_speed=1e-4, lags=True, relag=False)
 
 
 @dataclass
@@ -125,7 +126,8 @@ def random_problem(seed: int) -> MadeProblem:
         problem.friction[p] = rng.choice([0.0, 0.3, 1.0])
         problem.dissipation[p] = rng.choice([0.0, 5.0, 50.0])
         linear = problem.jacobian[p, 3:]
-        problem.delassus[p] = np.linalg.norm(linear @ np.diag(1.0 / np.diag(problem.A)) @ linear.T) / 3.0
+        felt = np.linalg.norm(linear @ np.diag(1.0 / np.diag(problem.A)) @ linear.T) / 3.0
+        problem.delassus[p] = max(felt, LEAST_INVERSE_MASS)
     problem.limits[:, LIMIT_SIGN] = np.repeat([1.0, -1.0], nv)
     problem.limits[:, LIMIT_TARGET] = np.where(rng.random(2 * nv) < 0.3, rng.normal(size=2 * nv), -np.inf)
     problem.limits[:, LIMIT_INVERSE_R] = 10.0 ** rng.uniform(-1.0, 3.0, 2 * nv)
