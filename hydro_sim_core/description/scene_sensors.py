@@ -36,8 +36,15 @@ def _sensor_section(kind: SensorType) -> type[SensorSpec]:
         ),
         **own,
     }
-    name = kind.name.title().replace("_", "") + "Sensor"
-    section = create_model(name, __base__=SensorSpec, __doc__=kind.description, __module__=__name__, **keys)
+    name = f"{kind.name}_sensor"
+    section = create_model(
+        name,
+        __base__=SensorSpec,
+        __doc__=kind.description,
+        __module__=__name__,
+        __cls_kwargs__={"validate_default": True},
+        **keys,
+    )
     globals()[name] = section  # where pickle looks for it
     return section
 

@@ -46,7 +46,7 @@ def _shape_section(shape: ShapeType) -> type[Section]:
         )
         for length in shape.lengths
     }
-    name = shape.kind.title().replace("_", "") + "Shape"
+    name = f"{shape.kind}_shape"
     section = create_model(name, __base__=Section, __doc__=shape.description, __module__=__name__, **keys)
     globals()[name] = section  # where pickle looks for it
     return section

@@ -6,10 +6,13 @@ reads a world and writes its messages (``sensors/sensor.py``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
 
 from hydro_sim_core.description.names import is_key
 from hydro_sim_core.description.scene_fields import NonNegative, Vector3, WholeNumber
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 _GROUP = "hydro_sim.sensors"
 #: Keys that every sensor has, and keywords beside which its own settings stand in a program.
-_TAKEN = {"type", "name", "link", "pose", "rate", "xyz", "rpy"}
+_TAKEN = {"type", "name", "link", "pose", "rate", "xyz", "rpy", "X_LS"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Setting:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not is_key(self.name) or self.name in _TAKEN:
+        if not is_key(self.name) or self.name in _TAKEN or hasattr(BaseModel, self.name):
             raise InputError(
                 "Setting", f"{self.name!r}", "cannot be the key of a setting", "call it otherwise"
             )
@@ -81,6 +84,8 @@ class SensorType:
         settings = self.settings
         if not isinstance(settings, tuple) or not all(isinstance(setting, Setting) for setting in settings):
             refuse("settings", "give a tuple of Setting")
+        if not (isinstance(self.rate, int | float) and 0.0 <= self.rate < math.inf):
+            refuse("rate", "give a finite number of at least 0")
         if len({setting.name for setting in settings}) != len(settings):
             refuse("settings", "give each its own name")
 

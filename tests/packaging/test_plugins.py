@@ -111,6 +111,30 @@ def test_programs_know_the_joint(plugin):
     assert float(speed) == pytest.approx(fall + 0.5 * drive, rel=1e-9)
 
 
+def test_a_pickled_world_needs_the_packages_that_it_was_made_with(plugin):
+    """Its joint would move as another one, or not at all; its sensor could not be found."""
+    make = (
+        "import pickle\nimport hydro_sim_core as hs\nscene = hs.SceneBuilder('s')\n"
+        "model = scene.add_model('m')\nmodel.add_link('a')\nmodel.add_link('b', mass=1, inertia=(1, 1, 1))\n"
+        "model.add_joint('j', '{joint}', 'a', 'b')\n{more}\n"
+        "pickle.dump(hs.World(scene.build()), open('world.pickle', 'wb'))\n"
+    )
+    load = f"import pickle\nprint(pickle.load(open({str(plugin / 'world.pickle')!r}, 'rb')).name)"
+    for joint, more, told in (
+        ("m16_screw", "", "has joints of type 'm16_screw'"),
+        ("continuous", "scene.add_sensor('lean', 'tilt', 'b')", "needs what is not here"),
+    ):
+        done = run(plugin, "-c", make.format(joint=joint, more=more))
+        assert done.returncode == 0, done.stderr
+        assert run(plugin, "-c", load).stdout == "s\n"
+        elsewhere = subprocess.run(
+            [sys.executable, "-c", load], cwd="/", capture_output=True, text=True, timeout=300
+        )
+        assert elsewhere.stderr.splitlines()[-1].startswith(
+            "hydro_sim_core.errors.InputError: pickle: world: " + told
+        )
+
+
 def test_scenes_choose_its_law_method_and_integrator(plugin):
     """On the wet floor v' = -mu g (1 + v / 0.5), in implicit steps of Euler; on the dry one v falls evenly."""
     done = run(plugin, "slide.py")

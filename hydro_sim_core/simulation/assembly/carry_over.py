@@ -81,6 +81,9 @@ def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
     found: list[tuple[int, int]] = []
     tree_old, tree_new = old.assembly.tree, new.assembly.tree
     for i, j in zip(*_matches(old.assembly.joint_names, new.assembly.joint_names), strict=True):
+        # A joint that has kept its name and not its type starts anew.
+        if tree_old.joint_type[i] != tree_new.joint_type[j]:
+            continue
         count = int(tree_new.num_q[j])
         found += [(int(tree_old.q_index[i]) + k, int(tree_new.q_index[j]) + k) for k in range(count)]
     rows = np.array(found, dtype=np.int64).reshape(-1, 2)

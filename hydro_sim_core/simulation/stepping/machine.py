@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
-from hydro_sim_core.compilation import Entry, Handle
+from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.tree import quaternion_starts
 from hydro_sim_core.simulation.stepping.model import (
     Drives,
@@ -24,6 +24,7 @@ from hydro_sim_core.simulation.stepping.model import (
 )
 from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
+from hydro_sim_core.solvers.solve import solver_entry
 
 #: Faces that the buffers hold at first; they grow when a step finds more.
 INITIAL_FACES = 1024
@@ -44,12 +45,13 @@ class Machine:
         solve: Solves the problem of a step, see ``solvers.solver_entry``; None where nothing takes convex steps.
     """
 
-    def __init__(self, model: Model, solve: Entry | None, drives: Drives, q: np.ndarray) -> None:
+    def __init__(self, model: Model, solver: tuple[str, str] | None, drives: Drives, q: np.ndarray) -> None:
         self.model = model
         self._model_handle = Handle(model)
         self.drives = drives
         self.loads = make_loads(len(model.link_body))
-        self.solve = solve
+        self._solver = solver
+        self.solve = self._find_solver()
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
         self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
         self.handle = self._make_handle()
@@ -59,12 +61,18 @@ class Machine:
         model: Any = self._model_handle  # written once; handles take handles
         return Handle(MachineData(model, self.state, self.drives, self.loads, self.scratch))
 
+    def _find_solver(self) -> Any:
+        return solver_entry(*self._solver) if self._solver is not None else None
+
     def __getstate__(self) -> dict[str, Any]:
-        """Handles mean nothing to another process."""
-        return {name: value for name, value in self.__dict__.items() if not isinstance(value, Handle)}
+        """Handles and entry points mean nothing to another process."""
+        kept = {name: value for name, value in self.__dict__.items() if not isinstance(value, Handle)}
+        del kept["solve"]
+        return kept
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
+        self.solve = self._find_solver()
         freeze(self.model)  # pickles do not tell
         self._model_handle = Handle(self.model)
         self.handle = self._make_handle()

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
+from hydro_sim_core.description.joint_types import joint_types
 from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.sensor_types import sensor_types
 from hydro_sim_core.description.solver_choices import Integrator
 from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
+from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
@@ -72,9 +74,10 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         spec, choice = scene.spec, scene.spec.solver.choice
         placed = place_robots(scene)
         # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
-        solve = solver_entry(choice.method.name, choice.law.name) if choice.method is not None else None
+        solver = (choice.method.name, choice.law.name) if choice.method is not None else None
         self._stepper_class = _stepper_class(choice.integrator)
-        prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *([solve] if solve is not None else [])))
+        solvers = [solver_entry(*solver)] if solver is not None else []
+        prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
         self._built: BuiltModel = build_model(
             placed,
             scene.environment,
@@ -108,7 +111,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = start_coordinates(self._built, scene)
-        self._machine = Machine(self._built.model, solve, self._drives.arrays, self._q0)
+        self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
         self._start()
         self._sensors = {
             sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in spec.sensors
@@ -265,7 +268,10 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
 
     def __reduce__(self) -> Any:
         """Pickled apart from its version, which is looked at before the rest is unpacked."""
-        return _unpickled, (version("hydro-sim-core"), pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL))
+        types = {joint.type for robot in self.scene.robots for joint in robot.joints if joint.traits.num_v}
+        numbers = {name: joint_number(name) for name in sorted(types)}
+        values = pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL)
+        return _unpickled, (version("hydro-sim-core"), numbers, values)
 
     def _values(self) -> dict[str, Any]:
         """Everything but the evaluators, which write into memory of their own and are made anew where one is needed."""
@@ -371,7 +377,12 @@ def _refuse_others(scene: object, like: object) -> None:
         raise InputError("World", f"like: {excerpt(like)}", "is no world", "give a world, or None")
 
 
-def _unpickled(made_by: str, values: bytes) -> World:
+def _unpickled(made_by: str, joint_numbers: dict[str, int], values: bytes) -> World:
+    """The world of a pickle.
+
+    Raises:
+        InputError: Another version made it, or plug-ins that it needs are not here, or not the same.
+    """
     here = version("hydro-sim-core")
     if made_by != here:
         raise InputError(
@@ -380,6 +391,14 @@ def _unpickled(made_by: str, values: bytes) -> World:
             f"was made by hydro-sim-core {made_by}, and this is {here}",
             "load the scene anew, or install that version",
         )
+    mend = "install the packages that were there when it was pickled, and no others that add joints"
+    for name, number in joint_numbers.items():
+        if name not in joint_types() or joint_number(name) != number:
+            problem = f"has joints of type '{name}', which is not here what it was there"
+            raise InputError("pickle", "world", problem, mend)
     world = World.__new__(World)
-    world.__dict__.update(pickle.loads(values))
+    try:
+        world.__dict__.update(pickle.loads(values))
+    except (AttributeError, ImportError, KeyError) as error:
+        raise InputError("pickle", "world", f"needs what is not here ({error})", mend) from error
     return world
