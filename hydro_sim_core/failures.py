@@ -7,6 +7,7 @@ import re
 from hydro_sim_core.errors import InputError
 
 #: Where the compiler was, but for its own files.
+_OF_PLUGINS = re.compile(r"It contains kernels of ([\w., ]+)\.$")
 _PLACE = re.compile(r'File "((?!.*/numba/)[^"]+)", (line \d+)')
 
 
@@ -36,7 +37,12 @@ def _of_compiling(text: str) -> str:
     reason = " ".join(telling[: 2 if telling and telling[0].endswith(":") else 1])
     place = _PLACE.search(told)
     where = f" ({place[1]}, {place[2]})" if place else ""
+    strangers = _OF_PLUGINS.search(told)
+    if strangers:
+        mend = f"correct or remove {strangers[1]}, whose kernels are part of it"
+    else:
+        mend = "correct the kernel if it is yours, else report this line, for it is a defect of hydro-sim"
     return (
-        f"{kernel}: cannot be compiled: {reason}{where}; correct the kernel if it is yours, else report this line, "
-        "for it is a defect of hydro-sim; with NUMBA_DISABLE_JIT=1 all runs uncompiled, and slowly"
+        f"{kernel}: cannot be compiled: {reason}{where}; {mend}; with NUMBA_DISABLE_JIT=1 all runs uncompiled, and "
+        "slowly"
     )

@@ -110,7 +110,9 @@ class _Group(TyperGroup):
             line = in_one_line(error)
             if line is None:
                 raise
-            Console(stderr=True).print(f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True)
+            Console(stderr=True, emoji=False).print(
+                f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True
+            )
             raise typer.Exit(1) from None
 
 

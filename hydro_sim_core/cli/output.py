@@ -27,8 +27,8 @@ _NUMBERS = re.compile(r"\[\s+-?\d[-+.\deE,\s]*\]")
 
 def make_console() -> Console:
     """The standard output: as wide as the terminal, or as wide as what is printed where there is none."""
-    console = Console()
-    return console if console.is_terminal else Console(width=_UNLIMITED)
+    console = Console(emoji=False)
+    return console if console.is_terminal else Console(width=_UNLIMITED, emoji=False)
 
 
 def versions() -> dict[str, str]:

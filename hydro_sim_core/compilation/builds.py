@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import store
 from hydro_sim_core.compilation.dependencies import callees_first, dependencies
-from hydro_sim_core.compilation.kernels import INTERPRETED, Entry
+from hydro_sim_core.compilation.kernels import INTERPRETED, Entry, Kernel
 from hydro_sim_core.compilation.machine_code import load_code
 from hydro_sim_core.compilation.targets import Target, host
 
@@ -145,6 +145,11 @@ def _is_importable(entry: Entry) -> bool:
         return False
 
 
+def _is_foreign(kernel: Kernel) -> bool:
+    """Whether a kernel is of a plug-in."""
+    return kernel.function.__module__.partition(".")[0] != __name__.partition(".")[0]
+
+
 def _compile_here(entry: Entry, target: Target, count: _Count, codes: dict[Entry, bytes]) -> None:
     from numba.core.errors import NumbaError
 
@@ -157,7 +162,9 @@ def _compile_here(entry: Entry, target: Target, count: _Count, codes: dict[Entry
     try:
         code = compiler.compile_entry(entry, target)
     except (NumbaError, TypeError) as error:
-        raise CompilationFailed(f"{entry.symbol}: {error}") from error
+        foreign = sorted({one.function.__module__ for one in dependencies(entry).kernels if _is_foreign(one)})
+        blame = f" It contains kernels of {', '.join(foreign)}." if foreign else ""
+        raise CompilationFailed(f"{entry.symbol}: {error}{blame}") from error
     finally:
         compiler.on_kernel.remove(tell)
     codes[entry] = code

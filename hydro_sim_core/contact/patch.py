@@ -132,7 +132,7 @@ class ContactPatch:
     @cached_property
     def peak_pressure(self) -> float:
         """Largest pressure on the patch, at a vertex, Pa; 0 where nothing presses."""
-        return max((float(p.max()) for p in self.vertex_pressures), default=0.0)
+        return max((float(p.max()) for p in self.vertex_pressures if p.max() > 0.0), default=0.0)
 
     @cached_property
     def centroid(self) -> Array:

@@ -106,7 +106,7 @@ class JointType:
 
     @property
     def start(self) -> tuple[float, ...]:
-        """Coordinates (num_q,) at which the child's frame is that of the joint, where 0 is one of them."""
+        """Coordinates (num_q,) of the joint's zero."""
         return (0.0,) * self.num_q if self.coordinates else (1.0, *[0.0] * self.num_q)[: self.num_q]
 
     @property
@@ -126,7 +126,7 @@ class JointType:
 
     @property
     def urdf_type(self) -> str:
-        """The type as which other readers of URDF get it."""
+        """Type that is written for other readers of URDF."""
         return self.name if self.name in STANDARD_TYPES else "floating"
 
 

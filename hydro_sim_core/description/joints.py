@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
-from hydro_sim_core.description.joint_types import JointType, joint_types
+from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shapes import read_origin
@@ -66,6 +66,10 @@ def _read_type(element: XmlElement) -> JointType:
 def _read_axis(element: XmlElement, kind: JointType) -> Array:
     axis_element = element.child("axis")
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
+    if axis_element is not None and kind.axis == "unused" and kind.name not in STANDARD_TYPES:
+        raise axis_element.error(
+            f"a {kind.name} joint has no axis to choose", "turn its frame by <origin> instead"
+        )
     if axis_element is None or kind.axis == "unused":
         return np.array([1.0, 0.0, 0.0])
     return unit_axis(axis, axis_element)

@@ -243,7 +243,7 @@ class ModelBuilder:
         *,
         xyz: ArrayLike = _ORIGIN,
         rpy: ArrayLike = _ORIGIN,
-        axis: ArrayLike = (1.0, 0.0, 0.0),
+        axis: ArrayLike | None = None,
         lower: float | None = None,
         upper: float | None = None,
         velocity: float = np.inf,
@@ -265,7 +265,7 @@ class ModelBuilder:
             child: Link that it moves.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
             rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
-            axis: (3,) direction in the joint's frame: of rotation, of translation, or the normal of the plane.
+            axis: (3,) in the joint's frame: of rotation, of translation, or the plane's normal; x where nobody says.
             lower: Lowest position of each coordinate, rad or m; revolute and prismatic joints need both ends.
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.
@@ -350,9 +350,13 @@ def _joint_type(name: str, place: CallSite) -> JointType:
     return known[name]
 
 
-def _axis(kind: JointType, axis: ArrayLike, place: CallSite) -> Array:
-    if kind.axis == "unused":
+def _axis(kind: JointType, axis: ArrayLike | None, place: CallSite) -> Array:
+    if axis is None:
         return np.array([1.0, 0.0, 0.0])
+    if kind.axis == "unused":
+        raise place.error(
+            f"a {kind.name} joint has no axis to choose", "leave axis out, and turn its frame by rpy"
+        )
     return unit_axis(vector(axis, 3, "axis", place), place)
 
 

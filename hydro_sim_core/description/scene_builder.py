@@ -64,13 +64,13 @@ class SceneBuilder:
         *,
         time_step: float = 0.001,
         gravity: ArrayLike = _EARTH,
-        solver: str | Mapping[str, Any] = "lagged",
+        solver: str | Mapping[str, Any] | None = None,
         contact: Mapping[str, Any] | None = None,
         damping: Literal["hunt_crossley", "linear"] | None = None,
     ) -> None:
         place = call_site(f"scene '{name}'")
         defaults = section(contact_keys({} if contact is None else contact, place), ContactDefaults, place)
-        settings = {"model": solver} if isinstance(solver, str) else solver
+        settings = {"model": solver} if isinstance(solver, str) else {} if solver is None else solver
         laws: dict[str, Any] = {"defaults": defaults} | ({} if damping is None else {"damping": damping})
         self._spec = section(
             {

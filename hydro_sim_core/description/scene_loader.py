@@ -44,6 +44,12 @@ class LoadedScene:
     environment: tuple[CollisionSpec, ...]
     source: Path
 
+    def __repr__(self) -> str:
+        spec = self.spec
+        return (
+            f"<LoadedScene '{spec.name}': {len(spec.models)} models, {len(spec.environment)} static shapes>"
+        )
+
     def with_(self, values: Mapping[str, Any]) -> LoadedScene:
         """The scene with other values; see ``overrides`` for paths.
 
@@ -175,8 +181,12 @@ def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
         bodies.remove("world")
     _refuse_repeats("environment", bodies, source, "give it another name")
     # Their frames stand beside those of links.
-    frames = [*dict.fromkeys(bodies), *(sensor.name for sensor in spec.sensors)]
-    _refuse_repeats("sensors", frames, source, "give the sensor another name")
+    frames = set(bodies)
+    for i, sensor in enumerate(spec.sensors):
+        if sensor.name in frames:
+            problem = f"a body or another sensor has the name '{sensor.name}'"
+            raise InputError(source, f"sensors.{i}.name", problem, "give the sensor another name")
+        frames.add(sensor.name)
 
 
 def _refuse_repeats(where: str, names: Iterable[str], source: Path, mend: str) -> None:

@@ -76,7 +76,9 @@ class SolverSettings(Section):
         description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so.",
         json_schema_extra=unit("m/s"),
     )
-    relag: bool = Field(True, description="Solve again with the new normal forces after an impact.")
+    relag: bool = Field(
+        True, strict=True, description="Solve again with the new normal forces after an impact."
+    )
 
     @property
     def choice(self) -> SolverChoice:

@@ -35,7 +35,7 @@ class Setting:
 
     Attributes:
         name: The key.
-        description: What it says, as a sentence.
+        description: Meaning, in a sentence.
         type: What its values may be: one of ``scene_fields``, or any type that pydantic checks.
         default: What it is where nobody says it; ``...`` where somebody has to.
         unit: Of its numbers.

@@ -287,7 +287,9 @@ def choose(
     if model is not None:
         key = next(key for key, table in _tables().items() if model in table)
         if given[key] not in (None, model):
-            raise Contradiction(f"model {model} beside {key} {given[key]}", "leave model out")
+            raise Contradiction(
+                f"model {model} beside {key} {given[key]}", "leave model out, or set it to null"
+            )
         given[key] = model
     steps = integrators()[given["integrator"] or ("error_controlled" if has_accuracy else "fixed")]
     _check_accuracy(steps, has_accuracy)

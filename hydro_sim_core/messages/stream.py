@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
 
 if TYPE_CHECKING:
     from hydro_sim_core.messages.view import View
     from hydro_sim_core.simulation import Snapshot, World
+
+
+#: Absolute, relative, or below the node.
+_TOPIC = re.compile(r"(~/|/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
+_TYPE = re.compile(r"[a-z]\w*/msg/[A-Z]\w*", re.ASCII)
+
+
+def _is_rate(value: object) -> bool:
+    return isinstance(value, int | float) and 0.0 <= value <= 1e6
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,18 @@ class Stream:
     type_name: str
     encode: Callable[[Snapshot], bytes | None]
     rate: float | None = None
+
+    def __post_init__(self) -> None:
+        def refuse(attribute: str, mend: str) -> None:
+            problem = f"{attribute}: {excerpt(getattr(self, attribute))} does not fit"
+            raise InputError("Stream", f"{excerpt(self.topic)}", problem, mend)
+
+        if not isinstance(self.topic, str) or not _TOPIC.fullmatch(self.topic):
+            refuse("topic", "give a name as ROS knows them, of letters, digits, _ and /")
+        if not isinstance(self.type_name, str) or not _TYPE.fullmatch(self.type_name):
+            refuse("type_name", "write PACKAGE/msg/TYPE")
+        if not (self.rate is None or _is_rate(self.rate)):
+            refuse("rate", "give a number from 0 to 1e6, or None")
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,50 @@ class StreamKind:
     depth: int = 10
 
     def __post_init__(self) -> None:
+        if not (self.rate is None or _is_rate(self.rate)):
+            problem = f"rate: {excerpt(self.rate)} does not fit"
+            raise InputError("StreamKind", f"'{self.name}'", problem, "give a number from 0 to 1e6, or None")
         if self.clock == "real" and not self.parameter:
             problem = "goes by real time, whose rate no recording has"
             raise InputError("StreamKind", f"'{self.name}'", problem, "name the parameter that is its rate")
+
+    def made(self, world: World, view: View) -> list[Stream]:
+        """The streams of a world; those of a plug-in fail with an ``InputError``, whatever it raises.
+
+        Raises:
+            InputError: They cannot be made.
+        """
+        where = f"stream '{self.name}'"
+        try:
+            streams = list(self.streams(world, view))
+        except InputError:
+            raise
+        except Exception as error:  # a stranger's code may raise anything
+            problem = f"does not work ({type(error).__name__}: {error})"
+            raise InputError(where, "streams", problem, _MEND) from error
+        for stream in streams:
+            if not isinstance(stream, Stream):
+                raise InputError(where, "streams", f"gives {excerpt(stream)}, which is no Stream", _MEND)
+        return [replace(stream, encode=_guarded(stream)) for stream in streams]
+
+
+_MEND = "mend the package that adds it"
+
+
+def _guarded(stream: Stream) -> Callable[[Snapshot], bytes | None]:
+    encode = stream.encode
+
+    def guarded(snapshot: Snapshot) -> bytes | None:
+        try:
+            message = encode(snapshot)
+        except InputError:
+            raise
+        except Exception as error:  # a stranger's code may raise anything
+            problem = f"does not work ({type(error).__name__}: {error})"
+            raise InputError(f"topic '{stream.topic}'", "encode", problem, _MEND) from error
+        if not (message is None or isinstance(message, bytes | bytearray | memoryview)):
+            problem = f"gives {excerpt(message)}, which are no bytes"
+            raise InputError(f"topic '{stream.topic}'", "encode", problem, _MEND)
+        return message
+
+    return guarded

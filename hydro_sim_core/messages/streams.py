@@ -74,11 +74,24 @@ def recorded_streams(
     for name in rates:
         if name not in kinds:
             raise InputError("recording", f"rate '{name}'", "is of no stream", did_you_mean(name, kinds))
-    return [
+    found = [
         (stream, _recorded_rate(stream, kind, rates))
         for kind in kinds.values()
-        for stream in kind.streams(world, view)
+        for stream in streams_of(kind, world, view)
     ]
+    topics: set[str] = set()
+    for stream, _ in found:
+        if stream.topic in topics:
+            raise InputError(
+                "recording", f"topic '{stream.topic}'", "is that of two streams", "rename one of them"
+            )
+        topics.add(stream.topic)
+    return found
+
+
+def streams_of(kind: StreamKind, world: World, view: View) -> list[Stream]:
+    """The streams of a kind; see ``StreamKind.made``, which those of plug-ins go through."""
+    return list(kind.streams(world, view)) if kind in _OWN else kind.made(world, view)
 
 
 def _recorded_rate(stream: Stream, kind: StreamKind, rates: Mapping[str, float]) -> float | None:
@@ -180,3 +193,5 @@ _KINDS = (
     StreamKind("contacts", _contacts, rate=30.0, parameter="marker_rate", clock="real", depth=5),
     StreamKind("bubbles", _bubbles, rate=30.0, parameter="marker_rate", clock="real", depth=5),
 )
+#: Those that no stranger's code has a part in: sensors may be of plug-ins.
+_OWN = tuple(kind for kind in _KINDS if kind.name != "sensors")

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.state import joint_state_template, split_time, wrench_topics
+from hydro_sim_core.messages.state import joint_state_template, split_time
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import JOINT_STATE, recorded_streams
 from hydro_sim_core.messages.view import View
@@ -138,7 +138,7 @@ class Recorder:
         Raises:
             InputError: The file cannot be made, or two pairs of bodies would share a topic.
         """
-        wrench_topics(world.contact_pairs)  # before there is a file
+        self._make_streams(world)  # before there is a file, or none any more
         self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite, self._number)
         self._handed = (snapshot.epoch, snapshot.step)
         try:

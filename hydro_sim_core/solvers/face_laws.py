@@ -34,8 +34,8 @@ class Isotropic(NamedTuple):
         normal: Normal impulse, N s.
         H_nn: Fall of the normal impulse a unit of v_n, N s^2/m.
         H_tt: Friction impulse a unit of v_t, against it, N s^2/m.
-        H_slip: Fall of ``H_tt`` along v_t.
-        H_nt: Coupling of friction and normal impulse; zero where friction looks at no impulse of the solve.
+        H_slip: ``-(d H_tt / d |v_t|) / |v_t|``, N s^4/m^3.
+        H_nt: Coupling of friction and normal impulse, N s^3/m^2; zero where friction looks at no impulse of the solve.
     """
 
     normal: float

@@ -32,7 +32,7 @@ class FaceState(NamedTuple):
         v_t2: Squared tangential speed, m^2/s^2.
         elastic: Elastic force f_e0 at the beginning of the step, N.
         stiffness_dt: dt k, or (dt + tau) k with linear damping: force lost a unit of v_n, N s/m.
-        friction: Friction bound known before the solve, mu times a normal impulse, N s; of lagged laws.
+        friction: Friction bound known before the solve, mu times a normal impulse, N s; 0 where the method sets none.
         slip: Regularisation speed of friction, m/s.
     """
 
@@ -62,7 +62,8 @@ class PatchState(NamedTuple):
     Attributes:
         dissipation: Hunt-Crossley dissipation d, s/m.
         mu: Coefficient of friction.
-        delassus: w, mean inverse mass that the patch feels, 1/kg.
+        delassus: w, inverse mass that the patch feels at its reference point, 1/kg: a third of the Frobenius norm of
+            J A^-1 J^T over the linear rows.
         dt: Time step, s.
         h0: Grain: friction along h is sqrt(1 - |h|^2) of that across; with ``h1`` and ``h2``.
     """

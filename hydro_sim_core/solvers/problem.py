@@ -25,7 +25,7 @@ ELASTIC = (
 )
 STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): force lost a unit of v_n, N s/m
 FRICTION = 8  # mu times the lagged normal impulse, N s
-SLIP = 9  # speed at which friction is half regularised, m/s
+SLIP = 9  # speed at which friction is 71 % of its bound, m/s
 NUM_FACE_ROWS = 10
 
 #: Rows of ``ContactProblem.drift``: at the beginning of the step, in it, and of changes within it: none.
@@ -50,7 +50,7 @@ class ContactProblem(NamedTuple):
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
         grain: (patches, 3) vector h in the patch's axes: friction along it is sqrt(1 - |h|^2) of that across.
-        delassus: (patches,) mean inverse mass that a patch feels at its reference point, 1/kg.
+        delassus: (patches,) inverse mass that a patch feels at its reference point, 1/kg; see ``PatchState``.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
         drift: (3, patches, 6) part of that twist that no impulse changes, in and before the step: of prescribed

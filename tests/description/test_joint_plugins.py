@@ -129,7 +129,8 @@ def made(kind, **solver):
     model = scene.add_model("pendulum")
     model.add_link("post")
     model.add_link("bob", mass=2.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0.0, 0.0, -0.4))
-    model.add_joint("pivot", kind, "post", "bob", xyz=(0.1, 0.2, 1.0), axis=(0, 1, 0))
+    axis = {} if kind == "ball" else {"axis": (0, 1, 0)}
+    model.add_joint("pivot", kind, "post", "bob", xyz=(0.1, 0.2, 1.0), **axis)
     return hs.World(scene.build())
 
 # In a plane it swings as on a hinge.

@@ -64,10 +64,11 @@ def link_text(index, radius, mass):
 
 
 def joint_text(joint):
+    axis = "" if joint["type"] == "universal" else f'<axis xyz="{words(joint["axis"])}"/>'
     return (
         f'<joint name="{joint["name"]}" type="{joint["type"]}"><parent link="{joint["parent"]}"/>'
         f'<child link="{joint["child"]}"/><origin xyz="{words(joint["xyz"])}" rpy="{words(joint["rpy"])}"/>'
-        f'<axis xyz="{words(joint["axis"])}"/><limit lower="{joint["lower"]!r}" upper="{joint["upper"]!r}" '
+        f'{axis}<limit lower="{joint["lower"]!r}" upper="{joint["upper"]!r}" '
         f'effort="{joint["effort"]!r}" velocity="{joint["velocity"]!r}"/>'
         f'<dynamics damping="{joint["damping"]!r}" friction="{joint["friction"]!r}"/></joint>'
     )

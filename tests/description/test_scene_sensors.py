@@ -69,9 +69,9 @@ BAD = {
     ),
     "no name": ("name: tool_imu, ", "", "sensors.0.name", "is missing"),
     "name with a slash": ("tool_imu", "tool/imu", "sensors.0.name", "should match pattern"),
-    "name of a sensor": ("base_imu", "tool_imu", "sensors 'tool_imu'", "two have this name"),
-    "name of a link": ("base_imu", "tool", "sensors 'tool'", "two have this name; give the sensor another"),
-    "name of static geometry": ("base_imu", "ground", "sensors 'ground'", "two have this name"),
+    "name of a sensor": ("base_imu", "tool_imu", "sensors.1.name", "has the name 'tool_imu'"),
+    "name of a link": ("base_imu", "tool", "sensors.1.name", "has the name 'tool'; give the sensor another"),
+    "name of static geometry": ("base_imu", "ground", "sensors.1.name", "has the name 'ground'"),
     "unknown link": (
         "link: tool",
         "link: tol",

@@ -68,7 +68,10 @@ def test_what_is_left_open_follows(settings: dict[str, Any], expected: tuple[str
         ({"integrator": "continuous", "method": "newton"}, "solves no steps by a method"),
         ({"integrator": "error_controlled"}, "error_controlled without accuracy; give accuracy"),
         ({"integrator": "fixed", "accuracy": 1e-4}, "accuracy does nothing with integrator fixed"),
-        ({"model": "sap", "friction": "similar"}, "model sap beside friction similar; leave model out"),
+        (
+            {"model": "sap", "friction": "similar"},
+            "model sap beside friction similar; leave model out, or set it to null",
+        ),
         ({"friction": "sap", "relag": False}, "relag does nothing with friction sap"),
         (
             {"integrator": "continuous", "tolerance": 1e-6},

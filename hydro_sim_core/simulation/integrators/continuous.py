@@ -18,7 +18,6 @@ from hydro_sim_core.simulation.stepping.model import State
 
 Array = NDArray[np.float64]
 
-#: What stepping calls.
 #: Local error to keep to where the scene gives no accuracy, relative to how far the state moves in a time step.
 DEFAULT_ACCURACY = 1e-4
 #: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.

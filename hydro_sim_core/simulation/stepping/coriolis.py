@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.description.joint_types import joint_type
 from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
@@ -17,7 +18,7 @@ from hydro_sim_core.solvers.options import CONVERGED
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
 #: Of a body that moves as it is told.
-FLOATING_VELOCITIES = 6
+FLOATING_VELOCITIES = joint_type("floating").num_v
 
 
 @kernel

@@ -41,6 +41,9 @@ class SavedState:
     loads: Loads
     released: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<SavedState after step {int(self.state.step[0])}: {len(self.state.v)} velocities>"
+
     def write(self, path: Path) -> None:
         """Write it as JSON.
 

@@ -42,7 +42,7 @@ _SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at 
 def run(arguments: list[str], stop: Event) -> int:
     """Run the node until ``stop`` is set or the end of ``duration``; the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    console = Console()
+    console = Console(emoji=False)
     status = 0
     try:
         _init(arguments)

@@ -15,7 +15,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import make_camera
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.messages.streams import StreamKind, stream_kinds
+from hydro_sim_core.messages.streams import StreamKind, stream_kinds, streams_of
 from hydro_sim_core.messages.view import Bubble, View
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -92,7 +92,7 @@ class StreamPublishers:
         Raises:
             InputError: The World cannot be told so.
         """
-        streams = [(stream, kind) for kind in self._kinds for stream in kind.streams(world, self._view)]
+        streams = [(stream, kind) for kind in self._kinds for stream in streams_of(kind, world, self._view)]
         before, self._publishers = self._publishers, {}
         published = []
         for stream, kind in streams:
