@@ -251,3 +251,62 @@ def test_rates_of_recordings_name_streams():
 
     with pytest.raises(InputError, match="rate 'wrench': is of no stream; did you mean 'wrenches'"):
         recorded_streams(None, {"wrench": 10.0}, View())
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "told"),
+    [
+        (
+            "top_speed.py",
+            "return template",
+            "return 1 / 0 * template",
+            "topic '~/top_speed': encode: does not work (ZeroDivisionError",
+        ),
+        (
+            "top_speed.py",
+            "return template.fill((0, 0), [max(speeds, default=0.0)])",
+            "return 'text'",
+            "encode: gives 'text', which are no bytes",
+        ),
+        ("top_speed.py", '"~/top_speed"', '"my speed"', "topic: 'my speed' does not fit"),
+        ("top_speed.py", '"~/top_speed"', '"/clock"', "topic '/clock': is that of two streams"),
+        ("top_speed.py", "std_msgs/msg/Float64", "std_msgs.Float64", "write PACKAGE/msg/TYPE"),
+        ("top_speed.py", "rate=50.0", "rate=-1.0", "rate: -1.0 does not fit"),
+        ("top_speed.py", "yield Stream", "yield 3\n    Stream", "gives 3, which is no Stream"),
+        (
+            "top_speed.py",
+            "def speed_streams(world, view)",
+            "def speed_streams(world)",
+            "stream 'speed': streams: does not work",
+        ),
+        (
+            "cones.py",
+            "import math\n",
+            "import math\nraise SystemExit(3)\n",
+            "cannot be loaded (SystemExit: 3)",
+        ),
+    ],
+)
+def test_broken_packages_leave_recordings_alone(plugin, file, before, after, told):
+    """And are told of in one line."""
+    record = (
+        "-m",
+        "hydro_sim_core",
+        "run",
+        "drop_box",
+        "--headless",
+        "--duration",
+        "0.02",
+        "--record",
+        "run.mcap",
+    )
+    kept = b"an earlier recording"
+    (plugin / "run.mcap").write_bytes(kept)
+    assert before in FILES[file], FILES[file]
+    (plugin / file).write_text(FILES[file].replace(before, after, 1))
+    done = run(plugin, *record, "--overwrite")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert told in " ".join(done.stderr.split())
+    if "encode" not in told:  # which is called when there is a file
+        assert (plugin / "run.mcap").read_bytes() == kept
