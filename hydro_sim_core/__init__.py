@@ -1,6 +1,6 @@
 """Rigid multibody simulation with pressure-field (hydroelastic) contact.
 
-Rooms are imported when they are first used, so that a program which needs one of them does not wait for all.
+Subpackages are imported on first use, so that a program which needs one of them does not wait for all.
 """
 
 from importlib import import_module
@@ -35,5 +35,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is meant for users, and no helper of this module."""
+    """Names of the public interface, without helpers of this module."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,4 +1,4 @@
-"""``python -m hydro_sim_core`` is ``hydro-sim``, also where the folder of programs is not on the path."""
+"""``python -m hydro_sim_core`` runs ``hydro-sim``, also where the folder of scripts is not on the PATH."""
 
 from hydro_sim_core.cli import main
 

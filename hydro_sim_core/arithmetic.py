@@ -1,10 +1,10 @@
 # mypy: allow-untyped-defs
-"""Arithmetic whose last bits are the same on every machine, for whatever ends up in a state.
+"""Arithmetic with bit-identical results on every machine, for all values that enter a state.
 
-IEEE arithmetic is; libraries that choose their code by the processor are not. BLAS and LAPACK multiply and add in one
-rounding where the processor can, and in another order; so do the sine and cosine of the C library. A difference in the
-last bit is soon one in the motion, where bodies rattle or slip. What decides nothing but a check, or is only read, may
-use either.
+Plain IEEE operations are bit-identical; libraries that choose their code by the processor are not. BLAS and LAPACK use
+fused multiply-add where the processor has it, and sum in another order; the sine and cosine of the C library differ as
+well. A difference in the last bit soon grows into a different motion where bodies rattle or slip. Values that are only
+checked or displayed may use either.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from hydro_sim_core.compilation.kernels import kernel
 
 Array = NDArray[np.float64]
 
-#: Beyond this the reduction below loses digits, and the C library's functions serve, which differ in the last bit.
+#: Beyond this angle the range reduction below loses digits; the C library's functions are used there, and their last
+#: bit depends on the machine.
 LARGEST_ANGLE = 823549.0
 
-# pi / 2 in parts: the first two have 33 bits, so that their products with the number of quarter turns are exact.
+# pi / 2 as a sum of parts: the first two have 33 bits, so that their products with the number of quarter turns are
+# exact.
 _QUARTER_TURNS = 6.36619772367581382433e-01
 _PART_1 = 1.57079632673412561417e00
 _PART_2 = 6.07710050630396597660e-11
@@ -41,7 +43,7 @@ def sine_cosine(angle):
             return math.nan, math.nan
         return math.sin(angle), math.cos(angle)
     turns = math.floor(angle * _QUARTER_TURNS + 0.5)
-    # What is left of the angle, as the unevaluated sum x + y.
+    # The reduced angle, as the unevaluated sum x + y.
     left = angle - turns * _PART_1
     part = -turns * _PART_2
     x = left + part

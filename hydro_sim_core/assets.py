@@ -1,4 +1,4 @@
-"""Where the scenes, robots and other files are that ship with the package.
+"""Locations of the scenes, robots and other files that ship with the package.
 
 They stand at the top of the repository, where people look for them; a wheel carries copies of the same folders.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-#: Folders by name, and where they are in a checkout; ``wheel_files.py`` copies them into wheels.
+#: Location of each folder in a checkout, by name; ``wheel_files.py`` copies them into wheels.
 FOLDERS = {
     "config": "config",
     "urdf": "urdf",
     "validation": "docs/validation",
     "msg": "ros2_ws/src/hydro_sim_msgs/msg",
 }
-#: Folder of a wheel's copies in the package.
+#: Folder inside the package that holds a wheel's copies.
 SHARED = "shared"
 
 
 def folder(name: str) -> Path:
-    """A folder that ships with the package.
+    """Path of a folder that ships with the package.
 
     Args:
         name: One of ``FOLDERS``.
@@ -32,7 +32,7 @@ def folder(name: str) -> Path:
     installed, checkout = package / SHARED / name, package.parent / FOLDERS[name]
     if installed.is_dir():
         return installed
-    # Beside an installed package lie the packages of others, which may have such names.
+    # An installed package stands beside packages of others, which may have the same names as these folders.
     if checkout.is_dir() and (package.parent / "pyproject.toml").is_file():
         return checkout
     raise FileNotFoundError(f"{name}: is neither {installed} nor {checkout}; install hydro-sim-core again")

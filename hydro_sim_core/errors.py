@@ -1,4 +1,4 @@
-"""The one error type that bad input raises, and the check of counts."""
+"""``InputError``, the one error type for bad input, and a check of counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import reprlib
 
 
 class InputError(ValueError):
-    """Something handed to the simulator is wrong, and the caller can mend it.
+    """Input to the simulator is wrong, and the caller can correct it.
 
     Every loader, parameter check and command check raises this and nothing else for bad input, so a caller
     (command line, node, script) can print one line instead of a traceback.
@@ -39,16 +39,16 @@ class MissingFile(InputError):
 
 
 class UnknownFormat(InputError):
-    """A file that the input names is in a format that nobody here reads."""
+    """A file that the input names is in a format that no reader supports."""
 
 
 def excerpt(value: object) -> str:
-    """``value`` as a message can quote it: on one line, long ones in part."""
+    """``value`` as text for an error message: on one line, truncated if long."""
     return " ".join(reprlib.repr(value).split())
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """``text`` on one line, and at most so many characters of it."""
+    """``text`` on one line, truncated to ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -57,7 +57,7 @@ def whole_number(source: str, element: str, value: int, least: int) -> int:
     """Check a count.
 
     Raises:
-        InputError: It is not a whole number, or below ``least``.
+        InputError: The value is not a whole number, or is below ``least``.
     """
     try:
         number = operator.index(value)

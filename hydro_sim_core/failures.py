@@ -1,4 +1,4 @@
-"""What ends a program with one line for its user in place of a traceback."""
+"""Expected errors, for which a program prints one line in place of a traceback."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import re
 
 from hydro_sim_core.errors import InputError
 
-#: Where the compiler was, but for its own files.
+#: Names of other packages whose kernels the failed entry point contains.
 _OF_PLUGINS = re.compile(r"It contains kernels of ([\w., ]+)\.$")
+#: Source line in the compiler's message; lines in Numba's own files do not count.
 _PLACE = re.compile(r'File "((?!.*/numba/)[^"]+)", (line \d+)')
 
 
 def in_one_line(error: BaseException) -> str | None:
-    """What a user needs to know of an error; None if it is none of those that a program is expected to end with.
+    """One-line message for a user; None if the error is not an expected one.
 
-    Those are bad input, a diverging run, and a kernel that cannot be compiled.
+    Expected errors are bad input, a diverging run, and a kernel that cannot be compiled.
     """
     if isinstance(error, (InputError, FloatingPointError)):
         return " ".join(str(error).split())
-    # Imported now: it takes NumPy along, for which "--help" should not wait.
+    # Imported here because it imports NumPy, for which "--help" should not wait.
     from hydro_sim_core.compilation import CompilationFailed
 
     return _of_compiling(str(error)) if isinstance(error, CompilationFailed) else None
 
 
 def _of_compiling(text: str) -> str:
-    """The compiler tells all that it tried, in a hundred lines; the first that says something tells why."""
+    """Reason from the compiler's message of about a hundred lines: its first informative line."""
     kernel, _, told = text.partition(": ")
     if "ended with status -" in told:
         return (

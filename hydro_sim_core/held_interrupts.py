@@ -1,4 +1,4 @@
-"""Ctrl-C that waits until something is whole."""
+"""Deferral of Ctrl-C until a block of code is complete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from types import FrameType
 
 @contextmanager
 def held_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C of the main thread come when the block ends.
+    """Defer a Ctrl-C in the main thread to the end of the block.
 
-    For importing libraries that try what they can do without and catch all exceptions there: Trimesh would lose it.
+    For imports of libraries that try optional parts and catch all exceptions there, as Trimesh does: they would swallow
+    the KeyboardInterrupt.
     """
     if current_thread() is not main_thread():
         yield

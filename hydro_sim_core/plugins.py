@@ -1,4 +1,4 @@
-"""Parts that other packages add to the tables, by entry points, and the code that rows of tables name."""
+"""Plug-ins: table rows from the entry points of installed packages, and import of the code that rows refer to."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "name") -> list[T]:
-    """The parts that installed packages add to a table.
+    """Rows that installed packages add to a table.
 
     Args:
-        group: Of their entry points, such as ``hydro_sim.shapes``.
-        kind: What each entry point has to name.
-        known: The rows that the table has already.
-        key: Attribute by which rows are told apart.
+        group: Group of the entry points, such as ``hydro_sim.shapes``.
+        kind: Type of the object that each entry point has to name.
+        known: Rows already in the table.
+        key: Attribute that identifies a row.
 
     Raises:
-        InputError: An entry point cannot be loaded, names something else, or has the name of another row.
+        InputError: An entry point cannot be loaded, names an object of another type, or has the key of another row.
     """
     names = {getattr(row, key) for row in known}
     found = []
@@ -43,20 +43,20 @@ def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "na
 
 
 def is_reference(text: object) -> bool:
-    """Whether a text has the form ``module:NAME`` of what ``referred`` finds."""
+    """Whether a value is a reference ``module:NAME``, as ``referred`` takes it."""
     module, colon, name = text.partition(":") if isinstance(text, str) else ("", "", "")
     return bool(module and colon and name)
 
 
 def referred(reference: str, where: str) -> Any:
-    """What a row of a table names.
+    """Import the object that a row of a table refers to.
 
     Args:
         reference: ``module:NAME``.
-        where: The row, for errors.
+        where: Name of the row in error messages.
 
     Raises:
-        InputError: There is no such module, it cannot be imported, or has no such name.
+        InputError: The module does not exist, cannot be imported, or has no attribute of this name.
     """
     module, _, name = reference.partition(":")
     try:

@@ -1,4 +1,4 @@
-"""How far work is that may take long: whoever does it tells, whoever watches hears of it."""
+"""Progress of long work, reported to observers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Work(NamedTuple):
-    """How far some work is.
+    """State of a piece of work.
 
     Attributes:
-        what: What is made, all of it.
+        what: Product of the whole work.
         done: Parts done.
         total: Parts in all.
-        part: Which part is being worked at.
-        detail: What is being done to it, if that alone takes long; else empty.
+        part: Name of the part in work.
+        detail: Current stage of that part, if the part alone takes long; else empty.
     """
 
     what: str
@@ -32,20 +32,20 @@ _current: Work | None = None
 
 
 class Parts:
-    """Counts the parts of a work that was begun with ``working``."""
+    """Counter of the parts of work that was begun with ``working``."""
 
     def __init__(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, -1
 
     def begin(self, part: str) -> None:
-        """Tell that the next part is being worked at."""
+        """Report that the next part is begun."""
         self._done += 1
         _tell(Work(self._what, self._done, self._total, part))
 
 
 @contextmanager
 def working(what: str, total: int) -> Iterator[Parts]:
-    """Tell of a work of ``total`` parts while it lasts."""
+    """Report work of ``total`` parts within the context."""
     try:
         yield Parts(what, total)
     finally:
@@ -53,16 +53,16 @@ def working(what: str, total: int) -> Iterator[Parts]:
 
 
 def tell_detail(detail: str) -> None:
-    """Tell what is being done to the part that is worked at, if somebody works at one."""
+    """Report the stage of the part in work; without work in progress, do nothing."""
     if _current is not None:
         _tell(_current._replace(detail=detail))
 
 
 @contextmanager
 def watched_by(observer: Observer) -> Iterator[None]:
-    """Have an observer told of all work within the context, in whatever thread that is; of its end with None.
+    """Call an observer for all work within the context, in any thread; with None when the work ends.
 
-    What it raises ends the work.
+    An exception raised by the observer ends the work.
     """
     _observers.append(observer)
     try:

@@ -1,4 +1,4 @@
-"""Rotations as quaternions, for every program: SciPy's take a quarter of a second to import."""
+"""Conversions between rotation matrices, quaternions and angles, without SciPy, which takes 0.25 s to import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def quaternions_of(R: Array) -> Array:
-    """Unit quaternions (x, y, z, w) of rotation matrices, each with its largest component formed without a difference.
+    """Unit quaternions (x, y, z, w) of rotation matrices, computed without cancellation in the largest component.
 
     Args:
         R: (..., 3, 3).
@@ -35,7 +35,7 @@ def quaternions_of(R: Array) -> Array:
 
 
 def matrix_of(quaternion: Array) -> Array:
-    """Rotation matrix (3, 3) of a quaternion (x, y, z, w), which need not be a unit one."""
+    """Rotation matrix (3, 3) of a quaternion (x, y, z, w), which need not be normalised."""
     x, y, z, w = quaternion / norm(quaternion)
     return np.array(
         [
@@ -49,7 +49,7 @@ def matrix_of(quaternion: Array) -> Array:
 def roll_pitch_yaw(R: Array) -> Array:
     """Angles (3,) about the fixed axes x, y, z (rad) of a rotation matrix (3, 3).
 
-    Where roll and yaw turn about one axis, any split of their sum gives the same rotation: this is one of them.
+    In gimbal lock only the sum or difference of roll and yaw is determined; one of the possible pairs is returned.
     """
     yaw = np.arctan2(R[1, 0], R[0, 0])
     c, s = np.cos(yaw), np.sin(yaw)
@@ -59,7 +59,7 @@ def roll_pitch_yaw(R: Array) -> Array:
 
 
 def twist_between(X_WA: Array, X_WB: Array, duration: float) -> Array:
-    """Constant twist (6,) that takes a frame from one pose (4, 4) to another: rad/s, then m/s of its origin.
+    """Constant twist (6,) between two poses (4, 4): angular velocity, rad/s, then that of the frame's origin, m/s.
 
     Args:
         X_WA: Pose at the beginning.
@@ -68,6 +68,6 @@ def twist_between(X_WA: Array, X_WB: Array, duration: float) -> Array:
     """
     x, y, z, w = quaternions_of(X_WB[:3, :3] @ X_WA[:3, :3].T)
     sine = norm(np.array([x, y, z]))
-    # Twice the angle's half over its sine; both vanish together.
+    # Angle over the sine of its half, with limit 2 where both vanish.
     ratio = 2.0 * np.arctan2(sine, w) / sine if sine > 0.0 else 2.0
     return np.concatenate([ratio * np.array([x, y, z]), X_WB[:3, 3] - X_WA[:3, 3]]) / duration
