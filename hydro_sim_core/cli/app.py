@@ -1,4 +1,4 @@
-"""The command line: its commands, what they have in common, and how it ends."""
+"""The command line: table of commands, common options, error reporting and exit status."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typer.main import get_command, get_group
 
 from hydro_sim_core.failures import in_one_line
 
-#: Module and name of each command, which is a function or, where it has commands of its own, a ``Typer``. A module is
-#: imported when its command is asked for, so that none waits for what only another needs.
+#: Module and name of each command: a function, or a ``Typer`` for a command with subcommands. Modules are imported on
+#: demand, so that no command waits for imports that only another one needs.
 _PLACES = {
     "run": "run:run",
     "replay": "replay:replay",
@@ -43,7 +43,7 @@ _STYLE: dict[str, Any] = {
 
 
 class _Commands(MutableMapping[str, Any]):
-    """The commands by name."""
+    """Commands by name, imported on first access."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def _load(name: str, place: str) -> Any:
         found = getattr(import_module(f"hydro_sim_core.cli.{module}"), attribute)
     except KeyboardInterrupt:  # importing takes seconds on a busy machine
         raise SystemExit(130) from None
-    except KeyError as error:  # would be taken for an unknown command
+    except KeyError as error:  # a KeyError would be reported as an unknown command
         raise RuntimeError(f"{name} cannot be imported") from error
     if isinstance(found, typer.Typer):
         group = get_group(found)
@@ -84,7 +84,7 @@ def _load(name: str, place: str) -> Any:
 
 
 def _help(place: str) -> str:
-    """What a command says of itself, read from its source: the function's documentation, or else the module's."""
+    """Help text of a command, read from its source: the docstring of the function, or else of the module."""
     module, _, attribute = place.partition(":")
     tree = ast.parse((files("hydro_sim_core.cli") / f"{module}.py").read_text(encoding="utf-8"))
     functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
@@ -92,14 +92,14 @@ def _help(place: str) -> str:
 
 
 class _Group(TyperGroup):
-    """Turns errors that a user can mend or report into one red line and exit status 1."""
+    """Command group that turns expected errors into one red line and exit status 1."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = _Commands()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        # Of every command a line is shown: importing them all for it would take seconds.
+        # The list shows one line per command; importing all modules for that would take seconds.
         self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
         super().format_help(ctx, formatter)
 

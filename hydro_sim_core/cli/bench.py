@@ -42,7 +42,7 @@ def bench(
     ] = False,
     json: JsonOption = None,
 ) -> None:
-    """Time contact faces of moving pairs, beside Drake where it is installed."""
+    """Time the contact faces of moving pairs, and compare with Drake where it is installed."""
     if json is not None:
         output.check_writable(json)
     result = bench_geometry(quick, output.make_console())
@@ -51,10 +51,10 @@ def bench(
 
 
 def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
-    """Time contact faces of all pairs in ours and, where it is installed, in Drake, and print the table.
+    """Time the contact faces of all pairs here and, where it is installed, in Drake, and print the table.
 
     Args:
-        quick: Take few poses and leave out the finest meshes.
+        quick: Use few poses and leave out the finest meshes.
         console: Where to print.
 
     Returns:
@@ -95,7 +95,7 @@ def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
 
 
 def _find_drake() -> tuple[Callable[[Geometry, Geometry], Side] | None, str]:
-    """Drake's side, and why there is none."""
+    """Function that makes Drake's side of a comparison, or None and the reason why there is none."""
     try:
         from hydro_sim_core.experiments.geometry_bench.drake import DrakePair
     except ImportError as error:
@@ -104,7 +104,7 @@ def _find_drake() -> tuple[Callable[[Geometry, Geometry], Side] | None, str]:
 
 
 def timing_table(timings: Sequence[Timing]) -> Table:
-    """One row a pair and speed; Drake's columns only where it ran."""
+    """Table with one row per pair and speed; Drake's columns only where it ran."""
     columns: dict[str, Callable[[Timing], str]] = {
         "pair": lambda t: t.family,
         "m/s": lambda t: f"{t.speed:g}",
@@ -147,7 +147,7 @@ def _number(value: float | None, form: str, factor: float = 1.0) -> str:
 
 
 def _target(timing: Timing) -> str:
-    """What is allowed, green where it is reached, red where it is not, plain where that is not known."""
+    """Target time: green where it is met, red where it is not, plain where that is not known."""
     if timing.seconds_allowed is not None:
         text = f"≤ {1e6 * timing.seconds_allowed:.0f} µs"
     elif timing.share_allowed is not None:

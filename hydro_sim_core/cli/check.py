@@ -1,4 +1,4 @@
-"""What a scene holds, as tables."""
+"""Contents of a scene, as tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.assembly.pairs import linked_pairs
 from hydro_sim_core.simulation.scenes import open_world
 
-#: Rows of a table that are printed unless all are asked for: nobody reads a million pairs, and they take minutes.
+#: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
 
 
@@ -31,7 +31,7 @@ def check(
         bool, typer.Option("--all", help=f"Print whole tables; by default they end after {_MOST_ROWS} rows.")
     ] = False,
 ) -> None:
-    """Load a scene and print what was found in it, without running it."""
+    """Load a scene and print its contents, without running it."""
     console = output.make_console()
     with compile_progress(console):
         world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
@@ -39,7 +39,7 @@ def check(
 
 
 def print_world(world: World, console: Console, most_rows: int | None = _MOST_ROWS) -> None:
-    """Print bodies, joints, colliders and pairs of a world, of each the first ``most_rows``; None prints all."""
+    """Print the first ``most_rows`` bodies, joints, colliders and pairs of a world; None prints all."""
     built = world.built
     tree = built.assembly.tree
     console.print(

@@ -1,4 +1,4 @@
-"""Compile all kernels, for images, clusters and wheels."""
+"""Ahead-of-time compilation of all kernels, for images, clusters and wheels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.solvers import solver_entries
 
-#: Rooms whose entry points programs call; those of experiments serve measurements.
+#: Packages whose entry points programs call; those of ``experiments`` serve measurements only.
 _ROOMS = ("contact", "dynamics", "sensors", "simulation", "solvers")
-#: Needs a GPU's tools.
+#: Modules that are not compiled here, as they need CUDA.
 _LEFT_OUT = ("hydro_sim_core.contact.pressure_field.cuda_query",)
 
 
@@ -43,9 +43,9 @@ def compile_kernels(
         ),
     ] = False,
 ) -> None:
-    """Compile what no machine code is found for, so that later starts need not.
+    """Compile all kernels that are not in the cache yet, so that later starts need no compiler.
 
-    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose another processor than this machine's.
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES select a processor other than this machine's.
     """
     console = output.make_console()
     if INTERPRETED:
@@ -71,7 +71,7 @@ def compile_kernels(
 
 
 def _write(codes: dict[Target | None, dict[Entry, bytes]], into: Path) -> None:
-    """Write machine code as a wheel carries it: that for a level to a folder of the level's name."""
+    """Write machine code in the layout of a wheel: one folder per processor level."""
     try:
         for target, made in codes.items():
             folder = into if target is None else into / target.cpu

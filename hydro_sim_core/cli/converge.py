@@ -1,4 +1,4 @@
-"""How large the error of a scene's time step is."""
+"""Error of a scene's time step, estimated from runs with smaller steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hydro_sim_core.experiments.step_convergence import (
 )
 from hydro_sim_core.simulation.scenes import open_world
 
-#: Each takes twice the time of the one before.
+#: Each level takes twice the time of the one before.
 _MOST_LEVELS = 12
 
 
@@ -58,7 +58,7 @@ def converge(
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
 ) -> None:
-    """Run a scene at its time step, a half, a quarter, and tell how far off its own step is."""
+    """Run a scene at its time step, a half and a quarter of it, and estimate the error of its own step."""
     for path in (json, plot_file):
         if path is not None:
             output.check_writable(path)
@@ -86,7 +86,7 @@ def _progress(console: Console) -> Progress:
 
 
 def print_convergence(result: StepConvergence, console: Console) -> None:
-    """Print differences between levels, orders and errors as a table, and the verdict under it."""
+    """Print differences between levels, orders and errors as a table, followed by the verdict."""
     steps = [1e3 * level.time_step for level in result.levels]
     table = Table(
         title=f"{result.scene}, {result.duration:g} s: differences between steps, largest on the way / at the end",
@@ -116,7 +116,7 @@ def print_convergence(result: StepConvergence, console: Console) -> None:
 
 
 def _cells(q: Quantity) -> list[str]:
-    """A row, in mm, mrad or N."""
+    """Cells of a row, in mm, mrad or N."""
     factor, unit = (1.0, q.unit) if q.unit == "N" else (1e3, f"m{q.unit}")
     pairs = zip(q.on_the_way, q.at_the_end, strict=True)
     differences = [f"{factor * way:.3g} / {factor * end:.3g}" for way, end in pairs]

@@ -1,4 +1,4 @@
-"""The report that a node writes at its end (``report_file``), as a table and as a picture."""
+"""Display of the report that a node writes when it ends (``report_file``), as a table and as a picture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hydro_sim_core.simulation import CommandReport, RunnerReport
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: (Duration in s, how often) in increasing order.
+#: Pairs (duration in s, count) in increasing order of duration.
 Histogram = list[tuple[float, int]]
 
 _SHORTEST_SHOWN = 1e-6  # s
@@ -45,7 +45,7 @@ class HilReport(BaseModel):
 
     @property
     def used(self) -> dict[str, CommandReport]:
-        """The interfaces that a command came on."""
+        """Reports of the interfaces on which commands arrived."""
         return {name: commands for name, commands in self.commands.items() if commands.received}
 
 
@@ -56,7 +56,7 @@ def hil_report(
     ],
     plot: PlotOption = None,
 ) -> None:
-    """Show how well a node kept its rate and what became of the commands."""
+    """Show how well a node kept its rate and what happened to its commands."""
     report = read_report(file)
     console = output.make_console()
     print_report(report, console)
@@ -69,7 +69,7 @@ def read_report(path: Path) -> HilReport:
     """Read a report file.
 
     Raises:
-        InputError: It cannot be read, or is no report of a run.
+        InputError: The file cannot be read, or is not a report of a run.
     """
     mend = "give the file that the node wrote to its parameter 'report_file'"
     try:

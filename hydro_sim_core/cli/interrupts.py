@@ -1,4 +1,4 @@
-"""Ctrl-C as an event, for commands that go on until then."""
+"""Ctrl-C as an event, for commands that run until then."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from types import FrameType
 
 @contextmanager
 def interruptible() -> Iterator[Event]:
-    """Turn the first Ctrl-C into an event, so that a command ends where it is whole; the second one kills.
+    """Turn the first Ctrl-C into an event, so that a command ends in a consistent state.
 
-    An exception would be raised anywhere, and libraries that try what they can import catch all exceptions there.
+    The second Ctrl-C raises ``KeyboardInterrupt``. An exception for the first one could be raised anywhere, and libraries
+    with optional imports catch all exceptions around these.
     """
     event = Event()
 

@@ -1,4 +1,4 @@
-"""From a mesh file to a compliant solid: tetrahedra, pressure field and what they are worth."""
+"""From a mesh file to a compliant solid: tetrahedra, pressure field and quality measures."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ from hydro_sim_core.geometry.files import SURFACE_SUFFIXES
 from hydro_sim_core.geometry.tetrahedralisation import TIME_LIMIT
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
 
-#: A tetrahedron with a smaller radius ratio is flat enough to be worth a look.
+#: Radius ratio below which a tetrahedron is flat enough to be marked in the table.
 POOR_RADIUS_RATIO = 0.05
 
-#: Longest sides of what robots handle, m; a file outside is more likely in another unit.
+#: Range of the longest side of objects that robots handle, m; a mesh outside it is likely in another unit.
 LEAST_EXTENT, LARGEST_EXTENT = 1e-3, 10.0
 
 
 @dataclass(frozen=True)
 class MeshRequest:
-    """What to make of a file.
+    """Options of the solid to be made from a file.
 
     Attributes:
         file: Surface (STL, OBJ, DAE, GLB, PLY) or tetrahedra (VTK, VTU, MSH).
         resolution: Wanted edge length of the tetrahedra, m; None for a twentieth of the body's extent.
         modulus: Hydroelastic modulus, Pa.
-        field: Which pressure field; None for the one in the file if it holds one, else the distance to the surface.
+        field: Kind of pressure field; None for the one in the file if it holds one, else the distance to the surface.
         margin: m.
         scale: Factor on the coordinates of the file.
         out: File of tetrahedra and pressures to write.
         plot: PNG file of a cross-section to write.
-        axis: Coordinate that is the same in the section: x, y or z; None for the body's shortest side.
-        place: Where the section lies on the axis, m; None for where the pressure is largest.
-        time_limit: What filling a surface with tetrahedra may take, s.
+        axis: Axis perpendicular to the section: x, y or z; None for the body's shortest side.
+        place: Coordinate of the section along the axis, m; None for the point of largest pressure.
+        time_limit: Time limit for filling a surface with tetrahedra, s.
     """
 
     file: Path
@@ -105,7 +105,7 @@ FieldOption = Annotated[
         show_default=False,
     ),
 ]
-MarginOption = Annotated[float, typer.Option(metavar="M", help="Skin of negative pressure, m.", min=0.0)]
+MarginOption = Annotated[float, typer.Option(metavar="M", help="Thickness of the margin layer, m.", min=0.0)]
 ScaleOption = Annotated[
     float,
     typer.Option(metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite),
@@ -168,13 +168,13 @@ def mesh(
 
 
 def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
-    """Make the solid, print its quality, and write what was asked for.
+    """Make the solid, print its quality, and write the requested files.
 
     Returns:
         Plain data for JSON.
 
     Raises:
-        InputError: The file holds no solid, or something cannot be written.
+        InputError: The file holds no solid, or an output cannot be written.
     """
     _check_outputs(request)
     with console.status(f"reading {escape(request.file.name)}") as status:
@@ -200,7 +200,7 @@ def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
 
 
 def _check_outputs(request: MeshRequest) -> None:
-    """Refuse what could not be written before minutes are spent on it."""
+    """Refuse outputs that cannot be written, before minutes are spent on meshing."""
     for path in (request.out, request.plot):
         if path is not None:
             output.check_writable(path)
@@ -210,7 +210,7 @@ def _check_outputs(request: MeshRequest) -> None:
 
 
 def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[Geometry, SolidMesh | None]:
-    """The geometry, and the tetrahedra it was made of where they are new."""
+    """The geometry, and the tetrahedra of its mesh if they were made here."""
     file, source = request.file, str(request.file)
     formats = (*SURFACE_SUFFIXES, *VOLUME_SUFFIXES)
     if file.suffix.lower() not in formats:
@@ -246,7 +246,7 @@ def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[
 
 
 def _doubts_about_scale(geometry: Geometry) -> list[tuple[str, str]]:
-    """A remark where the file's coordinates are hardly in m."""
+    """A warning if the file's coordinates are unlikely to be in m."""
     extent = float(np.ptp(geometry.vertices, axis=0).max())
     if LEAST_EXTENT <= extent <= LARGEST_EXTENT:
         return []
@@ -256,7 +256,7 @@ def _doubts_about_scale(geometry: Geometry) -> list[tuple[str, str]]:
 
 
 def quality_table(title: str, quality: MeshQuality) -> Table:
-    """Quality of a compliant mesh; what deserves a look is yellow."""
+    """Quality of a compliant mesh as a table; poor values are yellow."""
     table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
     for heading in ("quantity", "unit", "least", "median", "largest"):
         table.add_column(heading, justify="left" if heading in ("quantity", "unit") else "right")

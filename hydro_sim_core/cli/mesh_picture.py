@@ -13,7 +13,7 @@ from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
 AXES = "xyz"
-#: Inches; the height follows from the section's shape within these limits.
+#: Size of the picture, inches; the height follows from the section's shape within these limits.
 _WIDTH, _LEAST_HEIGHT, _LARGEST_HEIGHT = 7.0, 2.4, 9.0
 _MARGIN_COLOUR = "#c9c9c9"
 _BANDS = 100
@@ -27,7 +27,7 @@ class Section:
         points: (N, 3) m; neighbouring tetrahedra do not share points.
         pressure: (N,) Pa.
         triangles: (T, 3) rows of ``points``; the four corners of a quadrangle make two.
-        outlines: (S, 2) rows of ``points``: sides of the cut tetrahedra.
+        outlines: (S, 2) rows of ``points``: edges of the cut tetrahedra in the plane.
     """
 
     points: FloatArray
@@ -39,12 +39,13 @@ class Section:
 def cut(geometry: Geometry, axis: int, place: float) -> Section:
     """Cut a compliant mesh with the plane where coordinate ``axis`` is ``place``, m."""
     height = geometry.vertices[:, axis] - place
-    # A vertex in the plane counts as above it, in all its tetrahedra alike.
+    # A vertex in the plane counts as above it, consistently in all its tetrahedra.
     above = height[geometry.elements] >= 0.0
     number_above = above.sum(axis=1)
     order = np.argsort(~above, axis=1, kind="stable")
     sorted_elements = np.take_along_axis(geometry.elements, order, axis=1)
-    # Edges that the plane crosses, in order around the section: three of a corner, or four between two pairs.
+    # Edges that the plane crosses, in order around the section: three at a vertex that is cut off, or four between two
+    # pairs of vertices.
     crossed = {1: ((0, 1), (0, 2), (0, 3)), 2: ((0, 2), (0, 3), (1, 3), (1, 2)), 3: ((3, 0), (3, 1), (3, 2))}
     ends, triangles, outlines = [], [], []
     count = 0
@@ -63,7 +64,7 @@ def cut(geometry: Geometry, axis: int, place: float) -> Section:
 
 
 def telling_plane(geometry: Geometry, axis: int | None) -> tuple[int, float]:
-    """Axis and place, m, of a section through the largest pressure, across the shortest side if no axis is given."""
+    """Axis and coordinate, m, of a section through the largest pressure; without an axis, along the shortest side."""
     if axis is None:
         axis = int(np.argmin(np.ptp(geometry.vertices, axis=0)))
     return axis, float(geometry.vertices[geometry.pressure.argmax(), axis])
@@ -74,9 +75,9 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
 
     Args:
         geometry: A compliant mesh.
-        axis: Number of the coordinate that is the same in the plane.
-        place: Where the plane lies on that axis, m.
-        title: Above the picture.
+        axis: Index of the axis perpendicular to the plane.
+        place: Coordinate of the plane along that axis, m.
+        title: Title above the picture.
         path: PNG file.
 
     Raises:
@@ -98,7 +99,8 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
         from matplotlib.ticker import MaxNLocator
         from matplotlib.tri import Triangulation
 
-        # Bands have their edges where the linear pressure says; shading would blend colours, also across zero.
+        # Contour bands have exact edges, as the pressure is linear in each triangle; shading would blend colours, also
+        # across zero.
         bands = axes.tricontourf(
             Triangulation(x, y, section.triangles),
             1e-3 * section.pressure,

@@ -1,7 +1,7 @@
 """Arguments and options that several commands share, and checks of their values.
 
-What a command is for goes to ``--out``. What it writes besides is named after its kind, in every command alike:
-``--json`` a report, ``--plot`` a PNG, ``--video`` a film, ``--record`` a recording.
+``--out`` names the main output of a command. Options for additional outputs have the same names in all commands:
+``--json`` for a report, ``--plot`` for a PNG, ``--video`` for a film, ``--record`` for a recording.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
-#: Pixels.
-#: Of a run: eleven days at 1 kHz.
+#: Largest number of steps of a run: eleven days at 1 kHz.
 _MOST_STEPS = 1e9
 
 SceneArgument = Annotated[
@@ -93,35 +92,35 @@ SetOption = Annotated[
 
 
 def set_values(settings: list[str] | None) -> dict[str, Any]:
-    """Values by path, of all ``--set``."""
+    """Values of all ``--set`` options, by path."""
     parts = (setting.partition("=") for setting in settings or ())
     return {path: parse_value(text) for path, _, text in parts}
 
 
 def positive(value: float | None) -> float | None:
-    """Refuse 0 and less, for an option's ``callback``."""
+    """Check that a value is above 0; a ``callback`` of options."""
     if value is not None and not value > 0.0:
         raise typer.BadParameter(f"{value} is not above 0")
     return value
 
 
 def positive_and_finite(value: float | None) -> float | None:
-    """Refuse 0, less, infinity and NaN, for an option's ``callback``."""
+    """Check that a value is above 0 and finite; a ``callback`` of options."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not finite")
     return positive(value)
 
 
 def step_count(option: str, time: float, time_step: float) -> int:
-    """Steps until a simulated time.
+    """Number of steps until a simulated time.
 
     Args:
-        option: That gave the time.
-        time: s.
+        option: Option that gave the time, for error messages.
+        time: Simulated time, s.
         time_step: s.
 
     Raises:
-        InputError: It is not a number, or nobody could wait for it.
+        InputError: The time is not a number, or is too long.
     """
     longest = _MOST_STEPS * time_step
     if not time <= longest:
@@ -131,12 +130,12 @@ def step_count(option: str, time: float, time_step: float) -> int:
 
 
 def refuse_without(needed: str, context: typer.Context, *names: str) -> None:
-    """Refuse options on the command line that mean nothing without another one.
+    """Refuse options on the command line that have no effect without another one.
 
     Args:
-        needed: The other one, which is not there.
-        context: Of the command.
-        names: Of its parameters.
+        needed: Name of the missing option.
+        context: Context of the command.
+        names: Parameters of the command that need the missing option.
     """
     sources = {name: context.get_parameter_source(name) for name in names}
     given = [
@@ -178,7 +177,7 @@ FullScaleOption = Annotated[
         callback=positive_and_finite,
     ),
 ]
-#: kPa
+#: Default upper end of the pressure scale, kPa.
 FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
 
 
@@ -211,6 +210,6 @@ CameraOption = Annotated[
 
 
 def viewer_options(port: int | None, address: str | None) -> ViewerOptions:
-    """Where the options of the command line have the page served."""
+    """Options of the viewer's page, from those of the command line."""
     defaults = ViewerOptions()
     return replace(defaults, host=address or defaults.host, port=defaults.port if port is None else port)

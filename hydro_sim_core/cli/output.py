@@ -19,20 +19,20 @@ from hydro_sim_core.errors import InputError
 if TYPE_CHECKING:
     from hydro_sim_core.experiments import ExperimentReport
 
-#: Columns of output that goes into a file or a pipe, where nothing must be cut; rich would take 80.
+#: Columns of output to a file or a pipe, which must not be truncated; rich would use 80.
 _UNLIMITED = 10_000
-#: A list of numbers, over several lines.
+#: Pattern of a JSON list of numbers over several lines.
 _NUMBERS = re.compile(r"\[\s+-?\d[-+.\deE,\s]*\]")
 
 
 def make_console() -> Console:
-    """The standard output: as wide as the terminal, or as wide as what is printed where there is none."""
+    """Console on standard output: as wide as the terminal, or without a limit if there is none."""
     console = Console(emoji=False)
     return console if console.is_terminal else Console(width=_UNLIMITED, emoji=False)
 
 
 def versions() -> dict[str, str]:
-    """Versions that a result depends on."""
+    """Versions of the packages that a result depends on."""
     return {
         "hydro_sim_core": version("hydro-sim-core"),
         "python": platform.python_version(),
@@ -42,12 +42,12 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> str:
-    """The processor, and how many cores there are: what a time depends on."""
+    """Processor and number of cores, on which measured times depend."""
     return f"{processor()}, {os.cpu_count()} cores"
 
 
 def processor() -> str:
-    """The processor's name, or its architecture where the system does not tell."""
+    """Name of the processor, or its architecture if the system does not give a name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -57,10 +57,10 @@ def processor() -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before anything is run for it.
+    """Refuse a file that cannot be written, before the run that would produce it.
 
     Raises:
-        InputError: Its folder is missing, or one of both may not be written.
+        InputError: The folder is missing, or file or folder is not writeable.
     """
     folder = path.parent
     if not folder.is_dir():
@@ -70,7 +70,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write plain data, a list of numbers on one line.
+    """Write plain data as JSON, each list of numbers on one line.
 
     Raises:
         InputError: The file cannot be written.
@@ -84,7 +84,7 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def comparison_table(report: ExperimentReport) -> Table:
-    """Reference, measured and deviation of every comparison."""
+    """Table of reference, measured value and deviation of every comparison."""
     verdict = "[green]agrees[/green]" if report.agrees else "[red]does not agree[/red]"
     table = Table(
         title=report.title,

@@ -1,4 +1,4 @@
-"""Plot a recording: grip force, pitch, the pressure on a finger."""
+"""Plot a recording: grip force, pitch, pressure on a finger."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def grip_force(
         _body_option("Finger, or any other body; may be repeated (default: the links on prismatic joints)."),
     ] = None,
 ) -> None:
-    """Contact force on fingers over time, and what they were told.
+    """Contact force on fingers over time, and the commanded force.
 
-    Along the joint of a finger that closes on a prismatic one, across the touched surface otherwise.
+    The component along the joint for a finger on a prismatic joint, otherwise the component normal to the touched
+    surface.
     """
     _check_picture(out)
     with RecordedMotion(recording, output.make_console()) as motion:
@@ -77,7 +78,7 @@ def pitch(
         ),
     ] = None,
 ) -> None:
-    """How far a body has turned since the start."""
+    """Rotation of a body since the start."""
     _check_picture(out)
     about = None if axis is None else _axis(axis)
     with RecordedMotion(recording, output.make_console()) as motion:
@@ -103,19 +104,19 @@ def pressure_map(
     ] = None,
     full_scale: FullScaleOption = FULL_SCALE,
 ) -> None:
-    """Where and how hard a body is pressed, seen straight on, in the colours of RViz and the viewer."""
+    """Pressure on a body, projected along an axis of its frame, in the colours of RViz and the viewer."""
     _check_picture(out)
     with RecordedMotion(recording, output.make_console()) as motion:
         name = body or motion.fingers()[0]
         instant = motion.pressed_hardest(name) if time is None else motion.instant(time)
-    X_WB = instant.poses.get(name, np.eye(4))  # what stands in the world is no link
+    X_WB = instant.poses.get(name, np.eye(4))  # static bodies have no pose in the recording
     scale = PressureScale(1e3 * full_scale)
     plot_pressure_map(instant.patches, name, X_WB, out, scale, f"at {instant.time:.3f} s")
     _say_written(out)
 
 
 def _check_picture(path: Path) -> None:
-    """Refuse a picture that cannot be drawn or written, before anything is read."""
+    """Refuse a picture that cannot be drawn or written, before the recording is read."""
     require_matplotlib()
     if path.suffix.lower() != ".png":
         raise InputError(path, "", "is no .png file", "give a name that ends in .png")
@@ -137,7 +138,7 @@ def _axis(text: str) -> tuple[float, ...]:
 
 
 def _told_once(commanded: dict[str, Array]) -> dict[str, Array]:
-    """Commands by the labels that a plot gives them: one where all bodies are told the same."""
+    """Commands by their labels in a plot: a single one where all bodies have the same command."""
     values = list(commanded.values())
     if values and all(np.array_equal(values[0], other, equal_nan=True) for other in values):
         return {"commanded": values[0]}

@@ -1,4 +1,4 @@
-"""Numbers over time out of a recording, for plots."""
+"""Time series from a recording, for plots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What plots take from an instant.
+    """Data of one instant of a recording.
 
     Attributes:
         time: s.
@@ -40,7 +40,7 @@ class Instant:
 
 @dataclass(frozen=True)
 class _Joint:
-    """A joint of the recorded description; its axis is one of the frame of its child too."""
+    """A joint of the recorded description; its axis has the same components in the joint's and in the child's frame."""
 
     name: str
     kind: str
@@ -49,14 +49,14 @@ class _Joint:
 
 
 class RecordedMotion:
-    """Poses, contacts and commands of a recording by the names of its bodies. Usable as a context.
+    """Poses, contacts and commands of a recording by the names of its bodies; a context manager.
 
     Args:
         path: MCAP file.
-        console: Shows how far reading has come.
+        console: Shows the progress of reading.
 
     Raises:
-        InputError: The file cannot be read, is damaged or tells no poses.
+        InputError: The file cannot be read, is damaged or holds no poses.
     """
 
     def __init__(self, path: Path, console: Console) -> None:
@@ -112,7 +112,7 @@ class RecordedMotion:
         return found
 
     def free_body(self) -> str:
-        """The one body that nothing is jointed to.
+        """Name of the only body without joints.
 
         Raises:
             InputError: There is none, or several.
@@ -126,10 +126,10 @@ class RecordedMotion:
     # --- series
 
     def grip_forces(self, bodies: Sequence[str]) -> tuple[Array, dict[str, Array]]:
-        """Times (N,), s, and grip force (N,), N, of every body; along the joint of those that a prismatic one moves.
+        """Times (N,), s, and grip force (N,), N, of every body; along the joint where a prismatic joint moves the body.
 
         Raises:
-            InputError: A body is neither there nor touches anything, or the file is damaged.
+            InputError: A body is unknown and touches nothing, or the file is damaged.
         """
         axes = {joint.child: np.array(joint.axis) for joint in self._joints if joint.kind == "prismatic"}
         times: list[float] = []
@@ -145,9 +145,9 @@ class RecordedMotion:
         return np.array(times), dict(zip(bodies, np.array(forces).T, strict=True))
 
     def commanded_forces(self, bodies: Sequence[str], time: Array) -> dict[str, Array]:
-        """Force (N,) that the joint of a body is told to bear at each ``time`` (N,), N, NaN where it follows others.
+        """Commanded joint force (N,) of each body at each ``time`` (N,), N; NaN where the command is not a force.
 
-        Bodies whose joint is never told a force are left out.
+        Bodies whose joint never gets a force command are left out.
         """
         told = np.array([stamp for stamp, _ in self._targets])
         rows = np.searchsorted(told, time, side="right") - 1
@@ -159,10 +159,10 @@ class RecordedMotion:
         return found
 
     def poses(self, body: str) -> tuple[Array, Array]:
-        """Times (N,), s, and poses (N, 4, 4) in the world of a link, at the instants at which it is there.
+        """Times (N,), s, and poses (N, 4, 4) of a link in the world, at the instants at which the link exists.
 
         Raises:
-            InputError: It never is, or the file is damaged.
+            InputError: The link never exists, or the file is damaged.
         """
         times, poses = [], []
         known: set[str] = set()
@@ -178,7 +178,7 @@ class RecordedMotion:
         """The instant with the largest grip force on a body.
 
         Raises:
-            InputError: Nothing ever presses on it, or the file is damaged.
+            InputError: The body never has contact force, or the file is damaged.
         """
         time, forces = self.grip_forces([body])
         if not np.any(forces[body]):
@@ -193,7 +193,7 @@ class RecordedMotion:
 
 
 def _joints(descriptions: list[tuple[float, Any]]) -> tuple[_Joint, ...]:
-    """The joints of a URDF that has been read before, so that it is known to be well formed."""
+    """Joints of a URDF that is known to be well formed, as it has been read before."""
     if not descriptions:
         return ()
     ((_, message),) = descriptions
@@ -203,12 +203,12 @@ def _joints(descriptions: list[tuple[float, Any]]) -> tuple[_Joint, ...]:
 def _joint(element: Any) -> _Joint:
     axis = element.find("axis")
     numbers = (1.0, 0.0, 0.0) if axis is None else tuple(map(float, axis.get("xyz").split()))
-    # What is a floating joint to other readers may be of a type that they do not know.
+    # Joint types that URDF does not have are written as floating joints, with their own type in ``hydro:type``.
     kind = element.get(f"{{{NAMESPACE}}}type") or element.get("type")
     return _Joint(element.get("name"), kind, element.find("child").get("link"), numbers)
 
 
 def _effort(targets: Any, joint: str) -> float:
-    """Effort that a JointState tells a joint; NaN if none."""
+    """Effort that a JointState commands for a joint; NaN if there is none."""
     efforts = dict(zip(targets.name, targets.effort, strict=False))
     return float(efforts.get(joint, np.nan))

@@ -1,4 +1,4 @@
-"""A recording as a time line at the terminal, in the viewer, or as a film."""
+"""Replay of recordings: as a time line at the terminal, in the viewer, or as a film."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
 
-#: Rows of the time line that is printed.
+#: Rows of the printed time line.
 _ROWS = 16
 _BAR_LENGTH = 24
 
@@ -76,7 +76,7 @@ def replay(
     full_scale: FullScaleOption = FULL_SCALE,
     package_dir: PackageDirOption = None,
 ) -> None:
-    """Play recordings: print their time line, show them in the browser, or film them."""
+    """Play recordings: print their time line, show them in the browser, or make a film of them."""
     if view and video is not None:
         raise typer.BadParameter("--view and --video exclude each other")
     if not view:
@@ -112,9 +112,9 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
     """Show a time line in the browser until Ctrl-C.
 
     Args:
-        player: Plays it.
-        viewer: Shows it, and passes on what its pages ask for.
-        console: Told the page's address.
+        player: Player of the time line.
+        viewer: Viewer that shows it and passes on requests from its pages.
+        console: Output for the page's address.
 
     Raises:
         InputError: The page cannot be served, or the recording is damaged.
@@ -130,10 +130,10 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
 
 
 def film_places(film: Path, start: float, end: float, rate: float, speed: float) -> list[float]:
-    """Places of a film's frames: both ends, if they are a whole number of frames apart.
+    """Recorded times of a film's frames: both ends included if they are a whole number of frames apart.
 
     Raises:
-        InputError: They are too many.
+        InputError: There are too many frames.
     """
     intervals = (end - start) * rate / speed * (1.0 + 1e-9)
     check_frame_count(film, 1.0 + intervals, "give a lower --fps, a higher --speed or a later --from")
@@ -141,7 +141,7 @@ def film_places(film: Path, start: float, end: float, rate: float, speed: float)
 
 
 def time_line_table(line: TimeLine, start: float) -> Table:
-    """Contact at instants from ``start`` (s) to the end, equal times apart.
+    """Table of contact at equally spaced instants from ``start`` (s) to the end.
 
     Raises:
         InputError: The recording is damaged.
@@ -149,7 +149,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
     frames = [line.frame(place) for place in np.linspace(start, line.end, _ROWS)]
     pairs = list(dict.fromkeys(pair for frame in frames for pair in _forces(frame)))
     totals = [sum(_forces(frame).values()) for frame in frames]
-    longest = max(totals) or 1.0  # patches may press without force
+    longest = max(totals) or 1.0  # the largest force may be 0
     table = Table(box=box.SIMPLE_HEAD)
     several = len(line.recordings) > 1
     headings = (
@@ -174,7 +174,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
 
 
 def topics_table(line: TimeLine) -> Table:
-    """What the recordings hold, and what is shown of it."""
+    """Table of the topics in the recordings, and how each is shown."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("topic", "type", "messages", "shown as"):
         table.add_column(heading, justify="right" if heading == "messages" else "left", overflow="fold")
@@ -199,7 +199,7 @@ def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Pa
 
 
 def _play_in_line(line: TimeLine, start: float, speed: float, console: Console) -> None:
-    """Play at the terminal, in one line, to the end or until Ctrl-C."""
+    """Play in one line of the terminal, to the end or until Ctrl-C."""
     columns = (BarColumn(), TextColumn("{task.description}"))
     with interruptible() as stop, Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=line.end - line.start)
@@ -216,7 +216,7 @@ def _play_in_line(line: TimeLine, start: float, speed: float, console: Console) 
 
 
 def _forces(frame: ViewFrame) -> dict[str, float]:
-    """Size of the contact force between every two bodies that touch, N."""
+    """Magnitude of the contact force of every pair of bodies in contact, N."""
     sums: dict[str, NDArray[np.float64]] = {}
     for patch in frame.patches:
         pair = f"{patch.name_a} on {patch.name_b}"

@@ -1,4 +1,4 @@
-"""Runs a world, at a rate or as fast as possible, and watches it."""
+"""Run of a world, at a rate or as fast as possible, with progress, recording, viewer and film."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer
 
-#: How often the main thread looks at a runner, s.
+#: Period at which the main thread polls a runner, s.
 _POLL = 0.02
 
 DurationOption = Annotated[
@@ -146,7 +146,7 @@ def run(
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
-    # Without deadlines nothing is gained by leaving steps out.
+    # Without deadlines there is no reason to leave steps out of the recording.
     recording = (
         Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
     )
@@ -171,7 +171,7 @@ def run(
 
 
 def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
-    """Refuse a run of too many steps or frames, or of none."""
+    """Refuse a run with too many steps or frames, or without any."""
     step_count("--duration", duration, time_step)
     if video is not None:
         frames = duration * min(fps, 1.0 / time_step)
@@ -179,14 +179,14 @@ def _check_duration(duration: float, time_step: float, video: Path | None, fps: 
 
 
 def _save_failed_step(world: World, file: Path, console: Console) -> None:
-    """Write the state before the first step that failed, if one did."""
+    """Write the state before the first failed step, if there is one."""
     if world.failed_step is not None:
         world.failed_step.write(file)
         console.print(f"the state before the first step that failed is in {file}", markup=False)
 
 
 def _refuse_what_does_not_fit(context: typer.Context) -> None:
-    """Refuse options that say nothing without another one, or that exclude each other."""
+    """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
         refuse_without("--view", context, "view_port", "view_address")
@@ -200,7 +200,7 @@ def _refuse_what_does_not_fit(context: typer.Context) -> None:
 
 @dataclass(frozen=True)
 class RunPage:
-    """A page that shows a run: where, once started, and in which colours."""
+    """Settings of a page that shows a run: address, once started, and colour scale."""
 
     viewer: Viewer
     scale: PressureScale
@@ -217,26 +217,26 @@ def run_world(
     page: RunPage | None = None,
     film: WorldFilm | None = None,
 ) -> RunReport:
-    """Run a world from its start until its time is up, Ctrl-C or a step that is not finite.
+    """Run a world from its start until the end of the duration, Ctrl-C or a step that is not finite.
 
-    With a page to reset it on, a run without end outlives such a step.
+    A run without a duration goes on after such a step if there is a page on which it can be reset.
 
     Args:
         world: The world; it is reset first.
         duration: Simulated time, s; None for no end.
         real_time_factor: Simulated seconds a wall-clock second; infinite for as fast as possible.
-        console: Where progress goes.
-        live: Show a live line.
+        console: Output for progress.
+        live: Show a status line that is updated in place.
         from_state: Saved state to start from.
         recording: Records the run.
         page: Shows the run, and may command it.
-        film: Films a run that is as fast as possible.
+        film: Makes a film of the run, which must be as fast as possible.
 
     Raises:
         InputError: The saved state does not fit the world, or the recording cannot be begun.
     """
     if from_state is not None:
-        world.load_state(from_state)  # refused before anything is compiled
+        world.load_state(from_state)  # fails before anything is compiled
     with compile_progress(console):
         _compile(world)
     if from_state is not None:
@@ -257,7 +257,7 @@ def run_world(
             if math.isinf(real_time_factor) and page is None:
                 pace = _run_freely(world, steps, recorder, line, interrupted, recording, film)
             else:
-                # A viewer wants the pace kept on the whole, so late steps are made up for.
+                # A viewer needs the right average pace, so late steps are caught up with.
                 runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
                 pace = _run_at_rate(runner, steps, recorder, line, interrupted, recording, page)
     finally:
@@ -268,7 +268,7 @@ def run_world(
 
 
 def _compile(world: World) -> None:
-    """Call every kernel that the run needs, so that none compiles against the clock."""
+    """Call every kernel that the run needs, so that none is compiled during timed steps."""
     world.step()
     for name in world.gripper_names:
         world.grip_force(name)
@@ -324,7 +324,7 @@ def _run_at_rate(
 
     def after_step(snapshot: Snapshot) -> None:
         nonlocal last
-        # What a page resets is no step.
+        # A reset from the page is not a step.
         if (snapshot.epoch, snapshot.step) == (last.epoch, last.step + 1):
             recorder.observe(world)
         last = snapshot
@@ -359,7 +359,7 @@ def _run_at_rate(
 
 @contextmanager
 def _shown(runner: FixedRateRunner, page: RunPage | None) -> Iterator[None]:
-    """Show a runner on a page, if there is one."""
+    """Show a runner on the page, if one is given."""
     if page is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What a run did: watched step by step, told at the end."""
+"""Report of a run: statistics collected after every step."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.recording import RecordingReport
 from hydro_sim_core.simulation import Distribution, World
 
-#: Simulated time between two rows of the time series, s.
+#: Simulated time between rows of the time series, s.
 _SAMPLE_PERIOD = 0.01
-#: A longer series drops every second row and goes on at half the rate.
+#: Largest number of rows; beyond it every second row is dropped and the rate is halved.
 _MAX_ROWS = 2000
 
 
@@ -28,7 +28,7 @@ class Pace:
         wall_time: Wall-clock time spent stepping.
         step_time: Wall-clock time a step.
         late_steps: Steps that ended after their deadline; None without deadlines.
-        skipped_steps: Periods given up; None without deadlines.
+        skipped_steps: Skipped periods; None without deadlines.
         late_max: Largest lateness; None without deadlines.
         error: Why the run ended early; None if it did not.
     """
@@ -42,7 +42,7 @@ class Pace:
 
 
 class RunRecorder:
-    """Watches a world; ``observe`` after every step.
+    """Collector of a run's statistics; call ``observe`` after every step.
 
     Attributes:
         steps: Steps observed.
@@ -59,7 +59,7 @@ class RunRecorder:
         self._grip_forces: dict[str, list[float]] = {name: [] for name in world.gripper_names}
 
     def observe(self, world: World) -> None:
-        """Take in the step that the world has just done."""
+        """Add the step that the world has just made."""
         self.steps += 1
         done = world.diagnostics()
         self._max_faces = max(self._max_faces, int(done["faces"]))
@@ -75,14 +75,14 @@ class RunRecorder:
             forces.append(world.grip_force(name))
         if len(self._times) > _MAX_ROWS:
             self._every *= 2
-            # Keep the rows that the lower rate would have given.
+            # Keep the rows of the lower rate.
             self._times, self._faces = self._times[1::2], self._faces[1::2]
             self._grip_forces = {name: forces[1::2] for name, forces in self._grip_forces.items()}
 
     def report(
         self, world: World, pace: Pace, interrupted: bool, recording: RecordingReport | None = None
     ) -> RunReport:
-        """Close the watch."""
+        """Report of the steps observed so far."""
         simulated = self.steps * world.time_step
         summary = world.contact_summary()
         return RunReport(
@@ -140,16 +140,16 @@ class RunReport:
         max_faces: Most contact faces in a step.
         max_iterations: Most solver iterations in a step.
         max_residual: Largest relative momentum residual of a step.
-        unconverged_steps: Steps that met no tolerance, however they were cut.
+        unconverged_steps: Steps that did not meet the tolerance, even when cut into smaller ones.
         unsettled_steps: Steps in which friction missed Coulomb's bound.
-        stepping: What the stepper did beyond plain steps.
+        stepping: Counters of the stepper, such as cut steps.
         deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
         faceless_steps: Steps in which bodies overlapped without contact.
-        grip_forces: Of every gripper at the end, N.
+        grip_forces: Grip force of every gripper at the end, N.
         contacts: Contact patches at the end.
-        contact_warnings: Why their forces should not be trusted; empty if they can.
+        contact_warnings: Reasons not to trust the forces of these patches; empty if there are none.
         series: Samples over simulated time.
-        recording: What was recorded; None without a recording.
+        recording: Report of the recording; None without a recording.
     """
 
     scene: str
@@ -176,7 +176,7 @@ class RunReport:
 
     @property
     def error(self) -> str | None:
-        """Why the run broke off; None if it did not."""
+        """Reason for an early end of the run; None if there was none."""
         return self.pace.error
 
     def as_dict(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class RunReport:
         return {"versions": versions(), **asdict(self)}
 
     def table(self) -> Table:
-        """The report for people."""
+        """The report as a table."""
         ended = " (interrupted)" if self.interrupted else ""
         table = Table(
             title=f"{escape(self.scene)}{ended}", title_justify="left", box=box.SIMPLE_HEAD, show_header=False

@@ -1,4 +1,4 @@
-"""One picture of a scene or of a recording."""
+"""A picture of a scene or of a recording."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.world_view import frame_of_world
 
-#: Endings that a picture's name leaves out.
+#: File name suffixes that a picture's name leaves out.
 _SUFFIXES = (".yaml", ".yml", ".urdf", ".xacro", ".mcap")
 
 
@@ -68,7 +68,7 @@ def snapshot(
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
 ) -> None:
-    """Draw a scene, run until a time, or a recording at that time, without a screen."""
+    """Draw a picture of a scene after a simulated time, or of a recording at that time; needs no screen."""
     if out is None:
         out = _new_file_for(source)
     check_picture_file(out, (".png",))
@@ -82,7 +82,7 @@ def snapshot(
     else:
         with compile_progress(console):
             world = open_world(source, package_dir or (), xacro_arg or (), set_values(setting))
-        with PageCamera(size, camera) as page:  # if it cannot be, the run would be in vain
+        with PageCamera(size, camera) as page:  # opened first: if it fails, the run would be wasted
             run_until(world, time, console)
             scene = scene_of_world(world, scale, takes_commands=False)
             frame = frame_of_world(world, scene)
@@ -92,10 +92,10 @@ def snapshot(
 
 
 def _new_file_for(source: str) -> Path:
-    """The file in the working folder that has the name of a scene or recording.
+    """Path of a picture in the working folder, named after a scene or recording.
 
     Raises:
-        InputError: It exists.
+        InputError: The file exists.
     """
     path = Path(source)
     while path.suffix.lower() in _SUFFIXES:
@@ -109,7 +109,7 @@ def _new_file_for(source: str) -> Path:
 
 
 def run_until(world: World, time: float, console: Console) -> None:
-    """Step a world from its start as fast as possible, with a bar where there is a terminal.
+    """Step a world from its start as fast as possible, with a progress bar on a terminal.
 
     Raises:
         InputError: The time is too long.

@@ -1,4 +1,4 @@
-"""What a person at the terminal sees while a world is prepared and runs."""
+"""Progress bar and status line on a terminal."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Item = TypeVar("Item")
 
 
 def bar(items: Sequence[Item], description: str, console: Console) -> Iterable[Item]:
-    """The items, with a bar of how many are done where there is a terminal."""
+    """Iterate over items, with a progress bar on a terminal."""
     return track(items, description, console=console, transient=True, disable=not console.is_terminal)
 
 
 class StatusLine:
-    """One line on time, pace, contact and grip, rewritten in place; nothing where there is no terminal."""
+    """Status line of time, pace, contact and grip, rewritten in place; prints nothing without a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -28,7 +28,7 @@ class StatusLine:
 
     @property
     def due(self) -> bool:
-        """Whether the line is old enough to be written again."""
+        """Whether it is time to write the line again."""
         return self._console.is_terminal and time.monotonic() - self._last[0] >= _LIVE_PERIOD
 
     def update(self, simulated: float, faces: int, grip_forces: Mapping[str, float]) -> None:
@@ -49,7 +49,7 @@ class StatusLine:
         self._width = len(line)
 
     def close(self) -> None:
-        """Leave the line standing."""
+        """End the line, which stays visible."""
         if self._width:
             self._write("\n")
 

@@ -1,4 +1,4 @@
-"""Experiments run from the command line: one, or all of them into a page."""
+"""Experiments on the command line: one of them, or all with a page of results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def validate(
     json: JsonOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """Run an experiment with known results and compare; exit status 0 only if all of it agrees."""
+    """Run an experiment and compare with known results; exit status 0 only if all comparisons agree."""
     console = output.make_console()
     if every != (out is not None):
         raise typer.BadParameter("--all and --out DIR go together")
@@ -63,7 +63,7 @@ def validate(
 
 
 def list_experiments(console: Console) -> None:
-    """Print the experiments by name, and how long each took when its record was made."""
+    """Print the experiments by name, with the run time of each from its record."""
     table = Table("experiment", "took", "what it shows", box=None)
     for name, experiment in EXPERIMENTS.items():
         table.add_row(name, _took(name), experiment.summary)
@@ -71,7 +71,7 @@ def list_experiments(console: Console) -> None:
 
 
 def _took(name: str) -> str:
-    """Empty where the package carries no record, as of an experiment that is new."""
+    """Recorded run time as text; empty for a new experiment, whose record the package does not hold yet."""
     try:
         return read_record(shipped_folder("validation"), name).about
     except (InputError, FileNotFoundError):
@@ -79,7 +79,7 @@ def _took(name: str) -> str:
 
 
 def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, console: Console) -> bool:
-    """Run an experiment, print it and write what is asked for.
+    """Run an experiment, print the result and write the requested files.
 
     Returns:
         Whether all of it agrees.
@@ -102,13 +102,13 @@ def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, c
 
 
 def validate_all(quick: bool, folder: Path, console: Console) -> bool:
-    """Run every experiment; write their numbers and pictures to ``folder`` and the page beside it.
+    """Run every experiment; write results and pictures to ``folder``, and the page beside it.
 
     Returns:
         Whether all of it agrees.
 
     Raises:
-        InputError: The folder cannot be made or written, or an experiment lacks what it needs.
+        InputError: The folder cannot be made or written, or an experiment lacks a package or file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def validate_all(quick: bool, folder: Path, console: Console) -> bool:
 
 
 def _record(name: str, quick: bool, folder: Path) -> Record:
-    """Run one experiment, write its numbers and draw its picture from what was written."""
+    """Run one experiment, write its results and draw its picture from the written data."""
     experiment = EXPERIMENTS[name]
     began = time.monotonic()
     report = experiment.run(quick)

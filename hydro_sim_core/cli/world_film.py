@@ -11,13 +11,13 @@ from hydro_sim_core.viewer.world_view import frame_of_world
 
 
 class WorldFilm:
-    """Films a world while it runs, at a rate in simulated time.
+    """Film of a running world, at a frame rate in simulated time.
 
     Args:
         world: The world.
         scale: Colours of pressure.
-        rate: Frames a simulated second.
-        add: Called with scene and frame of every picture that is due.
+        rate: Frames per simulated second.
+        add: Called with scene and frame of every picture.
     """
 
     def __init__(self, world: World, scale: PressureScale, rate: float, add: AddFrame) -> None:
@@ -27,6 +27,6 @@ class WorldFilm:
         self._schedule = Schedule()
 
     def observe(self, world: World) -> None:
-        """Add the world as it is, if a frame is due."""
+        """Add a frame of the world's current state, if one is due."""
         if self._schedule.due(world.time, self._rate):
             self._add(self._scene, frame_of_world(world, self._scene))

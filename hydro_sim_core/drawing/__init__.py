@@ -1,1 +1,1 @@
-"""How contact is drawn, wherever it is drawn: what of a patch, and in which colours."""
+"""Drawing of contact, common to all outputs: the faces of a patch that are shown, and the colour scale."""

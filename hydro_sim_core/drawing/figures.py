@@ -1,4 +1,4 @@
-"""Figures that matplotlib draws without a display; it is an optional extra, imported when the first is drawn."""
+"""Figures without a display, by matplotlib, an optional dependency that is imported when the first one is drawn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def require_matplotlib() -> None:
-    """Check that figures can be drawn, before anything is computed for one.
+    """Check that matplotlib is installed, before anything is computed for a figure.
 
     Raises:
         InputError: matplotlib is not installed.
@@ -29,7 +29,7 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
-    """Hand out an empty figure and write it when done.
+    """Yield an empty figure and write it at the end of the context.
 
     Args:
         path: PNG file to write.
@@ -53,7 +53,7 @@ def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
 
 
 def pressure_colours() -> ListedColormap:
-    """The colours of the pressure scale as matplotlib takes them; for use in a ``figure``."""
+    """Colours of the pressure scale as a matplotlib colour map; for use in a ``figure``."""
     from matplotlib.colors import ListedColormap
 
     scale = PressureScale()

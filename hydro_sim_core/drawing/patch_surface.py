@@ -1,4 +1,4 @@
-"""What is drawn of a contact patch: its faces that press, with the pressure at their corners."""
+"""Drawn part of a contact patch: the faces that carry pressure, with the pressure at their vertices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hydro_sim_core.contact import FaceArrays
 
 @dataclass(frozen=True, eq=False)
 class PatchFaces:
-    """Convex polygons that carry pressure, their vertices one after the other.
+    """Convex polygons that carry pressure, with concatenated vertices.
 
     Attributes:
         vertices: (V, 3) in the world, m.
-        pressures: (V,) at the vertices, Pa; below zero where a face reaches beyond the edge of the contact.
+        pressures: (V,) pressures at the vertices, Pa; negative where a face reaches into the margin.
         counts: (F,) vertices of each polygon, in order.
     """
 
@@ -37,7 +37,7 @@ class PatchFaces:
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """(V, 2) rows of ``vertices``: the sides of every polygon."""
+        """(V, 2) rows of ``vertices``: the edges of every polygon."""
         following = np.arange(1, len(self.vertices) + 1)
         following[self._first + self.counts - 1] = self._first
         return np.stack([np.arange(len(following)), following], axis=1)
@@ -50,7 +50,7 @@ class PatchFaces:
 def patch_faces(faces: FaceArrays) -> PatchFaces:
     """The faces of a patch that carry pressure.
 
-    The skirt of faces with negative pressure, which the margin adds, transmits no force and is left out.
+    Faces with negative pressure, which the margin adds around a patch, transmit no force and are left out.
     """
     kept = np.flatnonzero(faces.pressures > 0.0)
     counts = faces.num_vertices[kept]
@@ -62,7 +62,7 @@ def patch_faces(faces: FaceArrays) -> PatchFaces:
 
 
 def join_faces(parts: Sequence[PatchFaces]) -> PatchFaces:
-    """The faces of several patches, at least one, in order."""
+    """Concatenate the faces of one or more patches."""
     return PatchFaces(
         np.concatenate([part.vertices for part in parts]),
         np.concatenate([part.pressures for part in parts]),

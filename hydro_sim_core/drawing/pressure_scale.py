@@ -1,7 +1,7 @@
-"""The one scale of colours that contact pressure is shown on: in RViz, the viewer, plots and recordings.
+"""The colour scale of contact pressure in RViz, the viewer, plots and recordings.
 
-The scale is fixed and labelled, never stretched to what happens to be in view: the same colour is the same pressure in
-every patch, at every instant and in every picture.
+The scale is fixed and labelled, and does not adapt to the pressures in view: a colour is the same pressure in every
+patch, at every instant and in every picture.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from hydro_sim_core.drawing.viridis import VIRIDIS
 from hydro_sim_core.errors import InputError, excerpt
 
-#: Pa
+#: Default upper end of the scale, Pa.
 DEFAULT_FULL_SCALE: Final = 20e3
-#: Pa: from what no sensor tells from nothing to what no body withstands.
+#: Limits of the full scale, Pa: from an immeasurably small pressure to one that no body withstands.
 _LEAST, _LARGEST = 1e-3, 1e12
 
 _OPAQUE = np.ones((len(VIRIDIS), 4), dtype=np.float32)
@@ -25,19 +25,19 @@ _OPAQUE[:, :3] = VIRIDIS / 255.0
 
 
 class PressureScale:
-    """Maps pressure to colour, linearly from 0 to ``maximum``; beyond it, the end's colour.
+    """Map from pressure to colour, linear from 0 to ``maximum`` and clamped outside.
 
-    Why viridis is told in docs/decisions/0011-viewer.md.
+    docs/decisions/0011-viewer.md gives the reasons for viridis.
 
     Args:
         maximum: Pressure at the upper end, Pa.
 
     Attributes:
-        maximum: The same.
-        name: Of the colour map.
+        maximum: Pressure at the upper end, Pa.
+        name: Name of the colour map.
 
     Raises:
-        InputError: The maximum is not 1e-3 to 1e12.
+        InputError: The maximum is outside 1e-3 to 1e12 Pa.
     """
 
     name: Final = "viridis"
@@ -56,5 +56,5 @@ class PressureScale:
         return _OPAQUE[place.astype(np.intp)]
 
     def table(self) -> NDArray[np.uint8]:
-        """Every colour of the scale (256, 3) as 8-bit sRGB; each stands for an equal share of it."""
+        """Colours (256, 3) of the scale at equal steps, as 8-bit sRGB."""
         return VIRIDIS

@@ -36,5 +36,5 @@ _COLOURS = """
     f6e620 f8e621 fbe723 fde725
 """
 
-#: (256, 3) sRGB, dark to bright.
+#: (256, 3) 8-bit sRGB, dark to bright.
 VIRIDIS: Final[NDArray[np.uint8]] = np.frombuffer(bytes.fromhex(_COLOURS), dtype=np.uint8).reshape(-1, 3)
