@@ -13,8 +13,8 @@ from types import FrameType
 def interruptible() -> Iterator[Event]:
     """Turn the first Ctrl-C into an event, so that a command ends in a consistent state.
 
-    The second Ctrl-C raises ``KeyboardInterrupt``. An exception for the first one could be raised anywhere, and libraries
-    with optional imports catch all exceptions around these.
+    The second Ctrl-C raises ``KeyboardInterrupt``. An exception for the first one could be raised anywhere, and
+    libraries with optional imports catch all exceptions around these.
     """
     event = Event()
 

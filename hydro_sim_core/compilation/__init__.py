@@ -1,4 +1,4 @@
-"""Compiled functions: how they are written, compiled, kept and called. The rest of the engine knows no Numba."""
+"""Compiled functions: definition, compilation by Numba, cache on disk and calls."""
 
 from hydro_sim_core.compilation.arrays import (
     Bool1D,

@@ -1,16 +1,16 @@
-"""How data looks to compiled code: annotations of arrays, and the C layout of the structs that hold them.
+"""Memory layout of data for compiled code: annotations of arrays, and the C layout of structs of arrays.
 
-Structs are named tuples of arrays, numbers and further structs. Their annotations say what every field is, so that the
-layout belongs to the class: every instance has it, and kernels can be compiled before there is one.
+Structs are named tuples of arrays, numbers and further structs. The annotations of the fields determine the layout, so
+that it belongs to the class, and kernels can be compiled before there is an instance.
 
     class Cloud(NamedTuple):
         points: Float2D
         neighbors: Int2D
         radius: float
 
-In memory an array is its address and its lengths, a struct in a struct is an address, and a number is a number; each
-takes 8 bytes. Arrays are contiguous in C order. What is annotated ``ConstFloat1D`` may be read-only, and no kernel that
-writes to it compiles; all other arrays must be writeable.
+In memory an array is its address followed by its lengths, a nested struct is an address, and a number is its value;
+each of these takes 8 bytes. Arrays are contiguous in C order. An array annotated ``ConstFloat1D`` may be read-only, and
+a kernel that writes to it does not compile; all other arrays must be writeable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DTYPES = {name: np.dtype(name) for name in ("float64", "int64", "bool")}
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """An array with a fixed type of element and number of dimensions.
+    """An array with a fixed element type and number of dimensions.
 
     Attributes:
         dtype: Name of NumPy's type: ``float64``, ``int64`` or ``bool``.
@@ -47,7 +47,7 @@ class ArrayLayout:
         """Refuse an array of another layout.
 
         Raises:
-            TypeError: With ``name`` in its text.
+            TypeError: The array has another layout; the message contains ``name``.
         """
         if (
             type(array) is np.ndarray
@@ -78,10 +78,10 @@ class NumberLayout:
         return self.kind.__name__
 
     def number(self, given: Any, name: str) -> float | int | bool:
-        """A given number as one of this kind.
+        """Convert a number to this kind.
 
         Raises:
-            TypeError: It is none, or too large; with ``name`` in its text.
+            TypeError: The value is not a number of this kind, or too large; the message contains ``name``.
         """
         if self.kind is float and isinstance(given, Real):
             return float(given)
@@ -97,7 +97,7 @@ class NumberLayout:
 
 @dataclass(frozen=True)
 class EntryLayout:
-    """The address of machine code, chosen by whoever passes it.
+    """The address of an entry point's machine code, chosen by the caller.
 
     Attributes:
         like: Full name of an entry point (``package.module.function``) with the same signature.
@@ -111,12 +111,12 @@ class EntryLayout:
 
 @dataclass(frozen=True)
 class StructLayout:
-    """A named tuple behind one address.
+    """A named tuple passed by its address.
 
     Attributes:
         struct: The class.
         fields: Name and layout of every field.
-        offsets: Where each field begins, bytes.
+        offsets: Offset of each field, bytes.
     """
 
     struct: type
@@ -153,10 +153,10 @@ def is_struct(struct: Any) -> bool:
 
 
 def layout_of(annotation: Any) -> Layout:
-    """Layout that an annotation stands for.
+    """Layout of an annotation.
 
     Raises:
-        TypeError: It stands for none.
+        TypeError: The annotation has no memory layout.
     """
     if annotation in (float, int, bool):
         return NumberLayout(annotation)
@@ -172,10 +172,10 @@ def layout_of(annotation: Any) -> Layout:
 
 
 def struct_layout(struct: type) -> StructLayout:
-    """Layout of a named tuple: one object for one class.
+    """Layout of a named tuple; the same object for every call with the same class.
 
     Raises:
-        TypeError: A field's annotation says nothing about memory.
+        TypeError: The annotation of a field has no memory layout.
     """
     if struct not in _layouts:
         _layouts[struct] = _make_struct_layout(struct)

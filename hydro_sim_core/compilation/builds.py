@@ -1,4 +1,4 @@
-"""Machine code for entry points: from disk where it is there, else compiled, by several processes at once."""
+"""Machine code for entry points: loaded from disk, or else compiled by several processes at once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from hydro_sim_core.compilation.kernels import INTERPRETED, Entry, Kernel
 from hydro_sim_core.compilation.machine_code import load_code
 from hydro_sim_core.compilation.targets import Target, host
 
-#: More processes would wait for the longest entry point anyway; each takes 300 MB.
+#: Largest number of compiler processes: more would only wait for the longest entry point, and each takes 300 MB.
 _MOST_WORKERS = 4
 
 
 class BuildProgress(NamedTuple):
-    """How far compiling is.
+    """Progress of compilation.
 
     Attributes:
         done: Kernels compiled.
-        total: Kernels to compile in all, as far as known.
+        total: Total number of kernels to compile, as far as known.
     """
 
     done: int
@@ -36,7 +36,7 @@ class BuildProgress(NamedTuple):
 
 
 class CompilationFailed(Exception):
-    """A kernel cannot be compiled; the text is the compiler's."""
+    """A kernel cannot be compiled; the message is the compiler's."""
 
 
 #: Machine code that runs on this machine.
@@ -45,11 +45,11 @@ Observer = Callable[[BuildProgress], None]
 
 
 def build(entry: Entry) -> int:
-    """Load an entry point and those that it calls, compiling what is nowhere found; returns its address.
+    """Load an entry point and those that it calls, compiling them if needed; returns its address.
 
     Raises:
         CompilationFailed: A kernel cannot be compiled.
-        TypeError: Entry points call each other in a circle, or one contains what it may not.
+        TypeError: Entry points call each other in a cycle, or one contains something that a kernel may not.
     """
     callees_first(entry)
     called = {one.symbol: one.address for one in dependencies(entry).entries}
@@ -59,16 +59,16 @@ def build(entry: Entry) -> int:
 
 
 def prepare(entries: Iterable[Entry]) -> None:
-    """Compile entry points and all that they call, as far as no machine code is found for them.
+    """Compile those of the entry points, and of the entry points they call, for which no machine code is found.
 
-    Without it each is compiled when it is called first, one after the other.
+    Without this call each entry point is compiled at its first call, one after the other.
 
     Raises:
         CompilationFailed: A kernel cannot be compiled.
     """
     if INTERPRETED:
         return
-    # Most often there is nothing to do.
+    # The usual case: everything is loaded.
     entries = [entry for entry in entries if not (entry.is_loaded or entry in _codes)]
     if entries:
         machine_code(entries)
@@ -77,14 +77,14 @@ def prepare(entries: Iterable[Entry]) -> None:
 def machine_code(
     entries: Iterable[Entry], targets: Iterable[Target | None] = (None,)
 ) -> dict[Target | None, dict[Entry, bytes]]:
-    """Machine code of entry points and of all that they call, compiled and kept as far as none is found.
+    """Machine code of entry points and of all that they call, compiled and stored if none is found.
 
     Args:
         entries: The entry points.
-        targets: What processors it is for; None is this machine, on which code for a level may run as well.
+        targets: Target processors; None is this machine, for which code of a processor level may be used as well.
 
     Returns:
-        By target, the code of each entry point.
+        Code of each entry point, by target.
 
     Raises:
         CompilationFailed: A kernel cannot be compiled.
@@ -92,7 +92,7 @@ def machine_code(
     wanted = callees_first(*entries)
     found = {target: _found(wanted, target) for target in targets}
     missing = {target: [entry for entry in wanted if entry not in codes] for target, codes in found.items()}
-    # All are counted before the first is compiled, so that the total is known.
+    # All kernels are counted before the first is compiled, so that the total is known.
     counts = {target: _Count(entries) for target, entries in missing.items() if entries}
     for target, count in counts.items():
         _compile(missing[target], target or host(), count, found[target])
@@ -100,7 +100,7 @@ def machine_code(
 
 
 def _found(entries: list[Entry], target: Target | None) -> dict[Entry, bytes]:
-    """Machine code that there is; for this machine it comes with what was found or compiled before."""
+    """Machine code from disk; for this machine also code that was found or compiled earlier in this process."""
     if target is not None:
         return {entry: code for entry in entries if (code := store.load(entry, target)) is not None}
     for entry in entries:
@@ -109,14 +109,14 @@ def _found(entries: list[Entry], target: Target | None) -> dict[Entry, bytes]:
 
 
 def _is_found(entry: Entry) -> bool:
-    """Whether there is machine code for this machine, which is then in ``_codes``."""
+    """Whether there is machine code for this machine; if so, it is put into ``_codes``."""
     if entry not in _codes and (code := store.load(entry)) is not None:
         _codes[entry] = code
     return entry in _codes
 
 
 def _compile(missing: list[Entry], target: Target, count: _Count, codes: dict[Entry, bytes]) -> None:
-    # The longest first, so that the processes end together.
+    # The longest first, so that the processes end at about the same time.
     missing.sort(key=_weight, reverse=True)
     importable = [entry for entry in missing if _is_importable(entry)]
     workers = min(len(importable), _num_processors(), _MOST_WORKERS)
@@ -172,18 +172,18 @@ def _compile_here(entry: Entry, target: Target, count: _Count, codes: dict[Entry
     count.entry_done(entry)
 
 
-# --- Who is told -----------------------------------------------------------------------------------------------------
+# --- Observers -------------------------------------------------------------------------------------------------------
 
 
 class _Observation:
-    """What an observer was told: everything that is compiled while it observes is one whole."""
+    """Progress reported to an observer: everything that is compiled while it observes is counted together."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._done = self._total = 0
 
     def add(self, done: int, total: int = 0) -> None:
-        """Tell of kernels that were done, or are to be."""
+        """Report finished kernels, or kernels to be compiled."""
         self._done += done
         self._total += total
         self._observer(BuildProgress(self._done, self._total))
@@ -194,9 +194,9 @@ _observations: list[_Observation] = []
 
 @contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Have an observer told of every kernel that is compiled within the context, in whatever thread that is.
+    """Call an observer for every kernel that is compiled within the context, in any thread.
 
-    What it raises ends the compiling, in the thread that asked for it.
+    An exception raised by the observer ends the compilation, in the thread that asked for it.
     """
     observation = _Observation(observer)
     _observations.append(observation)
@@ -207,7 +207,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 
 class _Count:
-    """Kernels done of those to do. One that several entry points contain is counted for each."""
+    """Count of finished and remaining kernels. A kernel that several entry points contain is counted for each."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._left = {entry: _weight(entry) for entry in entries}
@@ -216,11 +216,11 @@ class _Count:
             observation.add(0, sum(self._left.values()))
 
     def kernel_done(self, entry: Entry) -> None:
-        """One kernel of an entry point was translated; the last one counts when the whole is assembled."""
+        """Count one translated kernel of an entry point; the last one is counted when the entry point is assembled."""
         self._leave(entry, max(1, self._left[entry] - 1))
 
     def entry_done(self, entry: Entry) -> None:
-        """An entry point has its machine code."""
+        """Count the remaining kernels of an entry point, whose machine code is complete."""
         self._leave(entry, 0)
 
     def _leave(self, entry: Entry, left: int) -> None:
@@ -234,7 +234,7 @@ class _Count:
 
 
 class _Answer(NamedTuple):
-    """What a worker says of an entry point: ``kernel``, ``failed`` with a text, or ``done`` with digest and code."""
+    """Message of a worker on an entry point: ``kernel``, ``failed`` with a text, or ``done`` with digest and code."""
 
     entry: Entry
     what: str
@@ -243,11 +243,11 @@ class _Answer(NamedTuple):
 
 
 class _Worker:
-    """A process that compiles; see ``worker``."""
+    """A compiler process; see ``worker``."""
 
     def __init__(self, target: Target) -> None:
-        # This package first: an installation that is just being renewed has no finder of it. Not the working folder
-        # (-P), whose files may have any name, but where this process looks there itself.
+        # The folder of this package comes first: an editable installation that is being renewed has no finder for it.
+        # The working folder, whose files may have any name, is left out (-P) unless it is in the path of this process.
         own = str(Path(__file__).parents[2])
         path = os.pathsep.join([own, *(entry or os.getcwd() for entry in sys.path)])
         read, write = os.pipe()
@@ -256,11 +256,11 @@ class _Worker:
             self.process = subprocess.Popen(
                 [*command, target.cpu, target.features, str(write)],
                 stdin=subprocess.PIPE,
-                # What is printed there, as by a sitecustomize, is for nobody.
+                # Output of that process, as of a sitecustomize, is discarded.
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path},
                 pass_fds=(write,),
-                # Ctrl-C is for this process, which ends the other.
+                # Ctrl-C reaches this process alone, which ends the other one.
                 start_new_session=True,
             )
         finally:
@@ -268,7 +268,7 @@ class _Worker:
         self._answers = os.fdopen(read, "rb")
 
     def compile(self, entry: Entry) -> Iterator[_Answer]:
-        """Have an entry point compiled."""
+        """Compile an entry point in the process; yields its messages."""
         requests: Any = self.process.stdin
         try:
             requests.write(f"{entry.symbol}\n".encode())
@@ -287,7 +287,7 @@ class _Worker:
         yield _Answer(entry, "failed", f"the compiling process ended with status {self.process.wait()}")
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
 
@@ -313,7 +313,8 @@ def _compile_in_workers(
                 count.kernel_done(answer.entry)
             elif answer.what == "failed":
                 raise CompilationFailed(f"{answer.entry.symbol}: {answer.text}")
-            # A worker reads the sources: a program that has since changed a constant compiles for itself.
+            # A worker reads the sources. If this program has changed a constant since, the digests differ, and the
+            # entry point is compiled here.
             elif answer.text == dependencies(answer.entry).digest:
                 codes[answer.entry] = answer.code
                 store.save(answer.entry, answer.code, target)
@@ -326,7 +327,7 @@ def _compile_in_workers(
 def _feed(
     worker: _Worker, waiting: queue.SimpleQueue[Entry], answers: queue.SimpleQueue[_Answer | None]
 ) -> None:
-    """Give a worker one entry point after the other, until none is left or one fails."""
+    """Pass entry points to a worker one after the other, until none is left or one fails."""
     try:
         while True:
             for answer in worker.compile(waiting.get_nowait()):

@@ -1,4 +1,4 @@
-"""Calls of machine code from Python, through ``ctypes``, without Python's lock."""
+"""Calls of machine code from Python through ``ctypes``, with the GIL released."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBERS: dict[type, Any] = {float: ctypes.c_double, int: ctypes.c_int64, bool: 
 
 
 def make_call(entry: Entry) -> Call:
-    """What it takes to call an entry point, whose machine code is loaded."""
+    """Prepare calls of an entry point, whose machine code must be loaded."""
     passers = tuple(_passer(name, layout) for name, layout in entry.parameters)
     return Call(passers, _c_function(entry), None if entry.result is None else _NUMBERS[entry.result.kind])
 

@@ -1,8 +1,8 @@
-"""From kernels to machine code, through Numba. Imported only where something is compiled.
+"""Compilation of kernels to machine code through Numba; imported only when something has to be compiled.
 
-Numba optimises and assembles every function by itself, and all that it calls once more with it. Here functions are only
-typed and translated to LLVM's language one by one; an entry point is then linked from all it calls and optimised as a
-whole, once.
+Numba by itself optimises and assembles every function separately, together with all that it calls, so that callees are
+compiled repeatedly. Here functions are only typed and translated to LLVM IR one by one; an entry point is then linked
+from all it calls and optimised once as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry, Kernel
     from hydro_sim_core.compilation.targets import Target
 
-#: Called with the name of each kernel that has been translated.
+#: Callbacks with the name of each translated kernel.
 on_kernel: list[Callable[[str], None]] = []
 
 #: Functions of the C library that LLVM may call.
@@ -47,11 +47,11 @@ _C_LIBRARY = frozenset({
 # fmt: on
 
 #: Options of every kernel. ``_nrt`` is private to Numba: without its reference counting array views cost nothing, and
-#: what allocates does not compile.
+#: kernels that allocate do not compile.
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
 
-#: Settings of Numba that decide what machine code is made. Those of a user, in the environment or in a file
-#: ``.numba_config.yaml``, do not: what is kept has to be the same wherever it is made.
+#: Settings of Numba that determine the machine code. They replace a user's settings from the environment or a file
+#: ``.numba_config.yaml``: cached code has to be the same wherever it is compiled.
 _SETTINGS = {
     "BOUNDSCHECK": None,
     "DEBUGINFO_DEFAULT": 0,
@@ -67,8 +67,8 @@ _SETTINGS = {
 
 @contextmanager
 def _own_settings() -> Iterator[None]:
-    """Have Numba compile as it is told here."""
-    # What has changed in the environment is read before, since it would be read within.
+    """Let Numba compile with ``_SETTINGS``."""
+    # Changes of the environment are read now, as Numba would otherwise read them within the context.
     config.reload_config()
     before = {name: getattr(config, name) for name in _SETTINGS}
     vars(config).update(_SETTINGS)
@@ -78,19 +78,19 @@ def _own_settings() -> Iterator[None]:
         vars(config).update(before)
 
 
-# --- Libraries: what Numba collects functions in ---------------------------------------------------------------------
+# --- Libraries: Numba's containers of functions ----------------------------------------------------------------------
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """Functions as they were translated: simplified each by itself, neither optimised nor assembled."""
+    """Translated functions, each simplified separately, neither optimised nor assembled."""
 
     def finalize(self) -> None:
-        """Take no more functions."""
+        """Close the library for further functions."""
         self._raise_if_finalized()
         self._finalized = True
 
     def callees_first(self) -> list[Any]:
-        """This library and all that it calls, in such an order."""
+        """This library and all that it calls, callees before callers."""
         order: list[Any] = []
         seen = {self}
 
@@ -106,11 +106,11 @@ class _KernelLibrary(JITCodeLibrary):
 
 
 class _WholeLibrary(_KernelLibrary):
-    """A function with all that it calls, optimised as a whole."""
+    """A function linked with all that it calls and optimised as a whole."""
 
     def link(self) -> None:
         """Join the modules of all functions called."""
-        # Callers first: the linker drops what nothing has called for yet.
+        # Callers first: the linker drops functions that no code linked so far refers to.
         for library in reversed(self.callees_first()[:-1]):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
 
@@ -128,7 +128,7 @@ class _WholeLibrary(_KernelLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _TranslateKernel(LoweringPass):
-    """Translates a typed function to LLVM's language, and does no more."""
+    """Pass that translates a typed function to LLVM IR, without optimisation."""
 
     _name = "hydro_sim_translate_kernel"
 
@@ -154,7 +154,7 @@ class _TranslateKernel(LoweringPass):
                 state.targetctx, library, descriptor, state.func_ir, metadata=state.metadata
             )
             lower.lower()
-        # Callers find the function by this object; there is no machine code yet.
+        # Callers look the function up by this object; there is no machine code yet.
         key = object()
         state.targetctx.insert_user_function(key, descriptor, [library])
         state["cr"] = compiler._LowerResult(descriptor, lower.call_helper, cfunc=key, env=lower.env)
@@ -164,7 +164,7 @@ class _TranslateKernel(LoweringPass):
 
 
 def _refuse_raise(function: Any) -> None:
-    """What a kernel finds wrong it says by its result; only Numba's own checks, of tuple indices say, raise."""
+    """Refuse ``raise`` in kernels, which report errors by their results; only Numba's own checks may raise."""
     for block in function.blocks.values():
         for statement in block.body:
             if isinstance(statement, numba_ir.Raise | numba_ir.StaticRaise | numba_ir.DynamicRaise):
@@ -173,7 +173,7 @@ def _refuse_raise(function: Any) -> None:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _CompileWhole(NativeLowering):
-    """Compiles a function with all that it calls, for calls from Python."""
+    """Pass that compiles a function with all that it calls, for calls from Python."""
 
     _name = "hydro_sim_compile_whole"
 
@@ -183,7 +183,7 @@ class _CompileWhole(NativeLowering):
 
 
 class _KernelCompiler(CompilerBase):
-    """Numba's passes with another last one."""
+    """Numba's passes with another final pass."""
 
     last_pass: type[LoweringPass] = _TranslateKernel
 
@@ -202,14 +202,14 @@ class _WholeCompiler(_KernelCompiler):
     last_pass = _CompileWhole
 
 
-# --- Dispatchers: what Numba finds the code of calls by --------------------------------------------------------------
+# --- Dispatchers: Numba's lookup of the code of calls ----------------------------------------------------------------
 
 
 class _KernelDispatcher(CPUDispatcher):
-    """Types and translates a kernel for the arguments of its callers."""
+    """Dispatcher that types and translates a kernel for the arguments of its callers."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """A constant that is passed does not make another kernel."""
+        """Template of a call; literal arguments have their plain types: a constant makes no new specialisation."""
         args = tuple(types.unliteral(arg) for arg in args)
         return super().get_call_template(args, {name: types.unliteral(kw) for name, kw in kws.items()})
 
@@ -220,7 +220,7 @@ class _KernelDispatcher(CPUDispatcher):
             return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
-        """Remember what was translated; there is nothing that Python could call."""
+        """Store a translated specialisation; it has no code that Python could call."""
         self.overloads[tuple(cres.signature.args)] = cres
 
 
@@ -231,13 +231,13 @@ def make_dispatcher(kernel: Kernel) -> Any:
 
 
 def make_callable(kernel: Kernel) -> Any:
-    """A kernel compiled alone, as Numba does it, for calls from Python."""
+    """A kernel compiled separately, as Numba does it, for calls from Python."""
     bind({called.symbol: called.address for called in reached_by(kernel).entries})
     return CPUDispatcher(kernel.function, {}, {**OPTIONS, "no_cfunc_wrapper": True}, _WholeCompiler)
 
 
 def dispatcher_type(kernel: Kernel) -> Any:
-    """Type of a kernel in the function that is being compiled, for whatever target that is."""
+    """Type of a kernel in the function that is being compiled, for the current target (CPU or GPU)."""
     target = current_target()
     if target == "cpu":
         return types.Dispatcher(kernel.dispatcher)
@@ -257,7 +257,7 @@ def _foreign_dispatcher_type(kernel: Kernel, target: str) -> Any:
 
 
 class _TargetCodegen(JITCPUCodegen):
-    """LLVM for a processor that may be another than this machine's."""
+    """LLVM code generation for a processor that may differ from this machine's."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -278,7 +278,7 @@ def compile_entry(entry: Entry, target: Target) -> bytes:
     """Machine code of an entry point: an object file with one symbol to call.
 
     Raises:
-        numba.core.errors.NumbaError: It cannot be compiled.
+        numba.core.errors.NumbaError: The entry point cannot be compiled.
     """
     with _own_settings():
         module = _translated(entry, target)
@@ -302,7 +302,7 @@ def _translated(entry: Entry, target: Target) -> Any:
     module = library._final_module
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration and value.name != entry.symbol:
-            # What nothing calls for any more is then left out.
+            # Internal functions that are no longer called are left out.
             value.linkage = llvm.Linkage.internal
     library._optimize_final_module()
     module.verify()
@@ -311,7 +311,7 @@ def _translated(entry: Entry, target: Target) -> Any:
 
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
-    """Refuse code that would call what is not there where it is loaded: Numba's runtime above all."""
+    """Refuse code that calls symbols which do not exist in the loading process, above all of Numba's runtime."""
     known = {called.symbol for called in dependencies(entry).entries}
     for value in (*module.functions, *module.global_variables):
         name = value.name
@@ -320,7 +320,7 @@ def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
 
 
 def _c_wrapper(context: Any, entry: Entry, compiled: Any) -> Any:
-    """Module with the function that has the entry point's symbol and follows C."""
+    """Module with the C function that has the entry point's symbol."""
     wanted = signature_of(entry)
     module = context.create_module(entry.symbol)
     wrapper = ir.Function(module, c_function_type(entry), entry.symbol)
@@ -332,7 +332,7 @@ def _c_wrapper(context: Any, entry: Entry, compiled: Any) -> Any:
     status, result = context.call_conv.call_function(
         builder, function, compiled.signature.return_type, wanted.args, arguments
     )
-    # C has no exceptions: whoever called looks at the status.
+    # C has no exceptions: the caller checks the status.
     with builder.if_then(status.is_error, likely=False):
         builder.ret(ir.Constant(STATUS, 1))
     if place is not None:

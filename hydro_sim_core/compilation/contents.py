@@ -1,8 +1,8 @@
-"""What a kernel consists of: its bytecode and the values that its names have outside it.
+"""Contents of a kernel: its bytecode and the values of the global and closure names that it uses.
 
-Both are taken when a kernel is looked at first, and kept: the compiler gets these values and no later ones, so that
-machine code is what its digest says, whatever a program assigns to its modules meanwhile. A value whose description
-would not say all that the compiler makes of it is refused.
+Both are captured at first access and kept: the compiler gets these values and no later ones, so that machine code
+matches its digest even if a program reassigns module variables. A value is refused if its description would not
+determine what the compiler makes of it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ import numpy as np
 from hydro_sim_core.compilation.arrays import is_struct
 from hydro_sim_core.compilation.kernels import Entry, Kernel
 
-#: Packages of whose contents Numba knows what they do: their names and Numba's version say it all.
+#: Packages that Numba implements itself: the name of a function and Numba's version determine its machine code.
 _LIBRARIES = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator"})
 _PLAIN = (bool, int, float, complex, str, bytes, NoneType, EllipsisType)
-#: Values of these types, and of libraries, are described in any case; others only where bytecode shows that a name
-#: stands for them, since the same name may be one of an attribute. Reading bytecode takes long.
+#: Values of these types, and of libraries, are always described; others only if the bytecode shows that the name is
+#: read, since the same name may belong to an attribute. Analysing bytecode takes long.
 _CERTAIN = (Kernel, Entry, np.ndarray, np.generic, *_PLAIN)
-#: Numba writes the address of a larger array into machine code.
+#: Size in bytes beyond which Numba writes the address of an array into machine code instead of its values.
 _LARGEST_ARRAY = 1_000_000
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a kernel consists of.
+    """Contents of a kernel.
 
     Attributes:
-        function: The kernel's function with the values of its names as they were.
-        digest: Of its bytecode and of these values, without what is called.
-        called: Kernels and entry points among the values, in the order in which they were found.
+        function: The kernel's function with the captured values of its names.
+        digest: Digest of the bytecode and of these values, without those of the called functions.
+        called: Kernels and entry points among the values, in order of discovery.
     """
 
     function: FunctionType
@@ -48,16 +48,16 @@ class Contents:
 
 @cache
 def contents(kernel: Kernel) -> Contents:
-    """What a kernel consists of since it was looked at first.
+    """Contents of a kernel, captured at the first call.
 
     Raises:
-        TypeError: It uses a value of which cannot be said what machine code becomes of it.
+        TypeError: The kernel uses a value that does not determine its machine code.
     """
     return _Look(kernel).contents()
 
 
 class _Look:
-    """One look at a kernel: every value is frozen and described."""
+    """Capture of a kernel: freezes and describes every value."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -65,7 +65,7 @@ class _Look:
         self._called: list[Kernel | Entry] = []
 
     def contents(self) -> Contents:
-        """Freeze and describe everything."""
+        """Freeze and describe all values."""
         function = self._function
         digest = hashlib.sha256(repr((repr(self._kernel), self._kernel.inline)).encode())
         for code in _codes(function.__code__):
@@ -104,7 +104,7 @@ class _Look:
 
     @cached_property
     def _reads(self) -> dict[str, set[tuple[str, ...]]]:
-        """Names that bytecode reads from outside a function, and the attributes that it reads of each at once."""
+        """Global and closure names that the bytecode reads, and the attribute chains that it reads from each."""
         found: dict[str, set[tuple[str, ...]]] = {}
         for code in _codes(self._function.__code__):
             path: list[str] | None = None
@@ -124,7 +124,7 @@ class _Look:
         return found
 
     def _keep(self, value: Any, name: str) -> tuple[Any, str]:
-        """The value as the compiler gets it, which nothing changes any more, and what there is to say of it."""
+        """The frozen value that the compiler gets, and its description."""
         match value:
             case Kernel() | Entry():
                 self._called.append(value)
@@ -194,7 +194,7 @@ class _Look:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of all functions within it."""
+    """Code of a function and of all functions nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -202,7 +202,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _described_code(code: CodeType) -> str:
-    """Everything that a function does; not where it stands, and not what its docstring says."""
+    """Description of a function's behaviour, without its location in the file and its docstring."""
     constants = list(code.co_consts)
     is_function = not code.co_name.startswith("<")  # lambdas and comprehensions have no docstring
     if is_function and constants and isinstance(constants[0], str):
@@ -235,7 +235,7 @@ def _full_name(value: Any) -> str:
 
 
 def _is_of_library(value: Any) -> bool:
-    """Whether a value is a module, class or function by whose name Numba knows what it does."""
+    """Whether a value is a module, class or function that Numba implements itself."""
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0] in _LIBRARIES
     if isinstance(value, np.ufunc):

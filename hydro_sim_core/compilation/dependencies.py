@@ -1,8 +1,8 @@
-"""What the machine code of an entry point depends on, and a digest of it.
+"""Dependencies of the machine code of an entry point, and their digest.
 
-Looked at are the functions that it reaches, not the files they stand in: an edit of a kernel concerns the entry points
-that contain it, and neither comments nor docstrings nor neighbours in the same file concern any. Of other entry points
-only the signature counts, since they are called by their symbol.
+Dependencies are functions, not files: an edit of a kernel affects only the entry points that contain it; comments,
+docstrings and other functions in the same file affect none. Of other entry points that it calls only the signature
+counts, since they are called by their symbol.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from hydro_sim_core.compilation.arrays import EntryLayout, Layout, StructLayout
 from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.kernels import Entry, Kernel, entry_named
 
-#: Sources of this package that decide what machine code is made of a kernel.
+#: Sources of this package that determine how kernels are translated to machine code.
 _TRANSLATORS = ("arrays.py", "compiler.py", "contents.py", "numba_types.py")
 
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What the machine code of a kernel or an entry point depends on.
+    """Dependencies of the machine code of a kernel or an entry point.
 
     Attributes:
-        digest: Of everything below; for an entry point also of its signature and of how kernels are translated.
-        kernels: Kernels that it contains, its own first.
-        entries: Other entry points that it calls.
+        digest: Digest of everything below; for an entry point also of its signature and of the translator's sources.
+        kernels: Contained kernels, its own first.
+        entries: Called entry points.
     """
 
     digest: str
@@ -41,7 +41,7 @@ def dependencies(entry: Entry) -> Dependencies:
     """Follow an entry point's calls.
 
     Raises:
-        TypeError: A kernel uses what it cannot, or two of the entry points have one name.
+        TypeError: A kernel uses a value that it may not, or two of the entry points have the same name.
     """
     reached = reached_by(entry.kernel)
     named = {entry.symbol: entry}
@@ -57,7 +57,7 @@ def reached_by(kernel: Kernel) -> Dependencies:
     """Follow a kernel's calls.
 
     Raises:
-        TypeError: A kernel uses what it cannot.
+        TypeError: A kernel uses a value that it may not.
     """
     digest = hashlib.sha256()
     numbers = {kernel: 0}
@@ -79,10 +79,10 @@ def reached_by(kernel: Kernel) -> Dependencies:
 
 
 def callees_first(*entries: Entry) -> list[Entry]:
-    """Entry points and all that they call by symbol, each after what it calls.
+    """Entry points and all that they call by symbol, callees before callers.
 
     Raises:
-        TypeError: Some call each other in a circle, so that none could be loaded first.
+        TypeError: Entry points call each other in a cycle, so that none could be loaded first.
     """
     order: dict[Entry, None] = {}
     path: list[Entry] = []
@@ -120,7 +120,7 @@ def signature(entry: Entry) -> str:
 
 
 def _passed(layout: Layout) -> set[str]:
-    """Entry points like which one is passed in a value of this layout."""
+    """Full names of the entry points whose signature an ``EntryLayout`` within this layout refers to."""
     match layout:
         case EntryLayout(like):
             return {like}

@@ -1,4 +1,4 @@
-"""Structs as compiled code sees them: one address, whatever they hold."""
+"""Structs in memory, as compiled code reads them: passed by one address."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _FORMATS = {float: "d", int: "q", bool: "q"}
 class Handle:
     """A struct written to memory once, for kernels that are called often.
 
-    Kernels take a struct or its handle alike; a struct is written anew at every call, which costs about a microsecond
-    an array.
+    Entry points accept a struct or its handle; a struct is written to memory at every call, which takes about a
+    microsecond per array.
 
     Args:
         struct: A named tuple. The contents of its arrays may change afterwards; the handle keeps the arrays alive.
 
     Attributes:
-        struct: The same.
-        layout: Its layout.
-        address: Where its memory begins.
+        struct: The struct.
+        layout: Layout of the struct.
+        address: Address of the struct in memory.
 
     Raises:
-        TypeError: A field is not what its annotation says.
+        TypeError: A field does not fit its annotation.
     """
 
     def __init__(self, struct: Any) -> None:
@@ -65,28 +65,28 @@ class Handle:
         raise TypeError(f"{name}: {layout}")
 
     def __getattr__(self, name: str) -> Any:
-        """A field, for kernels that are not compiled."""
+        """A field of the struct, for kernels that run uncompiled."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.struct, name)
 
     @property
     def _numba_type_(self) -> Any:
-        """Where Numba looks for the type of an object that it does not know."""
+        """Numba type of this object; Numba reads this attribute of objects of unknown type."""
         from hydro_sim_core.compilation.numba_types import StructRef
 
         return StructRef(self.layout)
 
     def __reduce__(self) -> Any:
-        """Addresses mean nothing to another process: copies are written anew."""
+        """Pickle and copy the struct alone: addresses are not valid in another process."""
         return Handle, (self.struct,)
 
 
 def as_handle(value: Any, layout: StructLayout, name: str) -> Handle:
-    """The handle of a struct, or the handle given.
+    """The handle of a struct; a handle is returned as it is.
 
     Raises:
-        TypeError: It is neither, or one of another class.
+        TypeError: The value is neither a struct nor a handle, or is of another class.
     """
     handle = value if isinstance(value, Handle) else None
     if handle is not None and handle.layout is layout:
@@ -106,7 +106,7 @@ def address_of_entry(value: Any, layout: EntryLayout, name: str) -> int:
     """Address of an entry point's machine code.
 
     Raises:
-        TypeError: It is none, or takes or returns something else than the layout says.
+        TypeError: The value is not an entry point, or has another signature than the layout requires.
     """
     if not isinstance(value, Entry):
         raise TypeError(f"{name} is a {type(value).__name__}; it must be an entry point {layout}")
@@ -117,6 +117,6 @@ def address_of_entry(value: Any, layout: EntryLayout, name: str) -> int:
 
 @cache
 def _alike(entry: Entry, other: Entry) -> bool:
-    """Whether two entry points can be called in the same way."""
+    """Whether two entry points have the same signature."""
     taken, by_other = ([layout for _, layout in one.parameters] for one in (entry, other))
     return taken == by_other and entry.result == other.result

@@ -1,11 +1,11 @@
-"""The two kinds of compiled function.
+"""The two kinds of compiled function: kernels and entry points.
 
-A *kernel* (``@kernel``) is part of whoever calls it, like a static function in a C header: it has no code of its own,
-and is typed anew for the arguments of each caller.
+A *kernel* (``@kernel``) is compiled as part of each caller, like a static function in a C header: it has no machine
+code of its own, and its types follow from the arguments of each call.
 
-An *entry point* (``@entry``) is compiled for the types that its annotations say, alone, once: it has machine code of
-its own, which is kept on disk, called from Python, and called from kernels by its symbol. An edit compiles anew just
-the entry points that contain the edited kernel.
+An *entry point* (``@entry``) is compiled once, separately, for the types in its annotations. Its machine code is kept
+on disk and called from Python, or from kernels by its symbol. After an edit of a kernel, only the entry points that
+contain it are compiled again.
 
     @kernel
     def distance(points, i, j): ...
@@ -13,7 +13,7 @@ the entry points that contain the edited kernel.
     @entry
     def widest(cloud: Cloud, scale: float) -> float: ...
 
-Neither imports Numba: where all code is found on disk, nothing does.
+Neither decorator imports Numba: a program whose machine code is all on disk never imports it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from hydro_sim_core.compilation.arrays import Layout, NumberLayout, is_struct, layout_of
 
-#: Kernels and entry points stay the Python functions that they are: for debuggers, documentation and simulators
-#: of GPUs.
+#: Kernels and entry points stay plain Python functions: for debuggers, documentation and GPU simulators.
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class Kernel:
-    """A function for compiled code; see ``kernel``.
+    """A function called by compiled code; see ``kernel``.
 
     Attributes:
         function: The Python function.
@@ -64,15 +63,15 @@ class Kernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """Where Numba looks for the type of an object that it does not know."""
+        """Numba type of this object; Numba reads this attribute of objects of unknown type."""
         from hydro_sim_core.compilation.compiler import dispatcher_type
 
         return dispatcher_type(self)
 
     def __call__(self, *args: Any) -> Any:
-        """Call the kernel from Python: it is compiled for the arguments' types, at each start anew.
+        """Call the kernel from Python; it is compiled for the arguments' types, again in every process.
 
-        For tests and measurements; what a program calls is an entry point.
+        For tests and measurements; programs call entry points.
         """
         from hydro_sim_core.compilation.handles import Handle
 
@@ -82,10 +81,10 @@ class Kernel:
 def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
     """Make a function a kernel.
 
-    Kernels own no memory: they work on scalars and arrays that they are given, and one that allocates does not compile.
-    Division follows IEEE arithmetic (no ``ZeroDivisionError``) and nothing is reordered, so results are bit-identical
-    on all processors. For sine and cosine there is ``arithmetic.sine_cosine``: those of ``math`` are the C library's,
-    which differ.
+    Kernels own no memory: they work on scalars and arrays passed by the caller, and one that allocates does not
+    compile. Division follows IEEE arithmetic (no ``ZeroDivisionError``) and nothing is reordered, so results are
+    bit-identical on all processors. For sine and cosine there is ``arithmetic.sine_cosine``: those of ``math`` are the
+    C library's, which differ.
 
     Args:
         function: The function; omitted when used as ``@kernel(inline=True)``.
@@ -97,13 +96,13 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
 
 
 class Call(NamedTuple):
-    """What it takes to call an entry point.
+    """Everything needed to call an entry point.
 
     Attributes:
-        passers: For every parameter, what appends an argument to those of the C function, and returns what must live
-            until that has been called.
-        code: The C function. It returns a status, and writes its result where its last argument points.
-        make_result: Makes a place for the result; None where there is none.
+        passers: One function per parameter, which appends an argument to those of the C function, and returns an object
+            that must live until the call returns, or None.
+        code: The C function. It returns a status, and writes its result to the address in its last argument.
+        make_result: Allocates the result; None for a function without result.
     """
 
     passers: tuple[Callable[[Any, list[Any]], Any], ...]
@@ -112,11 +111,11 @@ class Call(NamedTuple):
 
 
 class Entry:
-    """An entry point; see ``entry``.
+    """A separately compiled function; see ``entry``.
 
     Attributes:
-        kernel: What is compiled.
-        symbol: Its name in machine code.
+        kernel: The function as a kernel.
+        symbol: Name of the function in machine code.
     """
 
     #: All entry points by symbol, in the order of their definition.
@@ -147,7 +146,7 @@ class Entry:
         """Name and layout of every parameter.
 
         Raises:
-            TypeError: An annotation is missing or says nothing about memory.
+            TypeError: An annotation is missing or has no memory layout.
         """
         code = self.kernel.function.__code__
         names = code.co_varnames[: code.co_argcount]
@@ -158,10 +157,10 @@ class Entry:
 
     @cached_property
     def result(self) -> NumberLayout | None:
-        """Layout of the result; None where there is none.
+        """Layout of the result; None for a function without result.
 
         Raises:
-            TypeError: It is no number.
+            TypeError: The result is not a number.
         """
         hint = self._hints["return"]
         layout = None if hint is type(None) else layout_of(hint)
@@ -171,7 +170,7 @@ class Entry:
 
     @property
     def _numba_type_(self) -> Any:
-        """Where Numba looks for the type of an object that it does not know."""
+        """Numba type of this object; Numba reads this attribute of objects of unknown type."""
         from hydro_sim_core.compilation.numba_types import EntryType
 
         return EntryType(self)
@@ -183,24 +182,24 @@ class Entry:
 
     @property
     def address(self) -> int:
-        """Address of the machine code, which is loaded, and compiled if it is found nowhere."""
+        """Address of the machine code, which is loaded if needed, and compiled if it is not on disk."""
         if not self._address:
             self.load()
         return self._address
 
     def load(self) -> None:
-        """Bring the machine code into this process; compile it if it is found nowhere."""
+        """Load the machine code into this process; compile it if it is not on disk."""
         from hydro_sim_core.compilation.builds import build
 
         with Entry._lock:
             self._address = self._address or build(self)
 
     def __call__(self, *args: Any) -> Any:
-        """Call the entry point from Python; other Python threads run meanwhile.
+        """Call the entry point from Python, with the GIL released.
 
         Raises:
-            TypeError: An argument is not what its annotation says.
-            IndexError: A kernel went wrong.
+            TypeError: An argument does not fit its annotation.
+            IndexError: A kernel reported an error, such as a tuple index out of range.
         """
         if self._call is None:
             from hydro_sim_core.compilation.calls import make_call
@@ -210,7 +209,7 @@ class Entry:
         if len(args) != len(passers):
             raise TypeError(f"{self.symbol} takes {len(passers)} arguments; {len(args)} were given")
         values: list[Any] = []
-        # Handles that are made here live until the call is done.
+        # Handles made here have to live until the call returns.
         kept = [pass_on(arg, values) for pass_on, arg in zip(passers, args, strict=True)]
         if make_result is None:
             status, result = code(*values), None
@@ -227,24 +226,24 @@ class Entry:
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Make a function an entry point. Its annotations say what it is compiled for; see ``arrays``."""
+    """Make a function an entry point, compiled for the types of its annotations; see ``arrays``."""
     return function if INTERPRETED else Entry(Kernel(function, inline=False))
 
 
 def entry_from_table(function: Callable[..., Any], module: str, name: str) -> Any:
-    """Make a function that was made within another one, for a row of a table, an entry point.
+    """Make an entry point of a function that is defined inside another one, for a row of a table.
 
     Args:
         function: The function; the kernels that it calls may be values of its closure.
-        module: The module that has ``make_entry(name)``, which makes it in another process.
-        name: Its name there.
+        module: Module with a function ``make_entry(name)``, which makes the same entry point in another process.
+        name: Argument of ``make_entry``.
     """
     function.__module__, function.__qualname__ = module, name
     return entry(function)
 
 
 def entry_named(symbol: str) -> Entry:
-    """The entry point with this symbol; its module is imported, or has to make it, if need be."""
+    """The entry point with this symbol; if it does not exist yet, its module is imported or makes it."""
     if symbol not in Entry.registry:
         where, _, name = symbol.rpartition(".")
         module = importlib.import_module(where)

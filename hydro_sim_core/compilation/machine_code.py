@@ -1,4 +1,4 @@
-"""Object files into this process."""
+"""Loading of object files into this process."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import llvmlite.binding as llvm
 
 _lock = threading.Lock()
-#: Engines own the code that they loaded.
+#: LLVM's engines, kept alive because they own the loaded code.
 _engines: list[Any] = []
 
 
 def bind(called: Mapping[str, int]) -> None:
-    """Say where code that is loaded next finds what it calls.
+    """Set the addresses of the symbols that the code loaded next calls.
 
-    This is said for each anew: what is defined anew, as in a notebook, has the symbol of what was there.
+    The addresses are set before each load: a function defined again, as in a notebook, has the symbol of the old one.
     """
     for name, address in called.items():
         llvm.add_symbol(name, address)
 
 
 def load_code(code: bytes, symbol: str, called: Mapping[str, int]) -> int:
-    """Address of a function in an object file.
+    """Load an object file and return the address of a function in it.
 
     Args:
         code: The object file.
-        symbol: The function.
-        called: Address of everything that it calls by symbol.
+        symbol: Symbol of the function.
+        called: Addresses by symbol of all functions that it calls.
     """
     with _lock:
         if not _engines:

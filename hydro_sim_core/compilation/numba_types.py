@@ -1,8 +1,8 @@
-"""What Numba has to know of structs behind an address and of entry points. Imported only where something is compiled.
+"""Numba types of structs passed by address and of entry points; imported only when something has to be compiled.
 
-A field of a struct is read from memory where it is used: the compiler sees an address instead of all fields of all
-structs as arguments. Fields never change while a kernel runs, and it is told so: what was read once need not be read
-again.
+A field of a struct is read from memory where it is used: arguments of the compiled function are addresses instead of
+all fields of all structs. Fields never change while a kernel runs; the loads are marked invariant, so that LLVM need
+not repeat them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUMBERS = {float: types.float64, int: types.int64, bool: types.boolean}
 _ELEMENTS = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _WORD = ir.IntType(64)
-#: What an entry point returns: zero, or another number where it went wrong.
+#: Type of the status that an entry point returns: zero, or another number after an error.
 STATUS = ir.IntType(32)
 
 
@@ -42,7 +42,7 @@ class StructRef(types.Type):
     """Address of a struct.
 
     Attributes:
-        layout: Its layout.
+        layout: Layout of the struct.
     """
 
     def __init__(self, layout: StructLayout) -> None:
@@ -51,7 +51,7 @@ class StructRef(types.Type):
 
     @property
     def key(self) -> Any:
-        """What makes it equal to another type: its name would not, as a class may be defined anew."""
+        """Key of equality with other types; the name is not enough, as a class may be defined again."""
         return self.layout
 
     @property
@@ -68,30 +68,30 @@ class EntryType(types.Callable, types.Dummy):
 
     @property
     def key(self) -> Any:
-        """What makes it equal to another type: its symbol would not, as an entry point may be defined anew."""
+        """Key of equality with other types; the symbol is not enough, as an entry point may be defined again."""
         return self.entry
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Signature of a call with arguments of these types, or None."""
+        """Signature of a call with arguments of these types; None if they do not fit."""
         wanted = signature_of(self.entry)
         if kws or len(args) != len(wanted.args):
             return None
         if not all(_fits(context, *types_) for types_ in zip(args, wanted.args, strict=True)):
             return None
-        # A receiver is passed to the code of a call, which so learns what is called.
+        # The receiver is passed to the code generator of the call, which needs to know the callee.
         return wanted.replace(recvr=self)
 
     def get_call_signatures(self) -> Any:
-        """All signatures."""
+        """All signatures, for Numba's error messages."""
         return [signature_of(self.entry)], False
 
     def get_impl_key(self, sig: Any) -> Any:
-        """What the code of a call is found by."""
+        """Key by which Numba looks up the implementation of a call."""
         return type(self)
 
 
 class EntryPointer(EntryType):
-    """An entry point whose address stands in a struct."""
+    """An entry point whose address is a field of a struct."""
 
 
 for _opaque in (StructRef, EntryType, EntryPointer):
@@ -186,12 +186,12 @@ def make_array(context: Any, builder: Any, array_type: Any, data: Any, lengths: 
 
 
 # --- Calls of entry points -------------------------------------------------------------------------------------------
-# They follow C: an array is passed as its address and its lengths, a struct as its address. What a function returns is
-# its status; its result goes where its last argument points.
+# They follow the C calling convention: an array is passed as its address and its lengths, a struct as its address. The
+# return value is the status; the result is written to the address in the last argument.
 
 
 def c_types(layout: Layout) -> list[Any]:
-    """LLVM's types of an argument in C."""
+    """LLVM types of an argument in C."""
     match layout:
         case ArrayLayout():
             return [_BYTE_POINTER] + layout.ndim * [_WORD]
@@ -201,7 +201,7 @@ def c_types(layout: Layout) -> list[Any]:
 
 
 def c_function_type(entry: Entry) -> Any:
-    """LLVM's type of an entry point."""
+    """LLVM type of an entry point as a C function."""
     arguments = [llvm_type for _, layout in entry.parameters for llvm_type in c_types(layout)]
     return ir.FunctionType(STATUS, arguments if entry.result is None else [*arguments, _BYTE_POINTER])
 
@@ -218,7 +218,7 @@ def _to_c(context: Any, builder: Any, layout: Layout, value: Any) -> list[Any]:
 
 
 def from_c(context: Any, builder: Any, layout: Layout, values: list[Any]) -> Any:
-    """Numba's value of an argument in C; takes what belongs to it off ``values``."""
+    """Numba's value of a C argument; removes the consumed items from ``values``."""
     first = values.pop(0)
     match layout:
         case ArrayLayout():
@@ -262,7 +262,8 @@ def _call_pointer(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _call(context, builder, entry, function, args[1:])
 
 
-# --- Calls from Python, for kernels that are compiled alone ----------------------------------------------------------
+# --- Calls from Python, for kernels that are compiled separately
+# ----------------------------------------------------------
 
 
 @unbox(StructRef)

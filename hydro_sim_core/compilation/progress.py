@@ -1,4 +1,4 @@
-"""What a person sees while a scene is loaded: bars on a terminal, few lines in a log."""
+"""Display of progress while a scene is loaded: bars on a terminal, a few lines in a log."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hydro_sim_core.compilation.builds import BuildProgress, observed_by
 from hydro_sim_core.compilation.store import kernels_are_kept
 from hydro_sim_core.progress import Work, watched_by
 
-#: Lines in a log are at least this far apart, s.
+#: Minimum time between two lines in a log, s.
 _LINE_PERIOD = 5.0
-#: Work that takes less is not worth telling of, s.
+#: Work that takes less time is not shown, s.
 _SHORT = 1.0
 
 
 @contextmanager
 def compile_progress(console: Console) -> Iterator[None]:
-    """Show how far compiling and making geometry are, if either takes long within the context.
+    """Show the progress of compilation and of geometry creation, if either takes long within the context.
 
     Args:
-        console: A terminal gets bars that go away; a log gets a line now and then.
+        console: Output; a terminal gets transient bars, a log gets a line now and then.
     """
     shown = _Bars(console) if console.is_terminal else _Lines(console)
     try:
@@ -57,14 +57,14 @@ class _Bars:
         self._work_began = 0.0
 
     def show(self, progress: BuildProgress) -> None:
-        """Draw the bar of compiling."""
+        """Draw the bar of compilation."""
         self._progress.start()
         if self._kernels is None:
             self._kernels = self._progress.add_task(_description(), total=progress.total)
         self._progress.update(self._kernels, completed=progress.done, total=progress.total)
 
     def show_work(self, work: Work | None) -> None:
-        """Draw the bar of other work, which goes when the work is done."""
+        """Draw the bar of other work, which is removed when the work is done."""
         if work is None:
             if self._work is not None:
                 self._progress.remove_task(self._work)
@@ -81,7 +81,7 @@ class _Bars:
         self._progress.start()
 
     def close(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self._progress.stop()
 
 
@@ -94,7 +94,7 @@ class _Lines:
         self._work_began = 0.0
 
     def show(self, progress: BuildProgress) -> None:
-        """Print a line on compiling if the last one is old enough."""
+        """Print a line on compilation if the last line is old enough."""
         now = time.monotonic()
         if self._latest is None:
             self._began = now
@@ -104,7 +104,7 @@ class _Lines:
             self._console.print(f"{_description()}: {progress.done} of {progress.total}", soft_wrap=True)
 
     def show_work(self, work: Work | None) -> None:
-        """Print a line on other work if the last one is old enough, or if it tells what alone takes long."""
+        """Print a line on other work if the last line is old enough, or if the work reports a long stage."""
         if work is None:
             self._work_began = 0.0
             return
@@ -117,7 +117,7 @@ class _Lines:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
-        """Say that compiling is done."""
+        """Print that compilation is done."""
         if self._latest is not None and self._latest.done == self._latest.total:
             took = time.monotonic() - self._began
             self._console.print(f"kernels ready after {took:.0f} s", soft_wrap=True)

@@ -1,11 +1,11 @@
-"""Machine code on disk: found by what it was made from, checked before it is run.
+"""Cache of machine code on disk: addressed by a digest of its sources, verified before it is loaded.
 
 A file is named by its entry point and by the digest of everything its code depends on (``dependencies``), so equal
-sources find it from any checkout, environment or image, and a file never has to be updated. Its contents begin with
-their own checksum: what a power cut, a bad disk or a stranger left behind is removed and compiled anew.
+sources find it from any checkout, environment or image, and a file never has to be updated. A file begins with a
+checksum of its contents: files damaged by a power cut or a bad disk are removed and compiled again.
 
-Files here are executable. Neither a folder nor a file that others may write is therefore used. What came with a wheel
-is as good as the Python beside it.
+The files hold code that is executed. Folders and files that other users can write are therefore not used. Files that
+came with a wheel are trusted like the Python sources beside them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from hydro_sim_core.compilation.targets import Target, host, levels, levels_of_t
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"hydro-sim machine code 1\n"
-#: Files that were not used for this long are removed, s.
+#: Age since last use at which files are removed, s.
 _KEEP_FOR = 30 * 24 * 3600.0
-#: How old a file's time of use may be before it is renewed, s.
+#: Age at which a file's time of last use is updated, s.
 _RENEW_AFTER = 24 * 3600.0
-#: Comes with a wheel: a folder a level of processors.
+#: Machine code in a wheel: one folder per processor level.
 PREBUILT = Path(__file__).parent / "prebuilt"
 
 
 def cache_root() -> Path:
-    """Folder of compiled kernels and other derived data; ``HYDRO_SIM_CACHE_DIR`` overrides it."""
+    """Folder of compiled kernels and other derived data; the variable ``HYDRO_SIM_CACHE_DIR`` overrides it."""
     override = os.environ.get("HYDRO_SIM_CACHE_DIR")
     if override:
         return Path(override).expanduser().absolute()
@@ -47,15 +47,15 @@ def cache_root() -> Path:
     try:
         return Path.home() / ".cache" / "hydro_sim"
     except RuntimeError:
-        # A user without an entry in the system's list and without HOME, as in containers.
+        # A user without an entry in the password database and without HOME, as in containers.
         return Path(tempfile.gettempdir()) / f"hydro_sim-{os.getuid()}"
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder of the cache for its user alone: machine code is taken from none that others may write.
+    """Make a folder of the cache that only its user can write: code from other folders is not used.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The folder cannot be made.
     """
     root = cache_root()
     root.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def make_private_folder(folder: Path) -> None:
 
 @cache
 def kernels_are_kept() -> bool:
-    """Whether what is compiled now need not be compiled at the next start."""
+    """Whether code compiled now is kept for the next start."""
     try:
         return os.access(_folder(host(), make=True), os.W_OK)
     except OSError:
@@ -79,16 +79,16 @@ def file_name(entry: Entry) -> str:
 
 
 def _stem(entry: Entry) -> str:
-    """What the names of an entry point's files have in common, whatever version they are of."""
+    """Common stem of the names of an entry point's files, for all versions of it."""
     return entry.symbol.removeprefix("hydro_sim_core.")
 
 
 class _Place(NamedTuple):
-    """Where machine code may be.
+    """A possible location of machine code.
 
     Attributes:
-        path: A file.
-        is_kept: Whether it was put there by ``save``, and did not come with a wheel.
+        path: Path of the file.
+        is_kept: Whether ``save`` wrote the file; if not, it came with a wheel.
     """
 
     path: Path
@@ -96,29 +96,29 @@ class _Place(NamedTuple):
 
 
 def load(entry: Entry, target: Target | None = None) -> bytes | None:
-    """Machine code of an entry point, kept here or come with the wheel; None if there is none that is sound.
+    """Machine code of an entry point from the cache or the wheel; None if there is no intact file.
 
     Args:
         entry: The entry point.
-        target: What processor it is for; any code that runs on this machine if left out.
+        target: Target processor; None accepts any code that runs on this machine.
     """
     return next((code for place in _places(entry, target) if (code := _read(place)) is not None), None)
 
 
 def _places(entry: Entry, target: Target | None) -> list[_Place]:
-    """Where an entry point's machine code may be, best first."""
+    """Possible locations of an entry point's machine code, best first."""
     targets = [host(), *levels_of_this_machine()] if target is None else [target]
     name = file_name(entry)
     places = []
     for one in targets:
         with suppress(OSError):
             places.append(_Place(_folder(one) / name, is_kept=True))
-    # Without a level's features a processor would be another, whatever its name.
+    # A target with other features than the level's is not the level, even if it has the same name.
     return places + [_Place(PREBUILT / one.cpu / name, is_kept=False) for one in targets if one in levels()]
 
 
 def save(entry: Entry, code: bytes, target: Target) -> None:
-    """Keep machine code, if there is a folder to keep it in."""
+    """Write machine code to the cache, if there is a usable folder."""
     try:
         folder = _folder(target, make=True)
         _remove_disused(folder, entry)
@@ -138,10 +138,10 @@ def _warn_once(place: str, problem: str) -> None:
 
 
 def write(path: Path, code: bytes) -> None:
-    """Write machine code so that a file is whole or absent, even after a power cut.
+    """Write machine code atomically: the file is complete or absent, even after a power cut.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
@@ -168,7 +168,7 @@ def write(path: Path, code: bytes) -> None:
 def _read(place: _Place) -> bytes | None:
     path, is_kept = place
     try:
-        # Looked at is the file that was opened, whatever has its name by then. A FIFO must not block.
+        # The opened file is checked, not the path, which may name another file by then. Opening a FIFO must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (os.O_NOFOLLOW if is_kept else 0))
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
@@ -196,22 +196,22 @@ def _read(place: _Place) -> bytes | None:
     return None
 
 
-#: Folders that were found to be there and to be trusted, with all links followed.
+#: Folders that exist and are trusted, with all symbolic links resolved.
 _folders: dict[Target, Path] = {}
 
 
 def _folder(target: Target, *, make: bool = False) -> Path:
-    """The folder to keep machine code for a processor in.
+    """The cache folder of machine code for a target.
 
     Raises:
-        OSError: It is not there, or cannot be made, or is not to be trusted.
+        OSError: The folder does not exist, cannot be made, or is not trusted.
     """
     if target not in _folders:
         root = cache_root()
         folder = root / "kernels" / target.folder
         if make:
-            make_private_folder(folder)  # what is there already is looked at below
-        # Links are followed once: one that goes elsewhere later leads nobody astray.
+            make_private_folder(folder)  # an existing folder is checked below
+        # Links are resolved once, so that a link changed later has no effect.
         resolved = [path.resolve(strict=True) for path in (root, folder.parent, folder)]
         for path in resolved:
             _refuse_strangers(path.stat(), path)
@@ -220,10 +220,10 @@ def _folder(target: Target, *, make: bool = False) -> Path:
 
 
 def _refuse_strangers(found: os.stat_result, path: Path) -> None:
-    """Refuse what others than this user and root may have written.
+    """Refuse a file or folder that users other than this one and root may have written.
 
     Raises:
-        PermissionError: They may have.
+        PermissionError: Other users may have written it.
     """
     if found.st_uid not in (os.geteuid(), 0):
         raise PermissionError(EPERM, "belongs to another user, and holds machine code", str(path))
@@ -234,7 +234,7 @@ def _refuse_strangers(found: os.stat_result, path: Path) -> None:
 
 
 def _remove_disused(folder: Path, entry: Entry) -> None:
-    """Remove what older versions of an entry point left behind long ago."""
+    """Remove files of older versions of an entry point that were not used for long."""
     with suppress(OSError):
         for path in folder.parent.glob(f"*/{_stem(entry)}-*.o"):
             if path.stat().st_mtime < time.time() - _KEEP_FOR:

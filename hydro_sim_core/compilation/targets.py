@@ -1,4 +1,4 @@
-"""Which processor machine code is for."""
+"""Target processors of machine code."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from importlib.metadata import version
 
 import llvmlite.binding as llvm
 
-#: Levels that machine code may be for instead of one processor, best first, by architecture: LLVM's name, and features
-#: that tell a processor of the level.
+#: Processor levels by architecture, best first, as targets that fit many processors: LLVM's name, and the features that
+#: identify a processor of the level.
 LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
     "x86_64": {
         "x86-64-v3": (
@@ -35,11 +35,11 @@ LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """A processor and what LLVM may use of it.
+    """A processor and the features of it that LLVM may use.
 
     Attributes:
-        cpu: LLVM's name.
-        features: LLVM's list of features beyond those of every such processor, which may be empty.
+        cpu: LLVM's name of the processor.
+        features: LLVM's list of features beyond those that every such processor has; may be empty.
     """
 
     cpu: str
@@ -47,14 +47,14 @@ class Target:
 
     @property
     def folder(self) -> str:
-        """Name of the folder of what is compiled for it here: code by other compilers is not mixed in."""
+        """Name of the cache folder of this target; it names the compiler's version, so that versions are not mixed."""
         digest = hashlib.sha256(f"{self.features} {llvm.get_process_triple()}".encode()).hexdigest()[:8]
         return f"{self.cpu}-{digest}-numba{version('numba')}-llvmlite{version('llvmlite')}"
 
 
 @cache
 def host() -> Target:
-    """This machine's processor, or what ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` say."""
+    """This machine's processor, unless ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` select another."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if features is None:
         features = "" if name else llvm.get_host_cpu_features().flatten()
@@ -62,13 +62,13 @@ def host() -> Target:
 
 
 def levels() -> dict[Target, tuple[str, ...]]:
-    """Levels of this machine's architecture, best first, and the features that each needs."""
+    """Levels of this machine's architecture, best first, with the features that each requires."""
     architecture = llvm.get_process_triple().partition("-")[0].replace("arm64", "aarch64")
     return {Target(name, ""): needed for name, needed in LEVELS.get(architecture, {}).items()}
 
 
 def levels_of_this_machine() -> list[Target]:
-    """Levels whose machine code runs here, best first; none where another processor is asked for."""
+    """Levels whose machine code runs on this machine, best first; none if another processor is selected."""
     if os.environ.get("NUMBA_CPU_NAME"):
         return []
     has = llvm.get_host_cpu_features()

@@ -1,8 +1,8 @@
-"""A process that compiles entry points: symbols come in on standard input, a line each; machine code goes out.
+"""Worker process that compiles entry points: reads symbols from standard input, one per line, and returns machine code.
 
-It is called with LLVM's name of a processor, its features, and the number of an open file for its answers. These are
-lines: ``kernel NAME`` for each kernel that was translated, then ``done DIGEST LENGTH``, after which that many bytes of
-machine code follow, or ``failed TEXT``. Whatever prints to standard output is so no answer.
+Its arguments are LLVM's name of a processor, its features, and the number of an open file descriptor for its answers.
+Answers are lines: ``kernel NAME`` for each translated kernel, then ``done DIGEST LENGTH``, followed by that many bytes
+of machine code, or ``failed TEXT``. Output of other code to standard output does therefore not mix with the answers.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(cpu: str, features: str, answers_to: str) -> None:
-    """Compile what is asked for until standard input ends."""
+    """Compile the requested entry points until standard input ends."""
     _end_with_parent()
-    # A compiler makes little garbage, and looking for it takes a tenth of the time.
+    # Compilation leaves little garbage, and collecting it takes a tenth of the time.
     gc.disable()
     target = Target(cpu, features)
     answers = os.fdopen(int(answers_to), "wb")
@@ -39,13 +39,13 @@ def main(cpu: str, features: str, answers_to: str) -> None:
             entry = entry_named(line.strip())
             code = compiler.compile_entry(entry, target)
             answer(f"done {dependencies(entry).digest} {len(code)}", code)
-        except Exception as error:  # whatever is wrong with a kernel is for the process that asked
+        except Exception as error:  # any error is reported by the parent process
             text = f"{type(error).__name__}: {error}".encode("unicode_escape").decode()
             answer(f"failed {text}")
 
 
 def _end_with_parent() -> None:
-    """Have Linux end this process when the one that asks has ended; elsewhere its standard input will."""
+    """Let Linux end this process when the parent has ended; on other systems the end of standard input does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
