@@ -1,4 +1,4 @@
-"""Two geometries and their poses in, contact patches out."""
+"""Contact patches of two geometries at given poses."""
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set

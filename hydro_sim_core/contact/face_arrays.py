@@ -22,8 +22,8 @@ class FaceArrays:
         gradients: (F, 2) slopes of the fields of A and B along the normal, Pa/m; infinite on a rigid side.
         field_gradients: (F, 3) gradient of the field that gives the pressure on the face, Pa/m: at a point x of the
             face the pressure is ``pressures + field_gradients . (x - centroids)``.
-        vertices: (F, MAX_VERTICES, 3) polygon vertices, m; only the first ``num_vertices`` of each row count.
-        num_vertices: (F,) vertices of each polygon.
+        vertices: (F, MAX_VERTICES, 3) polygon vertices, m; only the first ``num_vertices`` of each row are valid.
+        num_vertices: (F,) number of vertices of each polygon.
     """
 
     centroids: Array

@@ -1,4 +1,4 @@
-"""All geometries of a scene in one struct of arrays, as the compiled query wants them."""
+"""All geometries of a scene in one struct of arrays, the input of the compiled query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 
 
 class GeometrySet(NamedTuple):
-    """Concatenated geometries; indices are global, offsets a geometry have one entry more than there are geometries.
+    """Concatenated geometries. Indices are global; arrays of offsets have G + 1 entries.
 
     Attributes:
         kind: (G,) ``GeometryKind``.
@@ -35,13 +35,13 @@ class GeometrySet(NamedTuple):
         pressure: (V,) Pa.
         elements: (M, 4) vertices of tetrahedra; triangles have -1 last.
         fields: (M, 4) pressure field ``g . x + c`` of each tetrahedron: (g, c), Pa/m and Pa. A compliant half space has
-            its field in a row of its own; triangles have their unit normal in place of g.
+            its field in a row of its own; rows of triangles hold their unit normal in place of g.
         field_start: (G + 1,) first element of each geometry.
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
         boxes: (K, 6) bounds of the nodes of the tree over all elements, centre then half lengths.
-        links: (K, 2) children of the nodes, or (-1, element) for leaves.
+        links: (K, 2) children of the nodes; (-1, element) for leaves.
         shell_start: (G + 1,) first node of each geometry's shell tree (see ``geometry.adjacency``).
         shell_boxes: (S, 6) bounds of its nodes.
         shell_links: (S, 2) children of its nodes, or (-1, element).
@@ -51,8 +51,8 @@ class GeometrySet(NamedTuple):
         anchor_start: (G + 1,) first anchor of each geometry.
         anchors: (C, 3) a point in each connected component, m.
         is_closed: (G,) whether a rigid surface has an inside.
-        boundary_is_low: (G,) whether the shell holds the ends of every contact surface.
-        has_valley: (G,) whether the pressure has a minimum inside.
+        boundary_is_low: (G,) whether the shell contains the boundary curves of every contact surface.
+        has_valley: (G,) whether the pressure has a local minimum inside.
         margin: (G,) m.
     """
 
@@ -141,7 +141,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     return arrays
 
 
-#: Stands for the adjacency of a half space.
+#: Placeholder for the adjacency of a half space.
 _EMPTY = Adjacency(
     neighbors=np.zeros((0, 4), dtype=np.int64),
     shell_boxes=np.zeros((0, 6)),
@@ -160,12 +160,12 @@ def _starts(counts: Sequence[int]) -> IntArray:
 
 
 def _joined(arrays: Sequence[NDArray], *shape: int, dtype: type = np.float64) -> NDArray:
-    """Arrays of rows of a shape, one after the other; there may be none."""
+    """Concatenate arrays of rows of a given shape; the list may be empty."""
     return np.concatenate([np.zeros((0, *shape), dtype=dtype), *arrays])
 
 
 def _fields(geometry: Geometry, rows: int) -> FloatArray:
-    """Rows of fields, or of what stands in their place."""
+    """Rows of the array ``fields`` for one geometry."""
     if geometry.kind == GeometryKind.RIGID_HALF_SPACE:
         return np.zeros((rows, 4))
     if geometry.kind != GeometryKind.RIGID_MESH:
@@ -176,14 +176,14 @@ def _fields(geometry: Geometry, rows: int) -> FloatArray:
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:
-    """Boxes (n, 6), lower then upper corner, as centre and half lengths: so they turn with less work."""
+    """Convert boxes (n, 6) from lower and upper corner to centre and half lengths, which are cheaper to rotate."""
     corners = _joined(boxes, 6)
     lower, upper = corners[:, :3], corners[:, 3:]
     return np.column_stack([0.5 * (lower + upper), 0.5 * (upper - lower)])
 
 
 def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -> IntArray:
-    """Rows of four global indices, -1 where a geometry has fewer or none."""
+    """Rows of four global indices, padded with -1."""
     padded = np.full((sum(rows), 4), -1, dtype=np.int64)
     start = 0
     for i, (own, count) in enumerate(zip(indices, rows, strict=True)):
@@ -193,7 +193,7 @@ def _padded(indices: Sequence[IntArray], rows: Sequence[int], first: IntArray) -
 
 
 def _shifted_links(links: Sequence[IntArray], node_start: IntArray, field_start: IntArray) -> IntArray:
-    """Links of trees that stand one after the other."""
+    """Links of concatenated trees, with shifted indices."""
     shifted = []
     for own, node, element in zip(links, node_start, field_start, strict=False):
         leaf = np.column_stack([np.full(len(own), -1), own[:, 1] + element])

@@ -1,4 +1,4 @@
-"""Contact patches: the faces between two geometries, as a user sees them."""
+"""Contact patches: the faces between two geometries and their wrench, as returned to users."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class ContactPatch:
     applied over the last step (with damping and friction) when it comes from a ``World``.
 
     Attributes:
-        face_source: The faces, or what makes them when somebody looks: most want the wrench alone.
+        face_source: The faces, or a function that makes them on first access, as most callers need only the wrench.
         p_WR: (3,) reference point of the moment, m.
         force_on_b: (3,) N.
         moment_on_b_at_reference: (3,) N m, about ``p_WR``.
         normal_force_on_b: (3,) part of the force along the face normals, N.
         name_a: Body of A; empty for bare geometries.
         name_b: Body of B; empty for bare geometries.
-        geometry_a: Name of A's geometry.
-        geometry_b: Name of B's geometry.
-        dropped_force: Pressure times area of the faces across which a field falls the wrong way, N: most are no faces
-            of the patch, and a step drops the rest.
-        overlaps_without_faces: The bodies overlap, but no face between them was found: nothing holds them apart.
+        geometry_a: Name of geometry A.
+        geometry_b: Name of geometry B.
+        dropped_force: Pressure times area of polygons rejected because a pressure gradient points against the normal,
+            N; most are not among the faces of the patch, and a step drops the rest.
+        overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
     """
 
     face_source: FaceArrays | Callable[[], FaceArrays] = field(repr=False)
@@ -111,7 +111,7 @@ class ContactPatch:
 
     @cached_property
     def polygons(self) -> list[Array]:
-        """One (n, 3) array of vertices a face, m."""
+        """One (n, 3) array of vertices per face, m."""
         return [v[:n] for v, n in zip(self.faces.vertices, self.faces.num_vertices, strict=True)]
 
     @cached_property
@@ -121,7 +121,7 @@ class ContactPatch:
 
     @cached_property
     def vertex_pressures(self) -> list[Array]:
-        """One (n,) array of pressures at the polygon's vertices a face, Pa."""
+        """One (n,) array of pressures at the polygon's vertices per face, Pa."""
         return [
             pressure + (vertices - centroid) @ gradient
             for vertices, pressure, centroid, gradient in zip(
@@ -131,12 +131,12 @@ class ContactPatch:
 
     @cached_property
     def peak_pressure(self) -> float:
-        """Largest pressure on the patch, at a vertex, Pa; 0 where nothing presses."""
+        """Largest pressure of the patch, which occurs at a vertex, Pa; 0 without positive pressure."""
         return max((float(p.max()) for p in self.vertex_pressures if p.max() > 0.0), default=0.0)
 
     @cached_property
     def centroid(self) -> Array:
-        """(3,) centre of pressure, m; the mean of the face centroids where nothing presses, NaN without faces."""
+        """(3,) centre of pressure, m; without positive pressure the mean of the face centroids, NaN without faces."""
         weight = self.faces.areas * np.maximum(self.faces.pressures, 0.0)
         if not np.any(weight):
             weight = self.faces.areas
@@ -144,7 +144,7 @@ class ContactPatch:
 
     @cached_property
     def quality(self) -> PatchQuality:
-        """How well the faces resolve the patch, and how far its force can be trusted."""
+        """Resolution of the patch by its faces, and estimated error of its force."""
         return patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
 
     def moment_on_b(self, point: ArrayLike) -> Array:
@@ -160,11 +160,11 @@ class ContactPatch:
     def energy(self) -> float:
         """Energy stored in both fields, J: the integral of the smaller pressure over the overlap.
 
-        Elandt 2019, section V: each body gives the part of its field beyond the contact surface. Only for patches
-        from ``compute_patch``.
+        Elandt 2019, section V: each body contributes the part of its field beyond the contact surface. Available only
+        for patches from ``compute_patch``.
 
         Raises:
-            AttributeError: The patch does not know its geometries.
+            AttributeError: The patch does not hold its geometries.
         """
         if self._overlap is None:
             raise AttributeError("only a patch from compute_patch knows its energy")
@@ -182,7 +182,7 @@ def world_faces(
         last: One past the last face.
         R_WB: (3, 3) rotation of geometry B.
         p_WB: (3,) origin of geometry B, m.
-        swapped: The pair was queried in reverse order: turn the normals and swap the sides.
+        swapped: Whether the pair was queried in reverse order: reverse the normals and swap the sides.
     """
     data = faces.data[:, first:last]
     slopes = data[SLOPE_A : SLOPE_A + 2].T
@@ -230,7 +230,7 @@ def fan_triangles(faces: FaceArrays) -> FaceArrays:
 
 @lru_cache(maxsize=1)
 def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
-    """Both as one set, kept for who moves them past each other: to make it takes as long as to find the patch."""
+    """Both geometries as a set, cached for queries at other poses: making it takes as long as finding the patch."""
     return make_geometry_set((a, b))
 
 
@@ -252,8 +252,8 @@ def compute_patch(
         negative centroid pressure add nothing.
 
     Raises:
-        InputError: A pose is not a rigid transform, the representation is unknown, what should be a geometry is
-            none, or both geometries are rigid or both half spaces.
+        InputError: A pose is not a rigid transform, the representation is unknown, an argument is not a geometry, or
+            both geometries are rigid or both are half spaces.
     """
     if representation not in ("polygon", "triangle"):
         problem = f"{representation!r} is unknown"
@@ -288,10 +288,10 @@ def compute_patch(
 
 
 def _is_canonical(a: Geometry, b: Geometry) -> bool:
-    """Whether a query takes A first; see ``query.canonical_order``.
+    """Whether A comes first in a query; see ``query.canonical_order``.
 
     Raises:
-        InputError: One is no geometry, or the two have no pressure-field contact.
+        InputError: An argument is not a geometry, or the two have no pressure-field contact.
     """
     for name, geometry in (("a", a), ("b", b)):
         if not isinstance(geometry, Geometry):

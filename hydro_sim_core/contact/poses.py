@@ -1,4 +1,4 @@
-"""Rigid transforms and points handed in by users."""
+"""Checks of rigid transforms and points from users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def as_array(values: ArrayLike, shape: tuple[int, ...], source: str, element: st
     """Return ``values`` as a finite float array of the given shape.
 
     Raises:
-        InputError: Not real numbers, another shape, or not finite.
+        InputError: The values are not real numbers, have another shape, or are not finite.
     """
     mend = f"give {shape} finite real numbers"
     try:
@@ -34,7 +34,7 @@ def as_pose(X: ArrayLike, source: str, element: str) -> Array:
     """Check that ``X`` is a (4, 4) rigid transform and return it as an array.
 
     Raises:
-        InputError: Wrong shape, not finite, or the rotation is not orthonormal to 1e-6.
+        InputError: The matrix has the wrong shape, is not finite, or its rotation is not orthonormal to 1e-6.
     """
     X = as_array(X, (4, 4), source, element)
     R = X[:3, :3]

@@ -1,8 +1,8 @@
-"""How well the faces of a patch resolve it: the error of its force, estimated from the faces alone.
+"""Resolution of a contact patch: the error of its force, estimated from its faces alone.
 
-The faces are those of a faceted body with a field that is linear in each element. Where they stand for a smooth body,
-gradients and normals jump from one element to the next, and a jump tells how far the smooth field bulges beyond the
-linear one in between. ``docs/contact_models.md`` has the derivation and what it was checked against.
+The faces belong to a faceted body with a field that is linear in each element. If it approximates a smooth body,
+gradients and normals jump between elements, and the size of the jump gives the deviation of the smooth field from the
+linear one. ``docs/contact_models.md`` has the derivation and its validation.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from hydro_sim_core.contact.face_arrays import FaceArrays
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: A patch whose estimated relative force error is larger counts as under-resolved.
+#: Estimated relative force error above which a patch counts as under-resolved.
 MAX_FORCE_ERROR = 0.1
-#: A patch that lost a larger share of its force to dropped faces counts as deep.
+#: Share of the force lost to rejected faces above which a patch counts as deep.
 DEEP_SHARE = 0.01
-#: Pressure missing on both sides of an edge, in units of its length, the distances from it to the centroids of its two
-#: cells, and the jump. Quadratic fields give 3/4 for columns of equilateral triangles and 1/3 for long strips; about
-#: 2.5 was measured where tetrahedra are cut at random. This is within a factor of 3 of all.
+#: Missing force on both sides of an edge, as a multiple of its length, its distances to the centroids of its two cells,
+#: and the jump of the gradient. Quadratic fields give 3/4 for columns of equilateral triangles and 1/3 for long strips;
+#: about 2.5 was measured for randomly cut tetrahedra. This value is within a factor of 3 of all of these.
 EDGE_FACTOR = 0.9
-#: Sharper turns than this are edges that the body really has (a box, a prism, the medial surface of either), where the
-#: faces are exact; the facets of an octahedron for a sphere turn by 70.5 degrees.
+#: Sharper angles are true edges of the body (of a box, a prism, or the medial surface of either), where the faces are
+#: exact. Facets of an octahedron that approximates a sphere meet at 70.5 degrees.
 CREASE_COSINE = math.cos(math.radians(80.0))
-#: Jumps below this part of the gradient are round-off: both faces belong to one cell.
+#: Relative jump of the gradient below which it is round-off, and both faces belong to one cell.
 SAME_GRADIENT = 1e-6
-#: Copies of a vertex in different faces agree within this part of the patch's extent.
+#: Distance, relative to the patch's extent, within which vertices of different faces are the same.
 SAME_POINT = 1e-7
-#: Any direction along which edges of symmetric patches do not coincide by chance.
+#: A generic direction, along which the edges of symmetric patches have different coordinates.
 _GENERIC_DIRECTION = np.array([0.5428731, 0.3761948, 0.7508467])
 
 
 @dataclass(frozen=True)
 class PatchQuality:
-    """How far the force of a patch can be trusted.
+    """Resolution of a patch and estimated error of its force.
 
     Attributes:
-        num_faces: Faces that press.
+        num_faces: Number of faces with positive pressure.
         face_size_ratio: Size of a face over that of the patch: the root of their areas' ratio, where the face's area
             is the mean weighted by area. 1 for a single face, ``1 / sqrt(n)`` for n equal ones, 0 without faces.
-        force_error: Estimated relative error of the force against a smooth body that the mesh stands for; from 0 to 1.
-            1 where nothing can be estimated: a single face, or bodies that overlap without any.
-        lost_force_share: Part of the force that was dropped because a field falls the wrong way there.
-        overlaps_without_faces: The bodies overlap, but no face between them was found: nothing holds them apart.
+        force_error: Estimated relative error of the force, compared with the smooth body that the mesh approximates; 0
+            to 1. 1 if no estimate is possible: a single face, or overlapping bodies without faces.
+        lost_force_share: Share of the force on polygons rejected because a pressure gradient points against the normal.
+        overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
     """
 
     num_faces: int
@@ -67,17 +67,17 @@ class PatchQuality:
 
     @property
     def is_deep(self) -> bool:
-        """Whether more than ``DEEP_SHARE`` of the force was dropped: a body is pushed past its medial surface."""
+        """Whether more than ``DEEP_SHARE`` of the force was lost: a body penetrates beyond its medial surface."""
         return self.lost_force_share > DEEP_SHARE
 
 
 class _Edges(NamedTuple):
-    """Edges that two faces share, one row each.
+    """Edges shared by two faces, one row each.
 
     Attributes:
-        first: (E,) one face.
-        second: (E,) the other.
-        middle: (E, 3) m.
+        first: (E,) index of one face.
+        second: (E,) index of the other face.
+        middle: (E, 3) midpoint, m.
         direction: (E, 3) unit vector.
         length: (E,) m.
     """
@@ -95,10 +95,10 @@ def patch_quality(
     """Quality of a patch.
 
     Args:
-        faces: Its faces.
-        dropped_force: Sum of pressure times area over the faces that were dropped because a field falls the wrong way
-            there, N.
-        overlaps_without_faces: The bodies overlap, and there is no face.
+        faces: Faces of the patch.
+        dropped_force: Sum of pressure times area over polygons rejected because a pressure gradient points against the
+            normal, N.
+        overlaps_without_faces: Whether the bodies overlap without any face.
     """
     pressed = faces.pressures > 0.0
     areas = faces.areas[pressed]
@@ -116,7 +116,7 @@ def _force_error(faces: FaceArrays, pressed: NDArray[np.bool_], force: float) ->
     if force <= 0.0:
         return 0.0
     edges = _shared_edges(faces)
-    # Half of what is missing at an edge belongs to either face, and the margin's skirt carries none of it.
+    # Half of the force missing at an edge belongs to each of its faces; faces of the margin skirt carry none.
     belongs = 0.5 * (pressed[edges.first].astype(float) + pressed[edges.second])
     if not belongs.any():
         return 1.0
@@ -125,7 +125,7 @@ def _force_error(faces: FaceArrays, pressed: NDArray[np.bool_], force: float) ->
 
 
 def _missing_at_edges(faces: FaceArrays, edges: _Edges) -> Iterator[Array]:
-    """Force (E,) in N that the facets of either body take from the patch, by the edges that tell of it."""
+    """Force (E,), N, missing at each edge because of the facets of one body; one array per body."""
     for vectors, weights in _sides(faces):
         jumps = vectors[edges.second] - vectors[edges.first]
         sizes = np.linalg.norm(vectors, axis=1)
@@ -140,17 +140,18 @@ def _missing_at_edges(faces: FaceArrays, edges: _Edges) -> Iterator[Array]:
 
 
 def _sides(faces: FaceArrays) -> Iterator[tuple[Array, Array]]:
-    """What jumps at the facets of A and of B: vectors (F, 3), and weights (F,) that turn them into pressure gradients.
+    """Vectors (F, 3) that jump at the facets of A and of B, with weights (F,) that turn them into pressure gradients.
 
-    An error e of the field of A moves the equilibrium so that the pressure changes by ``e g_B / (g_A + g_B)``. A rigid
-    side has no field; there the surface turns, by its normals, within the gradient of the other side.
+    An error e of the field of A shifts the equilibrium so that the pressure changes by ``e g_B / (g_A + g_B)``. A rigid
+    side has no field; there the jump is that of the surface normals, weighted by the gradient of the other side.
     """
     slope_a, slope_b = faces.gradients.T
     if np.isinf(faces.gradients).any():
         yield faces.normals, np.linalg.norm(faces.field_gradients, axis=1)
         yield faces.field_gradients, np.ones(len(faces.areas))
         return
-    # The given gradient is that of one side; tangentially both agree, along the normal they differ by the slopes.
+    # The stored gradient is that of one side. Both gradients have the same tangential part; their normal parts differ
+    # by the slopes.
     rise = np.einsum("ij,ij->i", faces.field_gradients, faces.normals)
     is_a = np.abs(rise + slope_a) < np.abs(rise - slope_b)
     difference = (slope_a + slope_b)[:, None] * faces.normals
@@ -162,11 +163,11 @@ def _sides(faces: FaceArrays) -> Iterator[tuple[Array, Array]]:
 def _distances_to_cells(faces: FaceArrays, edges: _Edges, same: NDArray[np.bool_]) -> Array:
     """Product (E,) of the distances from an edge to the centroids of the cells beside it, m^2.
 
-    A cell is what one element, or several with the same gradient, contributes to the patch: the elements of the other
-    body, and a fan of triangles, cut it into several faces.
+    A cell is the part of the patch in one element, or in several with the same gradient. The elements of the other
+    body, or a fan of triangles, divide it into several faces.
     """
     count = len(faces.areas)
-    weights = np.maximum(faces.areas, np.finfo(float).eps ** 10)  # a cell of no area still has a place
+    weights = np.maximum(faces.areas, np.finfo(float).eps ** 10)  # a cell of zero area needs a centroid, too
     joined = scipy.sparse.coo_array(
         (np.ones(same.sum()), (edges.first[same], edges.second[same])), shape=(count, count)
     )
@@ -181,7 +182,7 @@ def _distances_to_cells(faces: FaceArrays, edges: _Edges, same: NDArray[np.bool_
 
 
 def _shared_edges(faces: FaceArrays) -> _Edges:
-    """Match the edges of the polygons by their middles, as the faces keep no adjacency."""
+    """Match the edges of the polygons by their midpoints, as faces have no adjacency information."""
     counts = faces.num_vertices
     starts = faces.vertices[np.arange(faces.vertices.shape[1]) < counts[:, None]]
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -198,7 +199,7 @@ def _shared_edges(faces: FaceArrays) -> _Edges:
     shared &= owner[one] != owner[other]
     sides = ends[one] - starts[one]
     lengths = np.linalg.norm(sides, axis=1)
-    # The directions of edges as short as the tolerance mean nothing.
+    # Edges as short as the tolerance have no meaningful direction.
     shared &= lengths > 10.0 * tolerance
     one, other, lengths = one[shared], other[shared], lengths[shared]
     return _Edges(owner[one], owner[other], middles[one], sides[shared] / lengths[:, None], lengths)

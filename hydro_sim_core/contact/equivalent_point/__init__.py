@@ -1,4 +1,4 @@
-"""Contact of a rigid body with a plane through one equivalent contact point (Xie and Chakraborty 2019)."""
+"""Contact of a rigid body with a plane at one equivalent contact point (Xie and Chakraborty 2019)."""
 
 from hydro_sim_core.contact.equivalent_point.body import FrictionEllipsoid, RigidBody
 from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints, SupportHull, closest_points

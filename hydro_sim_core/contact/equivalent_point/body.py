@@ -1,4 +1,4 @@
-"""The body that touches a plane, and the friction between them."""
+"""Rigid body in contact with a plane, and the friction between them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RigidBody:
     Attributes:
         mass: kg.
         inertia: (3, 3) about the centre of mass in the axes of B, kg m^2.
-        hull: Convex hull of what can touch.
+        hull: Convex hull of the parts that can touch the plane.
 
     Raises:
-        InputError: The mass is not positive, or the inertia is not that of a body.
+        InputError: The mass is not positive, or the inertia is not physically possible.
     """
 
     mass: float

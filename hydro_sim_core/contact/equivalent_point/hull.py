@@ -1,6 +1,6 @@
-"""The convex hull of a body as half spaces, and the points where it is closest to a plane.
+"""Convex hull of a body as half spaces, and its points closest to a plane.
 
-A body that need not be convex touches a plane at extreme points only, so its convex hull has the same contacts.
+A body, convex or not, touches a plane only at extreme points, so that its convex hull has the same contacts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hydro_sim_core.geometry import Geometry
 
 Array = NDArray[np.float64]
 
-#: Faces whose planes agree to this, relative to the hull's size, are one; points this close to a plane touch it.
+#: Tolerance relative to the hull's size: faces with planes within it are merged, and points within it touch a plane.
 _COPLANAR = 1e-9
 
 
@@ -29,8 +29,8 @@ class SupportHull:
 
     Attributes:
         vertices: (V, 3) extreme points, m.
-        normals: (m, 3) outward unit normals, the gradients of f_i in the paper.
-        offsets: (m,) m.
+        normals: (m, 3) outward unit normals of the faces, the gradients of f_i in the paper.
+        offsets: (m,) plane offsets, m.
     """
 
     vertices: Array
@@ -39,7 +39,7 @@ class SupportHull:
 
     @classmethod
     def from_vertices(cls, vertices: ArrayLike) -> SupportHull:
-        """Take the hull of points (N, 3) in B, m.
+        """Make the hull of points (N, 3) in B, m.
 
         Raises:
             InputError: The points are not (N, 3), not finite, or lie in a plane.
@@ -55,7 +55,7 @@ class SupportHull:
 
     @classmethod
     def from_patch(cls, vertices: ArrayLike, normal: ArrayLike) -> SupportHull:
-        """Take the flat underside of a body: the hull of the patch, reaching up without bound.
+        """Make the hull of a flat contact patch, extended without bound against its normal.
 
         Args:
             vertices: (N, 3) points of the patch in B, all in one plane, m. The patch may be non-convex or in
@@ -64,7 +64,7 @@ class SupportHull:
 
         Raises:
             InputError: The points are not (N, 3), not finite, not in one plane across ``normal``, or span no
-                area; or ``normal`` is no direction.
+                area; or ``normal`` has no direction.
         """
         points = _points(vertices)
         normal = np.asarray(normal, dtype=float)
@@ -90,7 +90,7 @@ class SupportHull:
 
     @classmethod
     def from_geometry(cls, geometry: Geometry, p_GBo: ArrayLike = (0.0, 0.0, 0.0)) -> SupportHull:
-        """Take the hull of a rigid mesh.
+        """Make the hull of a rigid mesh.
 
         Args:
             geometry: Rigid mesh in its frame G, whose axes are those of B.
@@ -120,7 +120,7 @@ class ClosestPoints:
         a1: (3,) point of the hull in G, m. Of several equally close vertices, their mean.
         a2: (3,) point of the solid z <= 0 in G, m.
         face_multipliers: (m,) l_i >= 0 of the hull's faces, such that ``z + sum_i l_i normal_i = 0``: eq. 9
-            divided by the plane's multiplier l_j, which lets every active face play the paper's face k.
+            divided by the plane's multiplier l_j, so that any active face can serve as the paper's face k.
     """
 
     a1: Array
@@ -129,7 +129,7 @@ class ClosestPoints:
 
 
 def closest_points(hull: SupportHull, X_GB: ArrayLike) -> ClosestPoints:
-    """Find where a hull is closest to the solid z <= 0 of frame G, or deepest in it.
+    """Find the point of a hull closest to the solid z <= 0 of frame G, or deepest in it.
 
     Args:
         hull: The hull in its frame B.
@@ -152,9 +152,9 @@ def closest_points(hull: SupportHull, X_GB: ArrayLike) -> ClosestPoints:
 
 
 def lowest_features(hull: SupportHull, X_GB: Array) -> Iterator[ClosestPoints]:
-    """Guess where a hull may come to lie: the vertex, edge or face of its two, three and four lowest vertices.
+    """Candidate contacts of a hull: the vertex, edge or face of its two, three and four lowest vertices.
 
-    The multipliers of each fit eq. 9 as well as they can, exactly only where that feature is closest.
+    The multipliers of each candidate are a least-squares fit to eq. 9, exact only for the closest feature.
     """
     order = np.argsort(hull.vertices @ X_GB[2, :3])
     for count in (2, 3, 4):
@@ -162,7 +162,7 @@ def lowest_features(hull: SupportHull, X_GB: Array) -> Iterator[ClosestPoints]:
 
 
 def _mean_support(hull: SupportHull, X_GB: Array, chosen: NDArray[Any]) -> tuple[ClosestPoints, float]:
-    """The mean of chosen vertices, multipliers of the faces through it, and their misfit in eq. 9."""
+    """Mean of the chosen vertices, multipliers of the faces through it, and their residual in eq. 9."""
     R_GB, p_GBo = X_GB[:3, :3], X_GB[:3, 3]
     p_Ba1 = hull.vertices[chosen].mean(axis=0)
     a1 = R_GB @ p_Ba1 + p_GBo
@@ -192,7 +192,7 @@ def _size(points: Array) -> float:
 
 
 def _distinct_planes(planes: Array, size: float) -> tuple[Array, Array]:
-    """Normals and offsets of planes ``n . x + d <= 0``, those of the triangles of one face merged."""
+    """Normals and offsets of the hull from planes ``n . x + d <= 0``, with coplanar triangles merged."""
     kept: list[Array] = []
     for plane in planes:
         if not any(np.abs(plane - other).max() <= _COPLANAR * max(1.0, size) for other in kept):

@@ -1,4 +1,4 @@
-"""Solvers for mixed complementarity problems: damped semismooth Newton, and a trust region as second resort."""
+"""Solvers for mixed complementarity problems: damped semismooth Newton, and a trust-region method as fallback."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-#: Maps (n,) to (n,), or each row of (k, n), and is written so that it also maps complex numbers (no ``abs``, ``max`` or
-#: ``conj``).
+#: Residual function of (n,) arrays, or of the rows of (k, n); must be analytic for complex numbers (no ``abs``, ``max``
+#: or ``conj``).
 Residual = Callable[[NDArray[Any]], NDArray[Any]]
 
 _MAX_ITERATIONS = 60
@@ -21,12 +21,12 @@ _MACHINE = 1e-15
 
 
 class Solution(NamedTuple):
-    """Where a solver stopped.
+    """Result of a solver.
 
     Attributes:
         z: (n,) unknowns.
-        residual: Largest absolute residual there.
-        iterations: How many it took.
+        residual: Largest absolute residual at ``z``.
+        iterations: Number of iterations.
     """
 
     z: Array
@@ -35,20 +35,20 @@ class Solution(NamedTuple):
 
 
 def fischer_burmeister(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Zero exactly where ``0 <= a``, ``0 <= b`` and ``a b = 0``."""
+    """Complementarity function: zero if and only if ``0 <= a``, ``0 <= b`` and ``a b = 0``."""
     return np.sqrt(a * a + b * b) - a - b
 
 
 def smaller(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Zero where ``fischer_burmeister`` is, with a derivative there also where ``a`` and ``b`` both vanish."""
+    """Complementarity function with the zeros of ``fischer_burmeister`` and a one-sided derivative at ``a = b = 0``."""
     return np.where(a.real < b.real, a, b)
 
 
 def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Solution:
-    """Iterate from ``guess`` until the residual is within ``tolerance``, then once more down to round-off.
+    """Iterate from ``guess`` until the residual is within ``tolerance``, then once more, down to round-off.
 
-    Steps are least-squares ones of least norm, since multipliers need not be unique, and are halved until the
-    residual's norm falls. Where numbers overflow it stops with an infinite residual.
+    Steps are minimum-norm least-squares solutions, since multipliers need not be unique, and are halved until the
+    residual's norm decreases. Overflow ends the iteration with an infinite residual.
     """
     z = guess.copy()
     value = residual(z)
@@ -56,7 +56,7 @@ def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Sol
         jacobian = _jacobian(residual, z)
         if not (np.isfinite(value).all() and np.isfinite(jacobian).all()):
             return Solution(z, np.inf, iteration)
-        # Rows of unlike size, those of weak friction, would drown the others in the round-off of their elimination.
+        # Rows are scaled: with rows of very different size, as for weak friction, the small ones are lost in round-off.
         weight = 1.0 / np.maximum(np.linalg.norm(jacobian, axis=1), 1.0)
         step = np.linalg.lstsq(weight[:, None] * jacobian, -weight * value, rcond=1e-13)[0]
         converged = np.abs(value).max() <= tolerance
@@ -74,7 +74,7 @@ def semismooth_newton(residual: Residual, guess: Array, tolerance: float) -> Sol
 
 
 def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution:
-    """Minimise the residual's norm; slower, but gets past kinks where the Newton step is no descent."""
+    """Minimise the residual's norm; slower, but passes kinks where the Newton step is not a descent direction."""
     if not np.isfinite(residual(guess)).all():
         return Solution(guess, np.inf, 0)
     solution = scipy.optimize.least_squares(
@@ -91,6 +91,6 @@ def trust_region(residual: Residual, guess: Array, tolerance: float) -> Solution
 
 
 def _jacobian(residual: Residual, z: Array) -> Array:
-    """Exact derivatives: along a complex step there is no difference to lose digits in."""
+    """Jacobian by complex-step differentiation, which is exact to round-off as it has no cancellation."""
     columns = residual(z + 1j * _COMPLEX_STEP * np.eye(len(z))).imag
     return np.ascontiguousarray(columns.T) / _COMPLEX_STEP

@@ -16,9 +16,9 @@ from hydro_sim_core.contact.equivalent_point.hull import ClosestPoints
 from hydro_sim_core.contact.equivalent_point.newton import fischer_burmeister
 
 Array = NDArray[np.float64]
-#: Real, or complex while derivatives are taken; then many sets of numbers at once, the last axis that of one set.
+#: Real arrays, or complex ones for complex-step derivatives; leading axes stack several sets of numbers.
 Numbers = NDArray[Any]
-#: Zero exactly where its arguments are complementary.
+#: Function that is zero if and only if its arguments are complementary.
 Complementarity = Callable[[Numbers, Numbers], Numbers]
 
 _UP = np.array([0.0, 0.0, 1.0])
@@ -26,16 +26,16 @@ _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 class Unknowns(NamedTuple):
-    """What the problem is solved for.
+    """Unknowns of the problem.
 
     Attributes:
         w: (3,) angular velocity at the end of the step.
-        v: (3,) velocity of the centre of mass then.
-        a1: (3,) equivalent contact point on the hull then.
+        v: (3,) velocity of the centre of mass at the end of the step.
+        a1: (3,) equivalent contact point on the hull at the end of the step.
         p_n: (1,) normal impulse.
-        s: (3,) friction impulses (t, o, r), each divided by ``mu p_n e``: eqs. 14 and 15 stay well scaled
-            however small the normal impulse is.
-        slip: (1,) sigma.
+        s: (3,) friction impulses (t, o, r), each divided by ``mu p_n e``: so eqs. 14 and 15 are well scaled for any
+            normal impulse.
+        slip: (1,) slip speed sigma.
         faces: (m,) multipliers of the hull's faces.
     """
 
@@ -49,16 +49,17 @@ class Unknowns(NamedTuple):
 
     @classmethod
     def unstacked(cls, z: Numbers) -> Unknowns:
-        """Undo ``numpy.concatenate`` along the last axis."""
+        """Split an array of stacked unknowns along its last axis."""
         ends = (3, 6, 9, 10, 13, 14, z.shape[-1])
         return cls(*(z[..., start:end] for start, end in pairwise((0, *ends))))
 
 
 @dataclass(frozen=True, eq=False)
 class StepProblem:
-    """What one step is to solve, in the plane's frame G.
+    """Complementarity problem of one step, in the plane's frame G.
 
-    Inside, all is in units of the body's mass, its ``length`` and a ``speed`` that it has or gains in the step.
+    Internally all quantities are in units of the body's mass, its ``length`` and a characteristic ``speed`` of the
+    step.
 
     Attributes:
         body: The body.
@@ -66,9 +67,9 @@ class StepProblem:
         time_step: s.
         X_GB: (4, 4) pose at the start.
         w: (3,) angular velocity at the start, rad/s.
-        w_free: (3,) angular velocity that the end would have without contact, rad/s.
-        v_free: (3,) velocity that the end would have without contact, m/s.
-        angular_impulse: (3,) of gyroscopic and applied moments, N m s.
+        w_free: (3,) angular velocity at the end of the step without contact, rad/s.
+        v_free: (3,) velocity at the end of the step without contact, m/s.
+        angular_impulse: (3,) impulse of gyroscopic and applied moments, N m s.
     """
 
     body: RigidBody
@@ -95,7 +96,7 @@ class StepProblem:
         return float(np.linalg.norm(self.v_free) + self.length * spin + lift)
 
     def residual(self, z: Numbers, complementarity: Complementarity = fischer_burmeister) -> Numbers:
-        """The equations at scaled, stacked unknowns (..., 14 + m); zero at the solution."""
+        """Residual of the equations at scaled, stacked unknowns (..., 14 + m); zero at the solution."""
         length, speed, mass = self.length, self.speed, self.body.mass
         h = self.time_step * speed / length
         w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
@@ -108,7 +109,8 @@ class StepProblem:
         p_tor = self.friction.mu * p_n * self._ellipsoid * s
         impulse = np.concatenate([p_tor[..., :2], p_n], axis=-1)
         slip_rates = self._slip_rates(w, v, arm)
-        # Between sticking and sliding the slip is as small as what friction can change: residuals count beside that.
+        # Near the transition between sticking and sliding the slip is no larger than the change that friction can
+        # cause, so that residuals are scaled by the latter.
         pace = np.sqrt(slip * slip + self.friction.mu**2)
         friction = (
             (
@@ -126,10 +128,10 @@ class StepProblem:
                 - self.angular_impulse / (mass * length * speed)
                 - _cross(arm, impulse)
                 - p_tor[..., 2:] * _UP,
-                # the contact point is lowest on the hull, eqs. 9 and 10; eqs. 8 and 11 then give a2
+                # the contact point is the lowest point of the hull, eqs. 9 and 10; a2 follows from eqs. 8 and 11
                 _UP + applied(normals.swapaxes(-1, -2), faces),
                 complementarity(faces, self.body.hull.offsets / length - applied(normals, arm)),
-                # no penetration, eq. 12, as a mean speed over the step
+                # no penetration, eq. 12, scaled as a mean speed over the step
                 complementarity(p_n, a1[..., 2:] / h),
                 # eqs. 14 and 15
                 *friction,
@@ -151,14 +153,14 @@ class StepProblem:
             yield sticking
 
     def sliding(self, z: Array) -> Array:
-        """These scaled, stacked unknowns, but with friction against the slip that they have."""
+        """Scaled, stacked unknowns with the friction replaced by sliding friction against their slip."""
         at = Unknowns.unstacked(z)
         slip_rates = self._slip_rates(at.w, at.v, at.a1 - self._centre(at.v))
         slip = float(np.linalg.norm(slip_rates))
         return np.concatenate(at._replace(s=-slip_rates / max(slip, 1e-300), slip=np.array([slip])))
 
     def _slip_rates(self, w: Numbers, v: Numbers, arm: Numbers) -> Numbers:
-        """Slip (..., 3) along t, o and about r, each times its scale of the ellipsoid."""
+        """Slip (..., 3) along t and o and about r, each multiplied by its scale of the ellipsoid."""
         v_contact = v + _cross(w, arm)
         return self._ellipsoid * np.concatenate([v_contact[..., :2], w[..., 2:]], axis=-1)
 
@@ -171,7 +173,7 @@ class StepProblem:
         return self.friction.scales / (1.0, 1.0, self.length)
 
     def in_si_units(self, z: Array) -> Unknowns:
-        """Scaled, stacked unknowns in rad/s, m/s, m and N s."""
+        """Convert scaled, stacked unknowns to rad/s, m/s, m and N s."""
         length, speed = self.length, self.speed
         w, v, a1, p_n, s, slip, faces = Unknowns.unstacked(z)
         p_n = p_n * self.body.mass * speed
@@ -187,7 +189,7 @@ def moved(X_GB: Array, w: Array, v: Array, time_step: float) -> Array:
 
 
 def cayley(rotation: Numbers) -> Numbers:
-    """Rotations (..., 3, 3) of the quaternions ``1 + rotation / 2`` made units: the Euler step of a quaternion."""
+    """Rotations (..., 3, 3) of the normalised quaternions ``1 + rotation / 2``: an Euler step of a quaternion."""
     r = 0.5 * rotation
     cross = np.zeros((*r.shape, 3), dtype=r.dtype)
     cross[..., _AFTER, _NEXT], cross[..., _NEXT, _AFTER] = r, -r
@@ -200,5 +202,5 @@ def applied(matrices: Numbers, vectors: Numbers) -> Numbers:
 
 
 def _cross(a: Numbers, b: Numbers) -> Numbers:
-    """Cross products of vectors (..., 3); NumPy's takes several times as long for a single one."""
+    """Cross products of vectors (..., 3); several times as fast as NumPy's for a single product."""
     return a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT]

@@ -1,7 +1,8 @@
 """One geometrically implicit Euler step of a rigid body on a plane.
 
 Position, velocity, equivalent contact point and impulses at the end of the step solve one mixed complementarity
-problem: contact is found where the body will be, not where it was, so nothing penetrates (Xie and Chakraborty 2019).
+problem: contact is detected at the end of the step, not at its beginning, so that nothing penetrates (Xie and
+Chakraborty 2019).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 _SOURCE = "step_on_plane"
 #: Largest residual of a solved step, in units of the body's size, mass and speed.
 _TOLERANCE = 1e-13
-#: Residual from which on a solution is polished.
+#: Residual below which a solution is polished by further iterations.
 _NEAR = 1e-9
 
 
@@ -35,14 +36,14 @@ class EquivalentPointStep:
     Attributes:
         X_GB: (4, 4) pose of the body.
         V_GB: (6,) twist of the centre of mass, angular then linear, rad/s and m/s.
-        a1: (3,) equivalent contact point on the hull, m; apart from the plane, a closest point.
-        a2: (3,) its counterpart on the plane, m.
+        a1: (3,) equivalent contact point on the hull, m; without contact, a point closest to the plane.
+        a2: (3,) corresponding point on the plane, m.
         p_n: Normal impulse on the body, N s.
         p_t: Friction impulse along x, N s.
         p_o: Friction impulse along y, N s.
         p_r: Friction impulse about z, N m s.
         slip: sigma, m/s; 0 while sticking.
-        face_multipliers: (m,) of the hull's faces, see ``ClosestPoints``.
+        face_multipliers: (m,) multipliers of the hull's faces, see ``ClosestPoints``.
         residual: Largest residual of the complementarity problem, in units of size, mass and speed.
         iterations: Newton iterations; 0 in flight.
     """
@@ -61,7 +62,7 @@ class EquivalentPointStep:
     iterations: int
 
 
-# Overflow ends in an infinite residual, which is refused below; it needs no warnings on the way.
+# Overflow leads to an infinite residual, which is refused below; NumPy's warnings are not needed.
 @np.errstate(over="ignore", invalid="ignore")
 def step_on_plane(
     body: RigidBody,
@@ -85,8 +86,8 @@ def step_on_plane(
         wrench: (6,) applied at the centre of mass in axes of G, moment then force, N m and N.
 
     Raises:
-        InputError: An argument is not of its shape or not finite, or no solution was found, which too large a
-            time step can cause.
+        InputError: An argument has the wrong shape or is not finite, or no solution was found, which too large a time
+            step can cause.
     """
     X_GB = as_pose(X_GB, _SOURCE, "X_GB")
     V_GB, wrench = _numbers("V_GB", V_GB, 6), _numbers("wrench", wrench, 6)
@@ -125,7 +126,7 @@ def step_on_plane(
 
 
 def _flight(X_GB: Array, V_GB: Array, nearest: ClosestPoints) -> EquivalentPointStep:
-    """The step without contact: impulses of zero solve the complementarity problem."""
+    """Result of a step without contact, where zero impulses solve the complementarity problem."""
     return EquivalentPointStep(
         X_GB=X_GB,
         V_GB=V_GB,
@@ -143,7 +144,7 @@ def _flight(X_GB: Array, V_GB: Array, nearest: ClosestPoints) -> EquivalentPoint
 
 
 def _solve(problem: StepProblem, *candidates: ClosestPoints) -> Solution:
-    """The first solution found from the candidate contacts."""
+    """First solution found from the candidate contacts."""
     best = np.inf
     for solution in _attempts(problem, list(problem.guesses(*candidates))):
         if solution.residual <= _NEAR:
@@ -156,10 +157,10 @@ def _solve(problem: StepProblem, *candidates: ClosestPoints) -> Solution:
 
 
 def _attempts(problem: StepProblem, guesses: list[Array]) -> Iterator[Solution]:
-    """Try to solve the problem, by the fastest way first."""
+    """Solutions by several methods, the fastest first."""
     for guess in guesses:
         yield semismooth_newton(problem.residual, guess, _NEAR)
-    # Where friction is so weak that it hardly matters, Newton finds it only from the motion without.
+    # For very weak friction Newton's method converges only from the frictionless solution.
     frictionless = replace(problem, friction=replace(problem.friction, mu=0.0))
     for guess in guesses:
         solution = semismooth_newton(frictionless.residual, guess, _NEAR)
@@ -173,14 +174,14 @@ def _attempts(problem: StepProblem, guesses: list[Array]) -> Iterator[Solution]:
 
 
 def _polished(problem: StepProblem, solution: Solution) -> Solution:
-    """Go on from near the solution, where the branches of complementarity that hold there are known."""
+    """Refine a near solution with the active branches of the complementarity conditions, which are known there."""
     polished = semismooth_newton(lambda z: problem.residual(z, smaller), solution.z, _TOLERANCE)
     iterations = solution.iterations + polished.iterations
     return min(solution, polished, key=lambda s: s.residual)._replace(iterations=iterations)
 
 
 def _free_spin(body: RigidBody, R_GB: Array, w: Array, angular_impulse: Array, time_step: float) -> Array:
-    """Angular velocity after the step without contact; the inertia is that at the end of the step, eq. 16."""
+    """Angular velocity after a step without contact, with the inertia at the end of the step, eq. 16."""
     inertia = body.inertia / np.linalg.norm(body.inertia)
     impulse = angular_impulse / np.linalg.norm(body.inertia)
 

@@ -1,4 +1,4 @@
-"""One contact point, normal and depth for a pair of rigid geometries, which have no pressure field to share."""
+"""Point contact: one contact point, normal and depth for a pair of rigid geometries."""
 
 from hydro_sim_core.contact.point.contact import PointContact, point_contact
 

@@ -21,12 +21,12 @@ _SAME_DEPTH = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PointContact:
-    """Where two rigid geometries are deepest in each other, or closest when apart.
+    """Point of deepest penetration of two rigid geometries, or of closest approach when apart.
 
     Attributes:
         p_WC: (3,) contact point in the world, midway between the two surfaces, m.
         normal: (3,) unit vector in the world, from A into B.
-        depth: Shortest translation that separates the two, m; minus the distance when they are apart.
+        depth: Length of the shortest translation that separates the two, m; minus the distance when they are apart.
     """
 
     p_WC: Array
@@ -34,7 +34,7 @@ class PointContact:
     depth: float
 
     def force(self, stiffness: float, dissipation: float, v_n: float) -> float:
-        """Normal force of Hunt and Crossley 1975, ``k x (1 - d v_n)`` where both factors are positive, else 0.
+        """Normal force of Hunt and Crossley 1975: ``k x (1 - d v_n)`` if both factors are positive, else 0.
 
         Args:
             stiffness: k, N/m.
@@ -42,7 +42,7 @@ class PointContact:
             v_n: Separation speed ``(v_B - v_A) . normal`` at the contact point, m/s.
 
         Returns:
-            The force that pushes B along ``normal`` and A against it, N.
+            The force, N, on B along ``normal``, and on A in the opposite direction.
 
         Raises:
             InputError: Stiffness or dissipation is negative, or a number is not finite.
@@ -61,7 +61,8 @@ class PointContact:
 def point_contact(a: Geometry, X_WA: ArrayLike, b: Geometry, X_WB: ArrayLike) -> PointContact:
     """Find the point contact of two rigid geometries.
 
-    A half space takes any mesh; two meshes must both be convex and need the library ``coal``.
+    One geometry may be a half space and the other any mesh; two meshes must both be convex and need the library
+    ``coal``.
 
     Args:
         a: Rigid geometry A.

@@ -1,4 +1,4 @@
-"""Distance or penetration of two convex meshes, by the library ``coal``."""
+"""Distance or penetration depth of two convex meshes, by the library ``coal``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hydro_sim_core.geometry import Geometry
 
 Array = NDArray[np.float64]
 
-#: A mesh counts as convex when it fills its convex hull but for this fraction of the volume: vertices stored in
-#: single precision dent the faces of a box by no more.
+#: Fraction of the convex hull's volume that a mesh may leave empty and still count as convex; it allows for vertices in
+#: single precision.
 _HOLLOW = 1e-4
-#: Looser ones, the library's defaults, leave errors of micrometres.
+#: Tolerance of the library's solvers; its looser defaults leave errors of micrometres.
 _TOLERANCE = 1e-10
 
 

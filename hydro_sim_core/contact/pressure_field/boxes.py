@@ -1,17 +1,17 @@
 # mypy: allow-untyped-defs
-"""Bounding boxes (6,), centre then half lengths, of A against those of B."""
+"""Overlap tests of bounding boxes (6,), centre then half lengths, of A and B."""
 
 from __future__ import annotations
 
 from hydro_sim_core.compilation import kernel
 
-#: Of a box's numbers.
+#: Round-off of a box's numbers, relative.
 _ROUND_OFF = 1e-12
 
 
 @kernel(inline=True)
 def turn_box(box_a, R_BA, p_BA, slack, turned):
-    """Write a box of A, turned into B's frame, bounded again and grown by ``slack``, into ``turned`` (6,)."""
+    """Write the bounding box in B's frame of a box of A, grown by ``slack``, to ``turned`` (6,)."""
     for i in range(3):
         center = p_BA[i]
         half = slack
@@ -24,15 +24,15 @@ def turn_box(box_a, R_BA, p_BA, slack, turned):
 
 @kernel(inline=True)
 def boxes_apart(a, b):
-    """True if two boxes in the same frame do not meet."""
+    """Whether two boxes in the same frame are disjoint."""
     return abs(a[0] - b[0]) > a[3] + b[3] or abs(a[1] - b[1]) > a[4] + b[4] or abs(a[2] - b[2]) > a[5] + b[5]
 
 
 @kernel(inline=True)
 def apart_along_axes_of_a(box_a, turned, box_b, R_BA, slack):
-    """True if an axis of A's frame separates box A, ``turned`` into B's frame, from box B.
+    """Whether an axis of A's frame separates box A, whose bounds in B's frame are ``turned``, from box B.
 
-    A large flat box grows much when it is turned; its own axes still tell what lies beside it.
+    The bounds of a large flat box grow much by rotation; along its own axes the test stays sharp.
     """
     d0, d1, d2 = turned[0] - box_b[0], turned[1] - box_b[1], turned[2] - box_b[2]
     for j in range(3):
@@ -45,7 +45,7 @@ def apart_along_axes_of_a(box_a, turned, box_b, R_BA, slack):
 
 @kernel(inline=True)
 def box_misses_slab(box_a, R_BA, p_BA, lowest, highest):
-    """True if box A lies wholly outside lowest <= z <= highest in B's frame."""
+    """Whether box A lies entirely outside lowest <= z <= highest in B's frame."""
     height = p_BA[2]
     reach = 0.0
     for j in range(3):
@@ -56,7 +56,7 @@ def box_misses_slab(box_a, R_BA, p_BA, lowest, highest):
 
 @kernel(inline=True)
 def outside_box(x, box):
-    """True if x (3,), in the box's frame, lies outside by more than round-off."""
+    """Whether x (3,), in the box's frame, lies outside the box by more than round-off."""
     for i in range(3):
         if abs(x[i] - box[i]) > (1.0 + _ROUND_OFF) * box[i + 3] + _ROUND_OFF * abs(box[i]):
             return True

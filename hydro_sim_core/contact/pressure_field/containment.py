@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Which body a point is in, and whether one body lies inside the other."""
+"""Containment tests: the element that contains a point, and whether one body lies inside the other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.boxes import outside_box
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 
-#: A point whose barycentric coordinates are no more negative than this counts as inside.
+#: Least barycentric coordinate of points that count as inside a tetrahedron.
 _INSIDE = -1e-9
 
-#: Direction of rays that count crossings: no mesh made by design has an edge along it.
+#: Direction of rays for crossing counts, chosen so that no designed mesh has an edge along it.
 _RAY = (0.5772156649, 0.2614972128, 0.7739560486)
 
 
@@ -84,7 +84,7 @@ def _ray_crosses(geometries, triangle, x):
 
 @kernel
 def _is_enclosed(geometries, g, x, nodes):
-    """Whether a closed rigid surface encloses x (3,), in its frame: a ray from there then crosses it oddly often.
+    """Whether a closed rigid surface encloses x (3,), in its frame: a ray from x crosses it an odd number of times.
 
     Reads geometries: boxes, links, node_start.
     """
@@ -106,7 +106,7 @@ def _is_enclosed(geometries, g, x, nodes):
 
 @kernel
 def _any_anchor_inside(geometries, inner, outer, R_OI, p_OI, scratch):
-    """Whether a component of one geometry, given by its anchor, lies in another geometry.
+    """Whether the anchor of any component of one geometry lies inside another geometry.
 
     Reads geometries: anchor_start, anchors, is_closed, kind; scratch: nodes, rays.
     Writes scratch: nodes, rays.
@@ -130,7 +130,7 @@ def _any_anchor_inside(geometries, inner, outer, R_OI, p_OI, scratch):
 
 @kernel
 def one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
-    """Whether a component of A lies in B or one of B in A; for bodies whose surfaces do not meet.
+    """Whether a component of A lies inside B, or one of B inside A; for bodies whose surfaces do not intersect.
 
     Args:
         geometries: ``GeometrySet``.

@@ -1,8 +1,8 @@
 # mypy: allow-untyped-defs
-"""The contact query on a GPU, compiled from the functions of the CPU's.
+"""Contact query on a GPU, compiled from the same functions as that on the CPU.
 
-A first, plain form: every pair of elements of the two geometries is a candidate and has a thread. Threads append their
-faces through one atomic counter, so faces come in no fixed order.
+A simple brute-force version: one thread per pair of elements of the two geometries. Threads append their faces through
+an atomic counter, so that the order of the faces is not fixed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from hydro_sim_core.contact.pressure_field.elements import (
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer, store_face
 from hydro_sim_core.contact.pressure_field.polygon import MAX_POINTS, polygon_area_centroid
 
-#: Threads of a block along A's and B's elements.
+#: Threads per block along A's and B's elements.
 _BLOCK = (8, 8)
 
 
 @cuda.jit
 def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
-    """One thread a pair of elements: find its face, take the next free slot, store it there."""
+    """Find the face of the thread's pair of elements and store it in the next free slot."""
     i, j = cuda.grid(2)
     element_a, element_b = geometries.field_start[a] + i, geometries.field_start[b] + j
     if element_a >= geometries.field_start[a + 1] or element_b >= geometries.field_start[b + 1]:
@@ -66,11 +66,11 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
 
 
 class CudaQuery:
-    """Finds contact faces of pairs of a set; the geometries stay on the GPU between queries.
+    """Contact query for pairs of a set; the geometries stay on the GPU between queries.
 
     Args:
-        geometries: The set.
-        capacity: Faces there is room for.
+        geometries: Set of geometries.
+        capacity: Capacity in faces.
     """
 
     def __init__(self, geometries: GeometrySet, capacity: int) -> None:
@@ -90,8 +90,8 @@ class CudaQuery:
             p_BA: (3,) origin of A in B, m.
 
         Returns:
-            The faces, in B's frame and no fixed order, and how many there are. More than the capacity means that the
-            surplus was not stored: ask again with room for that many.
+            The faces, in B's frame and no fixed order, and their number. If it exceeds the capacity, the surplus was
+            not stored: repeat the query with a larger capacity.
         """
         host = self._geometries
         num_a, num_b = np.diff(host.field_start)[[a, b]]

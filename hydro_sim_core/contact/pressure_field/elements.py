@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Bring an element of A into B's frame and find its face with one of B: what every search for faces is made of."""
+"""Basic operations of all queries: transform an element of A to B's frame and find its polygon with an element of B."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ COMPLIANT_HALF_SPACE = int(GeometryKind.COMPLIANT_HALF_SPACE)
 RIGID_HALF_SPACE = int(GeometryKind.RIGID_HALF_SPACE)
 
 
-#: Distances between planes and vertices below this fraction of the bodies' coordinates are ties: about a thousand times
-#: their round-off.
+#: Tie distance between planes and vertices relative to the bodies' coordinates: about a thousand times their round-off.
 _TIE = 1e-12
-#: Part of a tie within which a vertex counts as on the surface: its round-off. More would tear the surface where fields
-#: are almost, but not quite, parallel.
+#: Fraction of a tie within which a vertex counts as on the surface: its round-off. A larger value would tear the
+#: surface between fields with almost equal gradients.
 SNAP = 4e-3
 
 
 @kernel
 def tie_distance(geometries, a, b, p_BA):
-    """Distance below which a plane and a vertex of two geometries count as touching, m.
+    """Distance below which a plane of one geometry counts as touching a vertex of the other, m.
 
     Args:
         geometries: ``GeometrySet``.
@@ -46,7 +45,7 @@ def tie_distance(geometries, a, b, p_BA):
     for g in (a, b):
         root = geometries.node_start[g]
         if root == geometries.node_start[g + 1]:
-            continue  # a half space is as large as its partner
+            continue  # the size of the partner counts for a half space
         for i in range(3):
             size = max(size, abs(geometries.boxes[root, i]) + geometries.boxes[root, i + 3])
     return _TIE * (size + abs(p_BA[0]) + abs(p_BA[1]) + abs(p_BA[2]))
@@ -69,7 +68,7 @@ def move_vertex(geometries, v, R_BA, p_BA, moved):
 
 @kernel(inline=True)
 def load_element(geometries, element, R_BA, p_BA, scratch):
-    """Bring A's element into B's frame; vertices are transformed once a query.
+    """Transform A's element to B's frame; each vertex is transformed once per query.
 
     Reads geometries: elements; scratch: generation, stamp, vertices_B.
     Writes scratch: stamp, vertices_B; scratch.work: x.
@@ -89,7 +88,7 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
 
 @kernel(inline=True)
 def _load_field(geometries, element, R_BA, p_BA, field_a):
-    """Pressure field of A's tetrahedron as a function of positions in B's frame; of a triangle the normal there.
+    """Write the pressure field of A's tetrahedron as a function of positions in B's frame, or a triangle's normal in B.
 
     Reads geometries: fields.
     """
@@ -103,12 +102,13 @@ def _load_field(geometries, element, R_BA, p_BA, field_a):
 
 @kernel(inline=True)
 def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, work):
-    """Whether p_A = p_B somewhere in A's tetrahedron.
+    """Whether p_A = p_B at some point of A's tetrahedron, with B's field continued.
 
-    ``work`` then holds A's field, p_A - p_B at its vertices and the orientation of the plane.
+    Writes A's field, p_A - p_B at its vertices and the orientation of the plane to ``work``.
 
-    A's pressures are the stored ones, so tetrahedra of A that share a vertex see the same difference there. Where it is
-    within round-off it becomes 0: where the fields agree in a volume, the surface is the end of that volume.
+    A's pressures at vertices are the stored ones, so that tetrahedra with a common vertex get the same difference
+    there. Differences within round-off are set to 0: if the fields agree in a volume, the surface is the boundary of
+    that volume.
 
     Reads geometries: elements, pressure, steepness; work: f, field_a, x.
     Writes work: f, field_a.
@@ -139,7 +139,7 @@ def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, 
 
 @kernel(inline=True)
 def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work):
-    """Face of an element of A, whose vertices are in ``work.x``, and a tetrahedron of B; returns its vertices.
+    """Polygon of an element of A, with vertices in ``work.x``, and a tetrahedron of B; returns its number of vertices.
 
     Reads geometries: coordinates, elements, fields, pressure, steepness, vertices; work: field_a.
     Writes work: field_a.
@@ -161,7 +161,7 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
 
 @kernel(inline=True)
 def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work):
-    """Face of an element of A, whose vertices are in ``work.x``, and half space B; returns its vertices.
+    """Polygon of an element of A, with vertices in ``work.x``, and half space B; returns its number of vertices.
 
     Reads geometries: field_start, fields, kind, margin, steepness; work: field_a.
     Writes work: field_a.

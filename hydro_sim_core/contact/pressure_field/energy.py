@@ -1,11 +1,11 @@
 # mypy: allow-untyped-defs
 """Energy of two overlapping pressure fields.
 
-Each body gives the part of its field beyond the contact surface (Elandt 2019, section V): where the bodies overlap,
-that is the field with the smaller pressure, so U = integral of min(p_A, p_B) over the overlap, and of p_A alone where
-B is rigid. The static force is -dU/dx.
+Each body contributes the part of its field beyond the contact surface (Elandt 2019, section V). In the overlap that is
+the field with the smaller pressure, so that U is the integral of min(p_A, p_B) over the overlap, or of p_A alone if B
+is rigid. The static force is -dU/dx.
 
-The integrals are exact: every pair of elements is cut into tetrahedra by the half spaces that bound its share.
+The integrals are exact: the overlap of every pair of elements is divided into tetrahedra.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ _COMPLIANT_MESH = int(GeometryKind.COMPLIANT_MESH)
 _RIGID_MESH = int(GeometryKind.RIGID_MESH)
 _COMPLIANT_HALF_SPACE = int(GeometryKind.COMPLIANT_HALF_SPACE)
 
-#: Four faces of B's tetrahedron, which of the fields is the smaller, and where that one is positive.
+#: Largest number of planes that bound a region: four faces of B's tetrahedron, equality of the fields, and zero
+#: pressure.
 _MAX_PLANES = 6
 
-#: A cut leaves at most three pieces, of which one is cut on at once: two more wait after every plane.
+#: Depth of the stack of pieces: a cut gives at most three pieces, one of which is processed next, so that each plane
+#: adds two.
 _MAX_WAITING = 1 + 2 * _MAX_PLANES
 
 
@@ -48,11 +50,11 @@ class _Scratch(NamedTuple):
         corners_b: (4, 3) vertices of B's element, m.
         field_a: (4,) field of A's element in B's frame.
         waiting: (_MAX_WAITING, 4, 3) pieces still to be cut.
-        next_plane: (_MAX_WAITING,) the plane that cuts each of them next.
-        piece: (4, 3) the piece that is being cut.
-        side: (4,) which side of the plane its corners are on, positive inside.
-        order: (4,) its corners, those inside first.
-        prism: (6, 3) two triangles, joined corner by corner.
+        next_plane: (_MAX_WAITING,) index of the next plane for each of them.
+        piece: (4, 3) current piece.
+        side: (4,) values of the plane's function at its vertices, positive inside.
+        order: (4,) its vertices, those inside first.
+        prism: (6, 3) vertices of a prism: two triangles with corresponding vertices.
     """
 
     planes: Float2D
@@ -89,7 +91,7 @@ def _evaluate(field, x):
 
 @kernel
 def _interpolate(target, x, side, inside, outside):
-    """Write the point where an edge from a corner inside to one outside meets the plane."""
+    """Write the intersection of the plane with an edge from a vertex inside to one outside."""
     t = side[inside] / (side[inside] - side[outside])
     for axis in range(3):
         target[axis] = x[inside, axis] + t * (x[outside, axis] - x[inside, axis])
@@ -104,7 +106,7 @@ def _copy(target, source):
 
 @kernel
 def _cut(plane, scratch, top):
-    """Push tetrahedra that fill the part of ``scratch.piece`` inside a half space; returns the new stack height.
+    """Push tetrahedra that fill the part of ``scratch.piece`` inside a half space; returns the new size of the stack.
 
     Reads scratch: order, piece, prism, side.
     Writes scratch: order, prism, side, waiting.
@@ -144,7 +146,7 @@ def _cut(plane, scratch, top):
                 prism[k, axis] = x[order[k], axis]
             _interpolate(prism[3 + k], x, side, order[k], order[3])
     for k in range(3):
-        # Staircase split: (0,1,2,3), (1,2,3,4), (2,3,4,5).
+        # Standard split of a prism into three tetrahedra: (0,1,2,3), (1,2,3,4), (2,3,4,5).
         _copy(scratch.waiting[top + k], prism[k : k + 4])
     return top + 3
 
@@ -188,14 +190,14 @@ def _integrate(num_planes, field, scratch):
 
 @kernel
 def _set_plane(plane, larger, smaller):
-    """The half space in which one field is at least another."""
+    """Write the half space in which one field is at least another."""
     for i in range(4):
         plane[i] = larger[i] - smaller[i]
 
 
 @kernel
 def _integrate_smaller(num_planes, field_a, field_b, scratch):
-    """Integral of min(p_A, p_B) over the cut tetrahedron; pressures below zero (the margin skirt) store nothing.
+    """Integral of min(p_A, p_B) over the cut tetrahedron; negative pressures (the margin skirt) store no energy.
 
     Writes scratch: planes.
     """
@@ -214,9 +216,9 @@ def _integrate_smaller(num_planes, field_a, field_b, scratch):
 
 @kernel
 def _load_element(geometries, element, is_rigid, R_BA, p_BA, scratch):
-    """Bring A's element into B's frame; returns the sign with which its integral counts.
+    """Transform A's element to B's frame; returns the sign of its integral.
 
-    A rigid solid is the signed sum of the tetrahedra between its triangles and any fixed point.
+    A rigid solid is the signed sum of the tetrahedra between its triangles and a fixed point.
 
     Reads geometries: elements, fields, vertices; scratch: corners_a, field_a.
     Writes scratch: corners_a, field_a.
@@ -330,7 +332,7 @@ def overlap_energy(
     """Energy of a canonical pair, J; visits every pair of elements, so it is for analysis, not for stepping.
 
     Args:
-        geometries: The set that holds both.
+        geometries: Set that contains both geometries.
         a: Index of A.
         b: Index of B.
         R_BA: (3, 3) rotation of A in B.

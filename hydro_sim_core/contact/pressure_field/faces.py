@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Where the query writes contact faces: one row a quantity, one column a face."""
+"""Buffers of contact faces, the output of a query: one row per quantity, one column per face."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NUM_ROWS = 13
 
 
 class FaceBuffer(NamedTuple):
-    """Preallocated storage for the faces of one or more pairs.
+    """Preallocated buffer for the faces of one or more pairs.
 
     Attributes:
         data: (NUM_ROWS, capacity): centroid (3), unit normal out of A into B (3), area m^2, pressure at the centroid
             Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the field that
             gives the pressure (3) Pa/m.
-        polygons: (capacity, MAX_VERTICES, 3) vertices.
-        num_vertices: (capacity,).
+        polygons: (capacity, MAX_VERTICES, 3) vertices, m.
+        num_vertices: (capacity,) number of vertices of each polygon.
     """
 
     data: Float2D
@@ -40,7 +40,7 @@ class FaceBuffer(NamedTuple):
 
 
 def make_face_buffer(capacity: int) -> FaceBuffer:
-    """Allocate room for ``capacity`` faces."""
+    """Allocate a buffer for ``capacity`` faces."""
     return FaceBuffer(
         data=np.zeros((NUM_ROWS, capacity)),
         polygons=np.zeros((capacity, MAX_VERTICES, 3)),
@@ -50,13 +50,13 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
 
 @kernel(inline=True)
 def store_face(faces, slot, n, area, work):
-    """Write the polygon of ``work`` into a column of the buffer, unless the buffer ends before it.
+    """Write the polygon of ``work`` into a column of the buffer; do nothing if the column is beyond its capacity.
 
     Args:
         faces: ``FaceBuffer``.
         slot: Column.
         n: Number of vertices.
-        area: m^2.
+        area: Area of the polygon, m^2.
         work: ``Workspace`` with the polygon, its centroid, normal, slopes and pressure field.
 
     Reads work: centroid, cycle, field, normal, points, slopes.
@@ -83,9 +83,10 @@ def store_face(faces, slot, n, area, work):
 
 @kernel(inline=True)
 def append_polygon(faces, count, n, every, scratch):
-    """Store the polygon in ``scratch.work`` if it is a face, or if ``every`` polygon is wanted.
+    """Store the polygon in ``scratch.work`` if it is a contact face, or if ``every`` is true.
 
-    Counts on when the buffer is full, so that it can be grown; adds up what is dropped.
+    The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
+    added to ``scratch.report``.
 
     Reads scratch: report; scratch.work: centroid, cycle, field, points.
     Writes scratch: report; scratch.work: centroid.

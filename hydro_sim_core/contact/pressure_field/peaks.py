@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Where walks over closed surfaces begin: on rays from pressure peaks, and in loose rigid surfaces."""
+"""Start pairs of walks over closed surfaces: on rays from pressure peaks, and at components of rigid surfaces."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.containment import coordinate, locate
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
-from hydro_sim_core.contact.pressure_field.visits import PATIENCE, is_full, push
+from hydro_sim_core.contact.pressure_field.visits import NEIGHBOR_RETRIES, is_full, push
 from hydro_sim_core.geometry.adjacency import RAYS
 
 
 @kernel
 def _exit(geometries, element, x, ray, now):
-    """Where the ray x + t ray leaves an element: the parameter t, at least ``now``, and the face.
+    """Exit of the ray x + t ray from an element: the parameter t, at least ``now``, and the face.
 
     Reads geometries: coordinates.
     """
@@ -44,7 +44,7 @@ def _pressure(geometries, element, x, ray, t):
 
 @kernel
 def _place_point(x, R_BA, p_BA, to_b, moved):
-    """Write x (3,), of A's frame if ``to_b`` and else of B's, in the other frame."""
+    """Transform x (3,) from A's frame to B's if ``to_b``, else from B's to A's."""
     for i in range(3):
         moved[i] = p_BA[i] if to_b else 0.0
         for j in range(3):
@@ -60,8 +60,8 @@ def _place_direction(d, R_BA, to_b, moved):
 
 
 @kernel
-def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch, num_pending):
-    """Follow a ray through both meshes; add the pairs in which the pressures change order.
+def _push_crossings(geometries, element_a, element_b, rays, b_has_faces, scratch, num_pending):
+    """Follow a ray through both meshes; add the pairs in which p_A - p_B changes sign.
 
     Reads geometries: neighbors.
     """
@@ -72,14 +72,14 @@ def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch
     for _ in range(geometries.elements.shape[0]):
         leave_a, face_a = _exit(geometries, element_a, rays[0], rays[1], now)
         leave_b, face_b = math.inf, 0
-        if b_has_walls:
+        if b_has_faces:
             leave_b, face_b = _exit(geometries, element_b, rays[2], rays[3], now)
         now = min(leave_a, leave_b)
         after = _pressure(geometries, element_a, rays[0], rays[1], now) - _pressure(
             geometries, element_b, rays[2], rays[3], now
         )
         if (before > 0.0) != (after > 0.0):
-            num_pending = push(scratch, num_pending, element_a, element_b, PATIENCE)
+            num_pending = push(scratch, num_pending, element_a, element_b, NEIGHBOR_RETRIES)
         before = after
         if leave_a <= leave_b:
             element_a = geometries.neighbors[element_a, face_a]
@@ -92,10 +92,10 @@ def _push_crossings(geometries, element_a, element_b, rays, b_has_walls, scratch
 
 @kernel
 def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
-    """Add pairs of elements from which closed surfaces around a peak of A or B can be reached.
+    """Add pairs of elements on the closed surfaces around a peak of A or B.
 
     Returns:
-        Number of pending pairs; there must have been none.
+        Number of pending pairs; there must be none before the call.
 
     Reads geometries: field_start, kind, peak_elements, peaks; scratch: nodes, rays.
     Writes scratch: nodes, rays.
@@ -109,8 +109,8 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
     partner = b if owner_is_a else a
     if geometries.kind[partner] == RIGID_MESH:
         return 0
-    b_has_walls = geometries.kind[b] == COMPLIANT_MESH
-    if owner_is_a and not b_has_walls:
+    b_has_faces = geometries.kind[b] == COMPLIANT_MESH
+    if owner_is_a and not b_has_faces:
         found = geometries.field_start[b] if rays[2, 2] <= 0.0 else -1
     else:
         found = locate(geometries, partner, rays[other], scratch.nodes)
@@ -118,7 +118,7 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
         return 0
     elements = geometries.peak_elements[peak]
     if geometries.kind[a] == RIGID_MESH:
-        return push(scratch, 0, elements[0], found, PATIENCE)
+        return push(scratch, 0, elements[0], found, NEIGHBOR_RETRIES)
     num_pending = 0
     for k in range(RAYS.shape[0]):
         for i in range(3):
@@ -126,6 +126,6 @@ def push_pairs_at_peak(geometries, a, b, peak, owner_is_a, R_BA, p_BA, scratch):
         _place_direction(rays[own + 1], R_BA, owner_is_a, rays[other + 1])
         element_a, element_b = (elements[k], found) if owner_is_a else (found, elements[k])
         num_pending = _push_crossings(
-            geometries, element_a, element_b, rays, b_has_walls, scratch, num_pending
+            geometries, element_a, element_b, rays, b_has_faces, scratch, num_pending
         )
     return num_pending

@@ -1,11 +1,11 @@
 # mypy: allow-untyped-defs
-"""Convex polygons: slice a tetrahedron, clip by half spaces, integrate.
+"""Convex polygons: section of a tetrahedron, clipping by half spaces, area and centroid.
 
 Scalar kernels on buffers that the caller owns, so that CPU loops and CUDA threads share them. A polygon's vertices are
-rows of ``points`` (MAX_POINTS, 3); clipping adds rows and moves none. Which rows, in which order, says a *cycle*: two
-integers whose i-th four bits name the row of vertex i and the *wall* behind the edge that leaves it. Walls 0 to 3 are
-the faces of A's element (opposite the vertex of that number), walls 4 to 7 those of B's: across them the surface goes
-on in the neighbouring element.
+rows of ``points`` (MAX_POINTS, 3); clipping adds rows and moves none. A *cycle* defines the polygon by two integers:
+the i-th four bits of ``rows`` are the row of vertex i, those of ``edge_faces`` the element face that contains the edge
+from vertex i to the next. Numbers 0 to 3 are the faces of A's element (opposite the vertex of that number), 4 to 7
+those of B's. The surface continues across that face in the neighbouring element.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 
 from hydro_sim_core.compilation import kernel
 
-#: Slicing a tetrahedron gives at most 4 vertices and clipping by the 4 faces of another at most one more each.
+#: Largest number of vertices: 4 of a section of a tetrahedron, and one more for each of the 4 faces that clip it.
 MAX_VERTICES = 8
-#: Rows that a slice and four clips can fill.
+#: Largest number of rows that a section and four clips can fill.
 MAX_POINTS = 12
-#: Wall of B's element ``k`` is ``WALLS_OF_B + k``.
-WALLS_OF_B = 4
+#: Number of the first face of B's element in ``edge_faces``; face ``k`` is ``FACES_OF_B + k``.
+FACES_OF_B = 4
 
-#: What ``evaluate_coordinates`` says of a polygon.
+#: Results of ``evaluate_coordinates``.
 OUTSIDE = 1
-NEARLY_IN_WALL = 2
-#: Coordinates below this say that a point may lie in the plane of a face; only then is it worth asking exactly.
+NEARLY_IN_FACE = 2
+#: Barycentric coordinates below this may belong to a point in the plane of a face; only then is an exact test made.
 _NEAR = 1e-6
 
 #: Cycle of the triangle whose vertices are the rows 0, 1, 2 and whose edges lie opposite to vertices 2, 0, 1.
 TRIANGLE_ROWS = 0x210
-TRIANGLE_WALLS = 0x102
+TRIANGLE_EDGE_FACES = 0x102
 
 
 class Polygon(NamedTuple):
@@ -40,22 +40,22 @@ class Polygon(NamedTuple):
 
     n: int
     rows: int
-    walls: int
+    edge_faces: int
 
 
 class ClippedPolygon(NamedTuple):
-    """A ``Polygon``, and the first row of the buffers that is still free."""
+    """A ``Polygon``, and the first free row of the buffers."""
 
     n: int
     rows: int
-    walls: int
+    edge_faces: int
     next_row: int
 
 
 def _slices() -> np.ndarray:
-    """Row ``mask`` tells the section of a tetrahedron whose vertices with set bits are positive.
+    """Table of sections of a tetrahedron; row ``mask`` is for positive values at the vertices whose bits are set.
 
-    Columns: number of vertices; positive and negative end of the edge of each of up to 4 vertices; packed walls.
+    Columns: number of vertices; positive and negative end of the edge of each of up to 4 vertices; packed edge faces.
     """
     table = np.zeros((16, 10), dtype=np.int64)
     for mask in range(1, 15):
@@ -65,19 +65,19 @@ def _slices() -> np.ndarray:
             # Consecutive edges share a vertex, hence a face of the tetrahedron: that opposite the unused one.
             (p0, p1), (n0, n1) = positive, negative
             edges = [(p0, n0), (p0, n1), (p1, n1), (p1, n0)]
-            walls = [p1, n0, p0, n1]
+            edge_faces = [p1, n0, p0, n1]
         else:
             edges = [(p, n) for p in positive for n in negative]
             others = negative if len(positive) == 1 else positive
-            walls = [others[2], others[0], others[1]]
+            edge_faces = [others[2], others[0], others[1]]
         table[mask, 0] = len(edges)
         table[mask, 1 : 1 + 2 * len(edges)] = np.ravel(edges)
-        table[mask, 9] = sum(wall << 4 * i for i, wall in enumerate(walls))
+        table[mask, 9] = sum(face << 4 * i for i, face in enumerate(edge_faces))
     return table
 
 
 _SLICES = _slices()
-#: Position of the lowest set bit.
+#: Index of the lowest set bit.
 _LOWEST_BIT = np.array([0] + [(i & -i).bit_length() - 1 for i in range(1, 1 << MAX_VERTICES)], dtype=np.int64)
 #: Vertices 0, 1, 2, ... in order.
 _ROWS_IN_ORDER = 0x3210
@@ -85,11 +85,11 @@ _ROWS_IN_ORDER = 0x3210
 
 @kernel(inline=True)
 def slice_tetrahedron(x, f, points):
-    """Intersect a tetrahedron with the plane on which a linear function vanishes.
+    """Intersect a tetrahedron with the zero plane of a linear function.
 
-    A vertex with ``f == 0`` counts as negative: of two tetrahedra that share a face lying in the plane, exactly the one
-    on the positive side yields the polygon, so no face is found twice. Tetrahedra that share an edge find the same
-    point on it to the last bit.
+    A vertex with ``f == 0`` counts as negative: of two tetrahedra whose common face lies in the plane, only the one on
+    the positive side gives the polygon, so that no face is found twice. Tetrahedra with a common edge compute
+    bit-identical points on it.
 
     Args:
         x: (4, 3) vertices.
@@ -124,16 +124,16 @@ def _add_crossing(points, values, k, inside, outside, row):
 
 @kernel(inline=True)
 def _shifted(bits, n):
-    """Bits of a cycle of ``n``, each moved to the next place."""
+    """Four-bit entries of a cycle of ``n`` vertices, rotated by one place."""
     return ((bits << 1) | (bits >> (n - 1))) & ((1 << n) - 1)
 
 
 @kernel
 def _without_one_run(values, k, n, rows, inside):
-    """All vertices but one run that is outside.
+    """Remove from the vertices one run that is outside.
 
-    The vertices outside are one run of the cycle of a convex polygon. Where round-off makes it several, only that of
-    the lowest vertex can be far outside.
+    The vertices outside form one run in the cycle of a convex polygon. If there are several because of round-off, only
+    the run with the lowest vertex can be far outside.
     """
     lowest = 0
     for i in range(1, n):
@@ -154,16 +154,16 @@ def _without_one_run(values, k, n, rows, inside):
 
 
 @kernel(inline=True)
-def clip_polygon(points, values, k, n, rows, walls, next_row):
-    """Keep the part of a convex polygon on which function ``k`` is not negative.
+def clip_polygon(points, values, k, n, rows, edge_faces, next_row):
+    """Clip a convex polygon to the part where function ``k`` is not negative.
 
     Args:
-        points: (MAX_POINTS, 3) buffer with the vertices; takes up to two new ones.
-        values: (MAX_POINTS, 4) linear functions at the points; new vertices get theirs.
-        k: Function; ``WALLS_OF_B + k`` is the wall of the new edge.
+        points: (MAX_POINTS, 3) buffer with the vertices; up to two new ones are added.
+        values: (MAX_POINTS, 4) values of the linear functions at the points; those of new vertices are added.
+        k: Index of the function; ``FACES_OF_B + k`` is the element face of the new edge.
         n: Number of vertices.
         rows: Cycle of vertices.
-        walls: Cycle of walls.
+        edge_faces: Cycle of edge faces.
         next_row: First free row of the buffers.
 
     Returns:
@@ -175,9 +175,9 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
             inside |= 1 << i
     everything = (1 << n) - 1
     if inside == everything:
-        return ClippedPolygon(n, rows, walls, next_row)
+        return ClippedPolygon(n, rows, edge_faces, next_row)
     if inside == 0:
-        return ClippedPolygon(0, rows, walls, next_row)
+        return ClippedPolygon(0, rows, edge_faces, next_row)
     after_inside = _shifted(inside, n)
     starts = inside & ~after_inside
     if starts & (starts - 1):
@@ -188,19 +188,19 @@ def clip_polygon(points, values, k, n, rows, walls, next_row):
     length = stop - start if stop > start else stop - start + n
     used = (1 << 4 * n) - 1
     rows = ((rows >> 4 * start) | (rows << 4 * (n - start))) & used
-    walls = ((walls >> 4 * start) | (walls << 4 * (n - start))) & used
+    edge_faces = ((edge_faces >> 4 * start) | (edge_faces << 4 * (n - start))) & used
     _add_crossing(points, values, k, (rows >> 4 * (length - 1)) & 15, (rows >> 4 * length) & 15, next_row)
     _add_crossing(points, values, k, rows & 15, (rows >> 4 * (n - 1)) & 15, next_row + 1)
     kept = (1 << 4 * length) - 1
-    last_wall = (walls >> 4 * (n - 1)) & 15
+    last_face = (edge_faces >> 4 * (n - 1)) & 15
     rows = (rows & kept) | (next_row << 4 * length) | ((next_row + 1) << 4 * (length + 1))
-    walls = (walls & kept) | ((WALLS_OF_B + k) << 4 * length) | (last_wall << 4 * (length + 1))
-    return ClippedPolygon(length + 2, rows, walls, next_row + 2)
+    edge_faces = (edge_faces & kept) | ((FACES_OF_B + k) << 4 * length) | (last_face << 4 * (length + 1))
+    return ClippedPolygon(length + 2, rows, edge_faces, next_row + 2)
 
 
 @kernel(inline=True)
 def evaluate_coordinates(points, n, coordinates, values):
-    """Barycentric coordinates of the first ``n`` points in a tetrahedron, whose inside they are not negative in.
+    """Barycentric coordinates of the first ``n`` points in a tetrahedron; not negative inside.
 
     Args:
         points: (MAX_POINTS, 3) buffer.
@@ -209,8 +209,8 @@ def evaluate_coordinates(points, n, coordinates, values):
         values: (MAX_POINTS, 4) buffer for the result.
 
     Returns:
-        ``OUTSIDE`` if one face has all points outside, ``NEARLY_IN_WALL`` if all points may lie in the plane of a face,
-        or else 0.
+        ``OUTSIDE`` if all points are outside of one face, ``NEARLY_IN_FACE`` if all points may lie in the plane of a
+        face, else 0.
     """
     state = 0
     for row in range(n):
@@ -225,14 +225,14 @@ def evaluate_coordinates(points, n, coordinates, values):
             highest = values[row, k] if values[row, k] > highest else highest
             farthest = abs(values[row, k]) if abs(values[row, k]) > farthest else farthest
         if farthest < _NEAR:
-            return NEARLY_IN_WALL
+            return NEARLY_IN_FACE
         if highest < 0.0:
             state = OUTSIDE
     return state
 
 
 @kernel(inline=True)
-def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
+def clip_by_tetrahedron(points, values, n, rows, edge_faces, tied_face):
     """Clip the polygon in the first ``n`` rows of ``points`` by a tetrahedron.
 
     Args:
@@ -240,9 +240,9 @@ def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
         values: (MAX_POINTS, 4) their barycentric coordinates in the tetrahedron.
         n: Number of vertices.
         rows: Cycle of vertices.
-        walls: Cycle of walls.
-        tied_face: Face (that opposite vertex ``tied_face``) in which the polygon lies and which therefore does not
-            clip it; negative if there is none.
+        edge_faces: Cycle of edge faces.
+        tied_face: Number of the face in which the polygon lies, which therefore does not clip it; negative without such
+            a face.
 
     Returns:
         ``Polygon``.
@@ -250,13 +250,13 @@ def clip_by_tetrahedron(points, values, n, rows, walls, tied_face):
     next_row = n
     for k in range(4):
         if k != tied_face and n != 0:
-            n, rows, walls, next_row = clip_polygon(points, values, k, n, rows, walls, next_row)
-    return Polygon(n, rows, walls)
+            n, rows, edge_faces, next_row = clip_polygon(points, values, k, n, rows, edge_faces, next_row)
+    return Polygon(n, rows, edge_faces)
 
 
 @kernel(inline=True)
 def polygon_area_centroid(points, n, rows, centroid):
-    """Area of a planar convex polygon; its centroid goes into ``centroid`` (3,)."""
+    """Area of a planar convex polygon; its centroid is written to ``centroid`` (3,)."""
     first = rows & 15
     x0, y0, z0 = points[first, 0], points[first, 1], points[first, 2]
     second = (rows >> 4) & 15

@@ -1,7 +1,7 @@
 """All contact faces of a pair of geometries.
 
-Pairs are canonical (``canonical_order``): a half space is B; of a rigid and a compliant mesh the rigid one is A. The
-faces come out in the frame of B.
+Pairs have a canonical order (``canonical_order``): a half space is B; of a rigid and a compliant mesh the rigid one is
+A. Faces are returned in the frame of B.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HALF_SPACES = (COMPLIANT_HALF_SPACE, RIGID_HALF_SPACE)
 
 
 def canonical_order(kind_a: GeometryKind, kind_b: GeometryKind) -> bool | None:
-    """Tell how a pair is to be queried.
+    """Order in which a pair is queried.
 
     Returns:
         True if A and B stand in canonical order, False if they must be swapped, None if such a pair has no pressure
@@ -70,8 +70,8 @@ def find_faces(
         count: Faces already in the buffer.
 
     Returns:
-        Faces after the query; more than the buffer's capacity if that or the scratch memory was too small (the surplus
-        is not stored). ``scratch.report`` tells what was dropped and, where there is no polygon, whether one body lies
-        inside the other.
+        Number of faces after the query; more than the buffer's capacity if that or the scratch memory was too small
+        (surplus faces are not stored). ``scratch.report`` holds the force on rejected polygons and, if there is no
+        polygon, whether one body lies inside the other.
     """
     return walk_surface(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)

@@ -1,4 +1,4 @@
-"""Memory of contact queries that outlives a call."""
+"""Scratch memory of contact queries, reused between calls."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, make_workspace
 
-#: Depth of the stack of tree nodes. Each visited pair of nodes pushes at most two: enough for trees of 2^256 leaves.
+#: Depth of the stack of tree nodes. Each visited pair of nodes pushes at most two, so that this suffices for trees of
+#: 2^256 leaves.
 _NODES = 1024
 
-#: Slots of the table of visited pairs for each face there is room for; at most half of them are filled.
+#: Slots in the table of visited pairs per face of the capacity; at most half of them are filled.
 _SLOTS_A_FACE = 4
 
-#: Entries of ``QueryScratch.report``: pressure times area of the polygons that are no faces because a field falls the
-#: wrong way, N; 1 if one body was seen inside the other (only looked at where there are no polygons).
+#: Entries of ``QueryScratch.report``: pressure times area of polygons rejected because a pressure gradient points
+#: against the normal, N; 1 if one body lies inside the other (only checked if there are no polygons).
 DROPPED_FORCE = 0
 OVERLAPS = 1
 
-#: Faces there is room for where nobody says how many are expected.
+#: Default capacity in faces.
 DEFAULT_FACES = 1024
 
 
 class QueryScratch(NamedTuple):
-    """Memory of the query.
+    """Scratch memory of a query.
 
     Attributes:
-        work: Buffers of the element tests.
-        vertices_B: (V, 3) vertices of A's geometry in B's frame, valid where the stamp is current.
+        work: Buffers of the tests of element pairs.
+        vertices_B: (V, 3) vertices of A's geometry in B's frame, m; valid where ``stamp`` is the current generation.
         stamp: (V,) generation in which a vertex was transformed.
-        generation: (1,) counts queries.
-        boxes_B: (K, 6) tree boxes of A in B's frame, valid where the stamp is current.
-        box_stamp: (K,) generation in which a box was turned.
-        rays: (4, 3) a ray in both frames.
-        nodes: (n, 2) tree nodes still to be descended.
+        generation: (1,) number of the current query.
+        boxes_B: (K, 6) tree boxes of A in B's frame, m; valid where ``box_stamp`` is the current generation.
+        box_stamp: (K,) generation in which a box was transformed.
+        rays: (4, 3) origin and direction of a ray in A's frame, then in B's.
+        nodes: (n, 2) stack of pairs of tree nodes to be processed.
         visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
         num_visited: (1,) filled slots.
-        report: (2,) what the last query found beside faces: see ``DROPPED_FORCE`` and ``OVERLAPS``.
-        pending: (m, 3) pairs still to be visited: element of A, element of B, slot in the table.
+        report: (2,) further results of the last query, see ``DROPPED_FORCE`` and ``OVERLAPS``.
+        pending: (m, 3) stack of pairs to be visited: element of A, element of B, slot in the table.
     """
 
     work: Workspace
@@ -58,7 +59,7 @@ class QueryScratch(NamedTuple):
 
 
 def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:
-    """Allocate the query's memory for a set of geometries and pairs of up to ``max_faces`` faces."""
+    """Allocate scratch memory for a set of geometries and pairs of up to ``max_faces`` faces."""
     num_vertices = len(geometries.vertices)
     num_boxes = max(len(geometries.boxes), len(geometries.shell_boxes))
     num_slots = 1 << (_SLOTS_A_FACE * max_faces - 1).bit_length()

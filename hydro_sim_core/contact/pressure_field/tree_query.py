@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs
-"""The slow query: descend trees over all elements of both geometries.
+"""Reference query that descends the trees over all elements of both geometries.
 
-Finds what the walk (``walk``) finds, in another order and without following the surface: its test oracle.
+Finds the same faces as the walk (``walk``), in another order and without following the surface: a slow test oracle.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import append_polygon
 
 @kernel(inline=True)
 def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
-    """Descend the trees of two meshes together, the larger box first.
+    """Descend the trees of two meshes together, splitting the larger box first.
 
     Reads geometries: boxes, kind, links, node_start; scratch: boxes_B, nodes.
     Writes scratch: boxes_B, nodes.
@@ -31,7 +31,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
     root_a, root_b = geometries.node_start[a], geometries.node_start[b]
-    # A triangle may belong to a tetrahedron that it touches from outside, by round-off.
+    # Because of round-off a triangle may belong to a tetrahedron that it touches from outside.
     tie = tie_distance(geometries, a, b, p_BA)
     stack[0, 0], stack[0, 1] = root_a, root_b
     top = 1

@@ -1,38 +1,38 @@
 # mypy: allow-untyped-defs
-"""Which pairs of elements a walk has seen and which it still has to.
+"""Visited and pending pairs of elements of a walk.
 
-A pair without a polygon may hide where the surface goes on: where walls of both bodies coincide it goes on behind two
-of them at once, and round-off decides which pair takes a face in a shared wall. Each pair therefore carries *patience*:
-how many pairs without polygon may be stepped over, one after the other, beyond it.
+The contact surface may continue behind a pair without a polygon: where element faces of both bodies coincide, it
+crosses two of them at once, and round-off decides which pair gets a polygon in the common plane. Each pair therefore
+carries a number of *neighbor retries*: how many successive pairs without a polygon the walk may cross beyond it.
 """
 
 from __future__ import annotations
 
 from hydro_sim_core.compilation import kernel
 
-#: Patience of a pair behind an edge of a polygon. Aligned meshes need 2.
-PATIENCE = 2
-#: Marks a pair whose polygon has been found.
+#: Neighbor retries of a pair behind an edge of a polygon. Aligned meshes need 2.
+NEIGHBOR_RETRIES = 2
+#: Status of a pair whose polygon has been found.
 _FOUND = 15
 _STATUS_BITS = 4
 
-#: Stands for the slot of a seed.
+#: Slot of a seed, which has none in the table.
 _NO_SLOT = -1
 
 #: A pair of elements a, b has the key ``a << _SHIFT | b``.
 _SHIFT = 31
-#: Distance of the first slots of neighbouring elements of A.
+#: Offset between the first slots of consecutive elements of A.
 _STRIDE = 61
-#: Odd multiplier whose high bits spread neighbouring keys (2^64 over the golden ratio).
+#: Odd multiplier of a hash whose high bits separate similar keys (2^64 over the golden ratio).
 _SPREAD = -7046029254386353131
 
-#: Pairs that one pair can add.
+#: Largest number of pairs that one pair can add.
 _MOST_ADDED = 16
 
 
 @kernel(inline=True)
 def begin_visits(scratch):
-    """Forget all visits.
+    """Clear all visits.
 
     Reads scratch: generation.
     Writes scratch: generation, num_visited.
@@ -43,7 +43,7 @@ def begin_visits(scratch):
 
 @kernel(inline=True)
 def is_full(scratch, num_pending):
-    """Whether the memory may not hold what the next pair adds.
+    """Whether the memory may be too small for the pairs that the next pair adds.
 
     Reads scratch: num_visited.
     """
@@ -53,14 +53,14 @@ def is_full(scratch, num_pending):
 
 @kernel(inline=True)
 def _find_slot(scratch, key):
-    """Slot of a pair, or the free one that would take it.
+    """Slot of a pair in the hash table, or the free slot where it would be inserted.
 
     Reads scratch: generation, visited.
     """
     visited, generation = scratch.visited, scratch.generation[0]
     last = visited.shape[0] - 1
-    # Neighbouring pairs get neighbouring slots, which stay in the cache. Those that meet in one do not meet again,
-    # because each key goes on in steps of its own.
+    # Neighbouring pairs get neighbouring slots, which stay in the cache. Keys that collide do not collide again,
+    # because the probing step depends on the key.
     slot = ((key >> _SHIFT) * _STRIDE + key) & last
     while visited[slot, 1] >> _STATUS_BITS == generation and visited[slot, 0] != key:
         slot = (slot + ((key * _SPREAD) >> 24 | 1)) & last
@@ -69,7 +69,7 @@ def _find_slot(scratch, key):
 
 @kernel(inline=True)
 def _is_free(scratch, slot):
-    """Whether a slot of the table of visited pairs holds none of this query.
+    """Whether a slot of the table holds no pair of the current query.
 
     Reads scratch: generation, visited.
     """
@@ -78,7 +78,7 @@ def _is_free(scratch, slot):
 
 @kernel(inline=True)
 def _append(scratch, num_pending, element_a, element_b, slot):
-    """Put a pair behind those that wait; returns how many there are.
+    """Append a pair to the pending ones; returns their number.
 
     Writes scratch: pending.
     """
@@ -91,13 +91,13 @@ def _append(scratch, num_pending, element_a, element_b, slot):
 
 @kernel(inline=True)
 def push_seed(scratch, num_pending, element_a, element_b):
-    """Add a pair in which there may be a polygon; most have none, so it takes no slot yet."""
+    """Add a seed pair. Most seeds have no polygon, so it gets no slot in the table yet."""
     return _append(scratch, num_pending, element_a, element_b, _NO_SLOT)
 
 
 @kernel(inline=True)
-def push(scratch, num_pending, element_a, element_b, patience):
-    """Add a pending pair unless it was visited with as much patience; returns how many there are.
+def push(scratch, num_pending, element_a, element_b, neighbor_retries):
+    """Add a pending pair unless it was visited with at least as many retries; returns the number of pending pairs.
 
     Reads scratch: generation, num_visited, visited.
     Writes scratch: num_visited, visited.
@@ -108,15 +108,15 @@ def push(scratch, num_pending, element_a, element_b, patience):
     if _is_free(scratch, slot):
         visited[slot, 0] = key
         scratch.num_visited[0] += 1
-    elif visited[slot, 1] & _FOUND >= patience:
+    elif visited[slot, 1] & _FOUND >= neighbor_retries:
         return num_pending
-    visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | patience
+    visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | neighbor_retries
     return _append(scratch, num_pending, element_a, element_b, slot)
 
 
 @kernel(inline=True)
-def patience_left(scratch, num_pending):
-    """Patience of the last pending pair; negative if it need not be visited any more.
+def retries_left(scratch, num_pending):
+    """Neighbor retries of the last pending pair; negative if it need not be visited any more.
 
     Reads scratch: pending, visited.
     """
@@ -131,7 +131,7 @@ def patience_left(scratch, num_pending):
 
 @kernel(inline=True)
 def mark_found(scratch, element_a, element_b, slot):
-    """Never visit a pair again.
+    """Mark a pair as found, so that it is not visited again.
 
     Reads scratch: generation, num_visited.
     Writes scratch: num_visited, visited.
@@ -145,15 +145,15 @@ def mark_found(scratch, element_a, element_b, slot):
 
 
 @kernel(inline=True)
-def push_neighbors(geometries, element_a, element_b, patience, scratch, num_pending):
-    """Add the up to eight pairs that share one element with a pair.
+def push_neighbors(geometries, element_a, element_b, neighbor_retries, scratch, num_pending):
+    """Add the up to eight neighbouring pairs, each of which differs from a pair in one element.
 
     Reads geometries: neighbors.
     """
     for k in range(4):
         next_a, next_b = geometries.neighbors[element_a, k], geometries.neighbors[element_b, k]
         if next_a >= 0:
-            num_pending = push(scratch, num_pending, next_a, element_b, patience)
+            num_pending = push(scratch, num_pending, next_a, element_b, neighbor_retries)
         if next_b >= 0:
-            num_pending = push(scratch, num_pending, element_a, next_b, patience)
+            num_pending = push(scratch, num_pending, element_a, next_b, neighbor_retries)
     return num_pending

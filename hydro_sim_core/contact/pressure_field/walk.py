@@ -1,10 +1,9 @@
 # mypy: allow-untyped-defs
 """Contact faces by walking over the contact surface.
 
-From a pair of elements with a polygon the surface goes on behind each of its edges: in the neighbour of A's element or
-of B's, whichever has its wall there. A walk therefore visits little more than the pairs that have a face, whatever the
-resolution. It starts at pairs of *shell* elements that meet and, for surfaces without an end, at pairs on rays from
-*peaks* (see ``geometry.adjacency``).
+Each edge of a pair's polygon lies in a face of A's or of B's element; the surface continues in the neighbour behind
+that face. A walk therefore visits few pairs beside those with a polygon, at any resolution. It starts at overlapping
+pairs of *shell* elements and, for closed surfaces, at pairs on rays from *peaks* (see ``geometry.adjacency``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hydro_sim_core.contact.pressure_field.boxes import (
     turn_box,
 )
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
-from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_WALLS
+from hydro_sim_core.contact.pressure_field.element_pairs import EDGE_FACES
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
     RIGID_MESH,
@@ -32,29 +31,29 @@ from hydro_sim_core.contact.pressure_field.elements import (
 )
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, append_polygon
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
-from hydro_sim_core.contact.pressure_field.polygon import WALLS_OF_B
+from hydro_sim_core.contact.pressure_field.polygon import FACES_OF_B
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS, QueryScratch
 from hydro_sim_core.contact.pressure_field.visits import (
-    PATIENCE,
+    NEIGHBOR_RETRIES,
     begin_visits,
     is_full,
     mark_found,
-    patience_left,
     push,
     push_neighbors,
     push_seed,
+    retries_left,
 )
 
-#: A box of A that is this many times larger than one of B, once turned, is also tested along its own axes: only a large
-#: one, a flat slab above all, grows by turning so much that it meets what lies beside it.
+#: Ratio of sizes above which a box of A, transformed into B's frame, is also tested along its own axes: only for a
+#: large one, above all a flat slab, does the box around the rotated box add many false overlaps.
 LARGE = 2.0
 
 
 @kernel(inline=True)
 def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
-    """Take a pair of tree nodes apart; two leaves that meet become a pending pair.
+    """Process a pair of tree nodes: push pairs of their children, or a pending pair for two overlapping leaves.
 
-    Nodes of A are turned into B's frame once a query: each meets several of B.
+    Boxes of A are transformed into B's frame once per query, as each is tested against several of B.
 
     Reads scratch: box_stamp, boxes_B, generation, nodes.
     Writes scratch: box_stamp, boxes_B, nodes.
@@ -84,7 +83,7 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
 
 @kernel(inline=True)
 def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, num_pending):
-    """Take a tree node of A apart; a leaf between two heights over half space B becomes a pending pair.
+    """Process a tree node of A: push its children, or a pending pair for a leaf between two heights over half space B.
 
     Reads scratch: nodes.
     Writes scratch: nodes.
@@ -104,26 +103,26 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
 
 @kernel(inline=True)
 def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
-    """Add the pairs in which the surface goes on behind the edges of the polygon in ``scratch.work``.
+    """Add the pairs in which the surface continues behind the edges of the polygon in ``scratch.work``.
 
     Reads geometries: neighbors; scratch.work: cycle.
     """
-    walls = scratch.work.cycle[EDGE_WALLS]
+    edge_faces = scratch.work.cycle[EDGE_FACES]
     for i in range(n):
-        wall = (walls >> 4 * i) & 15
+        face = (edge_faces >> 4 * i) & 15
         next_a, next_b = element_a, element_b
-        if wall < WALLS_OF_B:
-            next_a = geometries.neighbors[element_a, wall]
+        if face < FACES_OF_B:
+            next_a = geometries.neighbors[element_a, face]
         else:
-            next_b = geometries.neighbors[element_b, wall - WALLS_OF_B]
+            next_b = geometries.neighbors[element_b, face - FACES_OF_B]
         if next_a >= 0 and next_b >= 0:
-            num_pending = push(scratch, num_pending, next_a, next_b, PATIENCE)
+            num_pending = push(scratch, num_pending, next_a, next_b, NEIGHBOR_RETRIES)
     return num_pending
 
 
 @kernel(inline=True)
 def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes):
-    """Take a pair of tree nodes apart, or a node over a half space, while no pair is pending."""
+    """Process one pair of tree nodes, or one node over a half space; no pair may be pending."""
     boxes, links, lowest, highest = region
     if on_half_space:
         return _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, 0)
@@ -132,7 +131,7 @@ def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_
 
 @kernel(inline=True)
 def _begin_walk(geometries, a, b, tie, scratch):
-    """Where walks may start: boxes and links of trees, whose first nodes are put up, and heights over half space B.
+    """Choose the trees for the start of walks and push their roots; returns boxes, links and heights over half space B.
 
     Reads geometries: boundary_is_low, boxes, has_valley, kind, links, margin, node_start.
     Writes scratch: nodes, report.
@@ -142,7 +141,7 @@ def _begin_walk(geometries, a, b, tie, scratch):
     try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
     if try_all:
         boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
-    # Where A's pressure is at most zero and B's equals it, B's is too: that is between B's surface and its margin.
+    # Equal pressures of at most zero can occur only between B's surface and the end of its margin.
     lowest, highest = -tie, geometries.margin[b] + tie
     if try_all or geometries.kind[a] == RIGID_MESH:
         lowest = -math.inf
@@ -154,7 +153,7 @@ def _begin_walk(geometries, a, b, tie, scratch):
 
 @kernel(inline=True)
 def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
-    """Make the pairs on a ray from a peak pending: those of A come first, then those of B.
+    """Add the pairs on rays from a peak; peaks of A are numbered first, then those of B.
 
     Reads geometries: peak_start.
     """
@@ -167,7 +166,7 @@ def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
 
 @kernel(inline=True)
 def _face_of_pair(geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch):
-    """Put the polygon of a pair into ``scratch.work``; how many vertices it has."""
+    """Write the polygon of a pair to ``scratch.work``; returns its number of vertices."""
     load_element(geometries, element_a, R_BA, p_BA, scratch)
     if on_half_space:
         return face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
@@ -186,10 +185,11 @@ def walk_surface(
     faces: FaceBuffer,
     count: int,
 ) -> int:
-    """Append contact faces, or ``every`` polygon of the equilibrium surface; else as ``query.find_faces``.
+    """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    All pairs of elements that meet are tried where a boundary has positive pressure, since a surface may then end
-    outside the shells, and between fields with valleys, where it may enclose no peak; and all elements at half spaces.
+    All overlapping pairs of elements, not only those of shells, are tried if the pressure is positive on a boundary,
+    since a surface may then end outside the shells, and if both fields have valleys, since a closed surface may then
+    enclose no peak. For a half space B, these are all elements of A below the end of B's margin.
 
     Reads geometries: field_start, kind, peak_start; scratch: pending.
     Writes scratch: report.
@@ -216,9 +216,9 @@ def walk_surface(
             continue
         if is_full(scratch, num_pending):
             return faces.num_vertices.shape[0] + count + 1
-        patience = patience_left(scratch, num_pending)
+        neighbor_retries = retries_left(scratch, num_pending)
         num_pending -= 1
-        if patience < 0:
+        if neighbor_retries < 0:
             continue
         waiting = scratch.pending[num_pending]
         element_a, element_b, slot = waiting[0], waiting[1], waiting[2]
@@ -226,9 +226,9 @@ def walk_surface(
             geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
         )
         if n == 0:
-            if patience > 0:
+            if neighbor_retries > 0:
                 num_pending = push_neighbors(
-                    geometries, element_a, element_b, patience - 1, scratch, num_pending
+                    geometries, element_a, element_b, neighbor_retries - 1, scratch, num_pending
                 )
             continue
         mark_found(scratch, element_a, element_b, slot)

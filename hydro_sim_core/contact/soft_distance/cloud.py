@@ -1,4 +1,4 @@
-"""A surface as a cloud of small planes, and how such clouds are placed and cut into blocks."""
+"""Surfaces as oriented point clouds, and their placement and division into blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.held_interrupts import held_interrupts
 
-#: An array of any library of the array-API standard: NumPy, CuPy, JAX.
+#: An array of any library that follows the array API standard: NumPy, CuPy, JAX.
 AnyArray = Any
 
 #: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some tens of megabytes.
@@ -24,11 +24,11 @@ _MAX_SPLITS = 12
 
 @dataclass(frozen=True, eq=False)
 class OrientedCloud:
-    """Planes that cover a closed surface, in the frame G of the geometry.
+    """Points with normals (small planes) that cover a closed surface, in the frame G of the geometry.
 
     Attributes:
-        points: (N, 3) centres of the planes, m, an array of any array-API library; sequences become NumPy arrays.
-        normals: (N, 3) outward unit normals, of the same library.
+        points: (N, 3) centres of the planes, m, an array of any array API library; sequences become NumPy arrays.
+        normals: (N, 3) outward unit normals, an array of the same library.
 
     Raises:
         InputError: Shapes differ, there are no points, a number is not finite or a normal is not of length 1.
@@ -57,12 +57,12 @@ class OrientedCloud:
 
     @classmethod
     def from_geometry(cls, geometry: Geometry, resolution: float | None = None) -> OrientedCloud:
-        """Take the centroid and the normal of every surface triangle, as NumPy arrays.
+        """Make a cloud of the centroids and normals of all surface triangles, as NumPy arrays.
 
         Args:
             geometry: A mesh without margin, since the margin's skirt lies off the true surface.
-            resolution: Triangles are split until no edge is longer, m; None takes them as they are. A box
-                needs this: its own mesh may have two triangles a face.
+            resolution: Largest edge length, m, to which triangles are split; None takes them as they are. A box needs
+                it, as its mesh may have two triangles per face.
 
         Raises:
             InputError: The geometry is a half space or has a margin, or the resolution is not a positive
@@ -114,15 +114,15 @@ def inverse_times(X_WA: AnyArray, X_WB: AnyArray) -> AnyArray:
 
 
 def as_array(values: AnyArray) -> AnyArray:
-    """Turn anything but an array of an array-API library into a NumPy array."""
+    """Convert anything but an array of an array API library to a NumPy array."""
     return values if array_api_compat.is_array_api_obj(values) else np.asarray(values, dtype=float)
 
 
 def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:
-    """Return ``X`` after checking what can be: everything of a NumPy array or sequence, else its shape only.
+    """Return ``X`` after checks: all checks for a NumPy array or sequence, only the shape for other arrays.
 
-    Values of other libraries may live on a device or be traced for differentiation, where reading them is
-    slow or impossible.
+    Values of other libraries may be on a device or traced for differentiation, so that reading them is slow or
+    impossible.
     """
     if not array_api_compat.is_array_api_obj(X) or array_api_compat.is_numpy_array(X):
         return as_pose(X, source, element)
@@ -132,7 +132,7 @@ def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:
 
 
 def blocks(num_rows: int, num_columns: int) -> Iterator[slice]:
-    """Slices of the rows such that a block of rows times all columns stays within the memory bound."""
+    """Slices of the rows such that a block of rows times all columns stays within ``_PAIRS_A_BLOCK``."""
     size = max(1, _PAIRS_A_BLOCK // num_columns)
     for start in range(0, max(num_rows, 1), size):
         yield slice(start, min(start + size, num_rows))

@@ -1,7 +1,7 @@
 """Signed distances softened by a weighted average over all planes of a cloud.
 
-Equation numbers are those of Beker 2025. Everything here takes arrays of any array-API library and returns
-arrays of the same, and is differentiable wherever that library is.
+Equation numbers are those of Beker 2025. All functions take arrays of any array API library, return arrays of the same
+library, and are differentiable if that library is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
 
 
 def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> AnyArray:
-    """Gradient (M, 3) of ``soft_distance`` by the points, in closed form; a smooth field of normals.
+    """Gradient (M, 3) of ``soft_distance`` with respect to the points, in closed form: a smooth field of normals.
 
     Arguments and errors are those of ``soft_distance``.
     """
@@ -69,7 +69,7 @@ def separation(
 ) -> AnyArray:
     """Soft separation of two bodies, m; minus the penetration when they overlap.
 
-    The smooth counterpart of eq. 11: the average of the separation field with its own soft minimum.
+    The smooth counterpart of eq. 11: the average of the separation field weighted by its own soft minimum.
 
     Args:
         a: Surface A in its frame.
@@ -102,10 +102,10 @@ def weights_and_heights(
     Written as matrix products: no (M, N, 3) array of differences is needed.
     """
     xp = array_api_compat.array_namespace(plane_points, points)
-    # Subtracting a common origin keeps the digits that the products would lose far from it.
+    # Coordinates relative to the mean avoid cancellation in the products far from the origin.
     origin = xp.mean(plane_points, axis=0)
     p, centres = points - origin, plane_points - origin
-    # -|p - p_i|^2 but for |p|^2, which is the same in all columns and drops out of the softmax.
+    # -|p - p_i|^2 without |p|^2, which is the same in all columns and cancels in the softmax.
     closeness = 2.0 * (p @ centres.T) - xp.sum(centres * centres, axis=1)
     heights = p @ plane_normals.T - xp.sum(centres * plane_normals, axis=1)
     return softmax(closeness / epsilon1), heights

@@ -4,9 +4,10 @@ Equation numbers are those of Beker 2025. Each point of one cloud meets every pl
 spring, a damper and regularised friction (eqs. 14 to 20); the planes are averaged by the softmax of their distances
 (eq. 22), the points of both clouds by the softmax of their separations (eq. 23).
 
-Eq. 21 lets the reaction act at the plane's centre, which leaves a couple and makes two bodies that turn as one rub
-against each other. Here action and reaction meet at the point, and the velocity is that of both bodies there: the
-third law then holds for moments too, and a common rigid motion gives no force. The two agree as the cloud gets dense.
+In eq. 21 the reaction acts at the plane's centre, which leaves a couple, and gives friction between two bodies that
+rotate as one. Here action and reaction act at the point, with the velocities of both bodies there: Newton's third law
+then holds for moments too, and a common rigid motion gives no force. The two versions agree in the limit of a dense
+cloud.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class SoftContactModel:
     Attributes:
         stiffness: k, N/m of penetration, for the pair as a whole.
         mu: Coefficient of friction; may be 0.
-        dissipation_velocity: v_d, m/s; the force is damped to nothing when separating at twice this speed.
+        dissipation_velocity: v_d, m/s; at twice this separation speed the normal force is damped to zero.
         stiction_velocity: v_s, m/s; well below it friction is viscous.
         epsilon1: Temperature of the average over planes, m^2.
         epsilon2: Temperature of the average over points, m.
@@ -82,7 +83,7 @@ def contact_wrench(
         model: The parameters.
 
     Returns:
-        (6,) moment, N m, then force, N. That on A is the opposite, moved to A's origin.
+        (6,) moment, N m, then force, N. The wrench on A is its opposite, shifted to A's origin.
 
     Raises:
         InputError: A pose is no rigid transform or a twist not six finite numbers. Arrays of other libraries
@@ -92,7 +93,7 @@ def contact_wrench(
     X_WA, X_WB = checked_pose(X_WA, "contact_wrench", "X_WA"), checked_pose(X_WB, "contact_wrench", "X_WB")
     V_WA, V_WB = _checked_twist(V_WA, "V_WA"), _checked_twist(V_WB, "V_WB")
 
-    # All in B's frame, so that the result does not depend on where the world's origin is.
+    # Computed in B's frame, so that the result does not depend on the world's origin.
     X_BA, R_WB = inverse_times(X_WB, X_WA), X_WB[:3, :3]
     p_BA = X_BA[:3, 3]
     w_WA, v_WA = R_WB.T @ V_WA[:3], R_WB.T @ V_WA[3:]
@@ -115,7 +116,7 @@ def contact_wrench(
 
 
 def damping_factor(x: AnyArray) -> AnyArray:
-    """Factor d of the normal force at separation speed ``x v_d``, eqs. 16 and 17."""
+    """Damping factor d of the normal force at separation speed ``x v_d``, eqs. 16 and 17."""
     xp = array_api_compat.array_namespace(x)
     zero = xp.zeros_like(x)
     return xp.where(x <= 0.0, 1.0 - x, xp.where(x <= 2.0, 0.25 * (x - 2.0) ** 2, zero))
@@ -128,7 +129,7 @@ def _point_forces(
     plane_normals: AnyArray,
     model: SoftContactModel,
 ) -> tuple[AnyArray, AnyArray]:
-    """Soft distance (M,) of points to a cloud and the force (M, 3) on each, given velocities relative to it.
+    """Soft distance (M,) of points to a cloud and force (M, 3) on each, from velocities relative to the cloud.
 
     A plane's force ``l_n n - mu l_n v_t / s`` with ``v_t = v - v_n n`` is ``l_n (1 + mu v_n / s) n - (mu l_n / s) v``:
     its weighted sum over planes takes two matrix products and no (M, N, 3) array.
@@ -160,7 +161,7 @@ def softplus(x: AnyArray, epsilon: float) -> AnyArray:
 
 
 def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
-    """Cross product of rows; the standard's own ``linalg.cross`` is an optional extension."""
+    """Cross product of rows; ``linalg.cross`` is only an optional extension of the array API."""
     xp = array_api_compat.array_namespace(a, b)
     a0, a1, a2 = a[:, 0], a[:, 1], a[:, 2]
     b0, b1, b2 = b[:, 0], b[:, 1], b[:, 2]
