@@ -64,7 +64,7 @@ class SolverMethod:
         description: What it does, as half a sentence.
         solve: The kernel that solves an island, ``module:NAME``: called with the problem, the options, the law, the
             number of the island and the scratch memory. With laws that lag it has to set friction bounds itself, by
-            ``newton.lag``; they are zero before.
+            ``newton.update_friction_bounds``; they are zero before.
         laws: Friction laws that it solves with, the usual one first; none for all that are convex.
         numbers_per_face: Memory of its own that it needs for every face, in floats.
         max_iterations: Iterations allowed a step where a scene does not say.

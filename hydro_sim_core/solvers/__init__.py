@@ -1,12 +1,12 @@
-"""Faces, Jacobians and the mass matrix in, next velocities out: one convex problem a step.
+"""Contact solvers: from faces, Jacobians and the mass matrix to the next velocities, one convex problem a step.
 
     minimise over v:  1/2 |v - v0|^2_A - b . (v - v0) + sum of face, joint-limit, drive and friction costs
 
 with A = M + dt diag(damping) and b the impulse of the forces at the beginning of the step (Castro 2022 and 2023;
-Masterjohn 2022). ``face_laws`` holds what a face does, ``patch_terms`` and ``joint_terms`` sum costs' gradients and
-Hessians, ``islands`` finds what is coupled. Methods solve an island: ``newton`` minimises, ``pgs`` sweeps over
-impulses, ``tamsi`` solves equations that are no cost's. ``solve`` makes an entry point of a method and a law, by the
-tables in ``description.solver_choices``.
+Masterjohn 2022). ``face_laws`` holds the friction laws of a face, ``patch_terms`` and ``joint_terms`` sum gradients and
+Hessians of the costs, ``islands`` finds coupled trees. A method solves one island: ``newton`` minimises the cost,
+``tamsi`` solves equations that are not the gradient of a cost, ``pgs`` iterates over impulses. ``solve`` makes an entry
+point of a method and a law by the tables in ``description.solver_choices``.
 """
 
 from hydro_sim_core.solvers.islands import find_islands

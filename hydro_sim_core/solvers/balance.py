@@ -13,7 +13,7 @@ from hydro_sim_core.solvers.problem import DRIFT
 
 @kernel
 def relative_twists(problem, island, v, drift, twists):
-    """Twist of B relative to A of every patch of an island at velocities ``v``, with a row of its ``drift``.
+    """Twists of B relative to A of an island's patches at velocities ``v``; ``drift`` is a row of ``problem.drift``.
 
     Reads problem: drift, jacobian; problem.islands: columns, first_patch, patches.
     """
@@ -83,7 +83,7 @@ def linearise(problem, law, island, scratch):
     Args:
         problem: ``ContactProblem``.
         law: ``FaceLaw``.
-        island: Which.
+        island: Index of the island.
         scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and the lower triangle of
             ``hessian`` within the envelope.
 
@@ -126,5 +126,5 @@ def linearise(problem, law, island, scratch):
         impulse2 += weight * impulse[i] * impulse[i]
         start2 += weight * problem.momentum[i] * problem.momentum[i]
     scale2 = max(momentum2, max(impulse2, start2))
-    # NaN must not pass for a perfect balance.
+    # A NaN must not count as perfect balance.
     return 0.0 if scale2 == 0.0 else math.sqrt(residual2 / scale2)

@@ -1,12 +1,12 @@
 # mypy: allow-untyped-defs
-"""Friction that a surface's grain makes depend on direction: as with ice skates, brushed metal, or scales.
+"""Anisotropic friction of a surface with a grain: ice skates, brushed metal, scales.
 
 With the friction bound ``f = mu n0`` of the lagged law and the part h of the grain in the tangent plane,
 
     impulse = -f D v_t / sqrt(v_t . D v_t + slip^2),    D = I - h h^T,
 
-is minus the slope of the convex cost ``f sqrt(v_t . D v_t + slip^2)``. It is the impulse on an ellipse, with semi-axes
-f across the grain and f sqrt(1 - |h|^2) along it, that takes most power from what slides (Goyal 1991).
+is minus the gradient of the convex cost ``f sqrt(v_t . D v_t + slip^2)``. Among the impulses on an ellipse with
+semi-axes f across the grain and f sqrt(1 - |h|^2) along it, this one dissipates most power (Goyal 1991).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hydro_sim_core.solvers.face_laws import FaceLaw, FaceResponse, normal_law
 
 
 class _Friction(NamedTuple):
-    """``H_tt``, its fall ``H_slip`` along D v_t, D v_t itself (d) and h in the tangent plane."""
+    """``H_tt``, its decrease ``H_slip`` along D v_t, the vector D v_t (d), and h in the tangent plane."""
 
     H_tt: float
     H_slip: float

@@ -1,11 +1,12 @@
 # mypy: allow-untyped-defs
 """Friction laws of one face: impulse and Hessian as functions of its velocity.
 
-A law is three kernels of a face and its patch (``FaceLaw``), without branches, so that loops over faces vectorise and a
-GPU can call them. Its impulse is minus the slope of a convex cost, so that minus its derivative, the face's Hessian, is
-symmetric and positive semidefinite.
+A law is three kernels of a face and its patch (``FaceLaw``). They have no branches, so that loops over faces vectorise
+and a GPU can call them. The impulse is minus the gradient of a convex cost; the Hessian of a face, minus the derivative
+of the impulse, is therefore symmetric and positive semidefinite.
 
-Most laws know no direction. With v_t the tangential velocity and n the normal they give ``normal n - H_tt v_t`` and
+Most laws are isotropic. With v_t the tangential velocity and n the normal, their impulse is ``normal n - H_tt v_t`` and
+their Hessian
 
     H_tt (I - n n^T) + H_nn n n^T - H_slip v_t v_t^T - H_nt (n v_t^T + v_t n^T),
 
@@ -19,16 +20,16 @@ from typing import Any, NamedTuple
 
 from hydro_sim_core.compilation import kernel
 
-#: Friction is no stiffer than this fraction of what the bodies' inertia resists (Castro 2022, sigma).
+#: Regularisation of friction as a share of the inverse mass that the contact feels (Castro 2022, sigma).
 FRICTION_SOFTNESS = 1e-3
-#: A contact of SAP is no stiffer than one that settles within this share of a step's period (Castro 2022, beta).
+#: Upper bound of SAP's contact stiffness: time to settle as a share of the time step (Castro 2022, beta).
 NEAR_RIGID = 1.0
-#: Stands for a speed of zero in a quotient.
+#: Replaces a speed of zero in a denominator.
 TINY = 1e-100
 
 
 class Isotropic(NamedTuple):
-    """Response of a face to a law that knows no direction; see the module.
+    """Response of a face under an isotropic law; see the module.
 
     Attributes:
         normal: Normal impulse, N s.
@@ -75,11 +76,11 @@ class FaceLaw(NamedTuple):
 
 
 def isotropic(law: Any, *, couples: bool = True) -> FaceLaw:
-    """A law from the kernel that gives the ``Isotropic`` response to a face and its patch.
+    """Make a law from a kernel that returns the ``Isotropic`` response of a face and its patch.
 
     Args:
         law: The kernel.
-        couples: Whether ``H_nt`` is ever other than zero.
+        couples: Whether ``H_nt`` can be nonzero.
     """
 
     @kernel(inline=True)
@@ -117,14 +118,14 @@ def isotropic(law: Any, *, couples: bool = True) -> FaceLaw:
 
 
 class NormalResponse(NamedTuple):
-    """Normal impulse of a face (N s), and its stiffness ``H_nn``: how much it falls a unit of v_n (N s^2/m)."""
+    """Normal impulse of a face (N s), and its stiffness ``H_nn``, minus its derivative by v_n (N s^2/m)."""
 
     impulse: float
     H_nn: float
 
 
 class SapStiffness(NamedTuple):
-    """Inverse regularisations ``1 / R_n`` and ``1 / R_t`` of SAP, kg, and what share of the stiffness R_n leaves."""
+    """Inverse regularisations ``1 / R_n`` and ``1 / R_t`` of SAP, kg, and the share of the stiffness that R_n keeps."""
 
     n: float
     t: float
@@ -138,7 +139,7 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
     Args:
         v_n: Normal velocity, m/s, positive when separating.
         elastic: Elastic force f_e0 at the beginning of the step, N.
-        stiffness_dt: dt k, force lost a unit of v_n, N s/m.
+        stiffness_dt: dt k, decrease of the force per unit of v_n, N s/m.
         dissipation: Hunt-Crossley dissipation d, s/m.
         dt: Time step, s.
     """
@@ -153,7 +154,7 @@ def normal_law(v_n, elastic, stiffness_dt, dissipation, dt):
 
 @kernel(inline=True)
 def lagged_law(face, patch):
-    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, whatever the normal impulse (Castro 2023, "lagged").
+    """Friction ``friction v_t / sqrt(|v_t|^2 + slip^2)``, independent of the normal impulse (Castro 2023, "lagged").
 
     Reads face: elastic, friction, slip, stiffness_dt, v_n, v_t2; patch: dissipation, dt.
     """
@@ -192,12 +193,12 @@ def sap_stiffness(face, patch):
 
 @kernel(inline=True)
 def projection_on_cone(press, pull, dilation, mu):
-    """Where an impulse with the normal part ``press`` and the tangential part ``pull`` is nearest to Coulomb's cone.
+    """Project an impulse with the normal part ``press`` and the tangential part ``pull`` on Coulomb's cone.
 
     Args:
-        press: N s.
-        pull: N s, at least 0.
-        dilation: mu R_t / R_n, with R the metric of nearness.
+        press: Normal part, N s.
+        pull: Magnitude of the tangential part, N s, at least 0.
+        dilation: mu R_t / R_n, where R is the metric of the projection.
         mu: Coefficient of friction.
 
     Returns:

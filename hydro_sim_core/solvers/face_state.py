@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""What a friction law is told of a face, and how a face moves with its patch."""
+"""Inputs of a friction law: a face, its motion with its patch, and the values shared by a patch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFF
 
 
 class Twist(NamedTuple):
-    """Velocity of B relative to A at a patch's reference point: angular (w), then linear (u)."""
+    """Velocity of B relative to A at a patch's reference point: angular (w), then linear (u) part."""
 
     w0: float
     w1: float
@@ -27,8 +27,8 @@ class FaceState(NamedTuple):
         x0: Centroid relative to the patch's reference point, m; with ``x1`` and ``x2``.
         n0: Unit normal from A into B; with ``n1`` and ``n2``.
         v0: Velocity of B relative to A, m/s; with ``v1`` and ``v2``.
-        v_n: Its normal part, m/s, positive when separating.
-        t0: Its tangential part, m/s; with ``t1`` and ``t2``.
+        v_n: Normal part of that velocity, m/s, positive when separating.
+        t0: Tangential part of that velocity, m/s; with ``t1`` and ``t2``.
         v_t2: Squared tangential speed, m^2/s^2.
         elastic: Elastic force f_e0 at the beginning of the step, N.
         stiffness_dt: dt k, or (dt + tau) k with linear damping: force lost a unit of v_n, N s/m.
@@ -57,7 +57,7 @@ class FaceState(NamedTuple):
 
 
 class PatchState(NamedTuple):
-    """What all faces of a patch share.
+    """Values shared by all faces of a patch.
 
     Attributes:
         dissipation: Hunt-Crossley dissipation d, s/m.
@@ -65,7 +65,7 @@ class PatchState(NamedTuple):
         delassus: w, inverse mass that the patch feels at its reference point, 1/kg: a third of the Frobenius norm of
             J A^-1 J^T over the linear rows.
         dt: Time step, s.
-        h0: Grain: friction along h is sqrt(1 - |h|^2) of that across; with ``h1`` and ``h2``.
+        h0: Grain vector h: friction along it is sqrt(1 - |h|^2) times that across it; with ``h1`` and ``h2``.
     """
 
     dissipation: float
@@ -79,13 +79,13 @@ class PatchState(NamedTuple):
 
 @kernel(inline=True)
 def twist_of(V):
-    """The entries of a (6,) twist, read once: a loop over faces must not read them again after every store."""
+    """The entries of a (6,) twist, read once so that a loop over faces need not reload them after every store."""
     return Twist(V[0], V[1], V[2], V[3], V[4], V[5])
 
 
 @kernel(inline=True)
 def patch_state(problem, p):
-    """What the faces of patch ``p`` share.
+    """The values shared by the faces of patch ``p``.
 
     Reads problem: delassus, dissipation, dt, friction, grain.
     """

@@ -2,9 +2,9 @@
 """Islands: groups of kinematic trees that contact couples, each solved apart from the others.
 
 Trees are nodes and patches between two moving trees are edges of a graph; its components are the islands. Within an
-island trees are listed breadth first from one at its rim, which keeps those that touch close together and the Hessian
-near its diagonal (Cuthill and McKee's ordering): its Cholesky factor fills no row before the first tree that the row's
-tree touches (``envelope``). Bodies whose motion is prescribed couple nothing, like the world.
+island trees are listed breadth first from a peripheral one (Cuthill-McKee ordering), which keeps the entries of the
+Hessian near its diagonal: a row of its Cholesky factor begins at the first tree that the row's tree touches
+(``envelope``). Bodies with prescribed motion couple nothing, like the world.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ import numpy as np
 
 from hydro_sim_core.compilation import Int1D, Int2D, Int3D, kernel
 
-#: Tree of what no force moves.
+#: Tree index of the world and of bodies with prescribed motion.
 WORLD = -1
 
 
 class Islands(NamedTuple):
-    """Islands of a problem, and the order of its velocities.
+    """Islands of a problem, and the solver's order of its velocities.
 
     Attributes:
-        num: (1,) islands.
-        first: (trees + 1,) first position of each island.
+        num: (1,) number of islands.
+        first: (trees + 1,) first index of each island in the solver's order.
         first_patch: (trees + 1,) first entry of each island in ``patches``.
         patches: (patches,) patches, island by island.
-        order: (nv,) index into v of the velocity at each position; prescribed ones come behind all islands.
-        tree_begin: (nv,) first position of the tree that a position belongs to.
-        tree_end: (nv,) one past its last.
-        envelope: (nv,) first position that a row of the Hessian couples to.
-        columns: (patches, 2, 2) begin and end of the positions that move a patch: those of its two trees, the earlier
-            one first; empty where there is no second.
-        patch_trees: (patches, 2) trees of geometries A and B, ``WORLD`` where no force moves one.
-        position: (trees,) first position of each tree.
+        order: (nv,) index into the world's v of each velocity in the solver's order; prescribed ones come last.
+        tree_begin: (nv,) first index of the tree that a velocity belongs to.
+        tree_end: (nv,) one past the last index of that tree.
+        envelope: (nv,) first column that a row of the Hessian couples to.
+        columns: (patches, 2, 2) begin and end of the velocities that move a patch: those of its two trees, the earlier
+            tree first; an empty range where there is no second tree.
+        patch_trees: (patches, 2) trees of geometries A and B; ``WORLD`` for one that no force moves.
+        position: (trees,) first index of each tree in the solver's order.
         island: (trees,) island of each tree.
         neighbour_first: (trees + 1,) first entry of each tree in ``neighbours``.
-        neighbours: (2 patches,) trees that touch.
-        queue: (trees,) trees as they are visited.
+        neighbours: (2 patches,) adjacency lists: trees that touch.
+        queue: (trees,) trees in the order of the breadth-first search.
     """
 
     num: Int1D
@@ -89,8 +89,8 @@ def find_islands(forest, num_patches, islands):
 
     Args:
         forest: ``Forest`` of the multibody system.
-        num_patches: Patches in use.
-        islands: ``Islands``; ``patch_trees`` is read, everything else written.
+        num_patches: Number of patches in use.
+        islands: ``Islands``; ``patch_trees`` is input, everything else output.
 
     Reads forest: prescribed; islands: island, queue.
     Writes islands: first, island, num, order.
@@ -135,7 +135,7 @@ def _find_neighbours(islands, num_patches, num_trees):
         total += first[tree]
         first[tree] = total
     first[num_trees] = total
-    # Filled from the back, each list's beginning ends up where the list begins.
+    # Lists are filled from their ends: ``first`` of a tree ends up at the begin of its list.
     for p in range(num_patches):
         if trees[p, 0] >= 0 and trees[p, 1] >= 0 and trees[p, 0] != trees[p, 1]:
             for side in range(2):
@@ -146,7 +146,7 @@ def _find_neighbours(islands, num_patches, num_trees):
 
 @kernel
 def _visit(islands, seed, island):
-    """Queue all trees of the seed's component breadth first and mark them; returns their number.
+    """Queue all trees of the seed's component breadth first and mark them; return their number.
 
     Reads islands: island, neighbour_first, neighbours, queue.
     Writes islands: island, queue.
@@ -169,7 +169,7 @@ def _visit(islands, seed, island):
 
 @kernel
 def _place_tree(forest, islands, tree, position):
-    """Give a tree's velocities the positions from ``position`` on; returns the next free one.
+    """Give a tree's velocities the indices from ``position`` on; return the next free index.
 
     Reads forest: first, velocities.
     Writes islands: envelope, order, position, tree_begin, tree_end.
@@ -187,7 +187,7 @@ def _place_tree(forest, islands, tree, position):
 
 @kernel
 def _place_patches(forest, islands, num_patches):
-    """Columns of every patch, the envelope that they make, and patches sorted by island.
+    """Set the columns of every patch, the envelope of the Hessian, and the patches sorted by island.
 
     Reads forest: first; islands: columns, envelope, first_patch, island, num, patch_trees, position.
     Writes islands: columns, envelope, first_patch, patches.

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""End stops, drives and joint friction: convex costs of single velocities."""
+"""Joint limits, drives and joint friction: convex costs of single velocities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOINT_STICTION_SPEED = 1e-4
 
 
 class JointResponse(NamedTuple):
-    """Impulse on a velocity (N s or N m s), and its stiffness: how much it falls a unit of the velocity."""
+    """Impulse on a velocity (N s or N m s), and its stiffness: minus its derivative by the velocity."""
 
     impulse: float
     stiffness: float
@@ -74,7 +74,7 @@ def friction_impulse(problem, i, v):
 
 @kernel
 def joint_impulse(problem, i, v):
-    """``JointResponse`` of everything that acts on the velocity at position ``i`` alone."""
+    """``JointResponse`` of drive, limits and friction of velocity ``i`` in the solver's order."""
     nv = problem.v0.shape[0]
     lower, upper = limit_impulse(problem, i, v), limit_impulse(problem, i + nv, v)
     drive, friction = drive_impulse(problem, i, v), friction_impulse(problem, i, v)

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Direct solvers for the systems of a step: Cholesky within an envelope, and LU for those without symmetry.
+"""Direct solvers for the systems of a step: envelope Cholesky, and LU for unsymmetric matrices.
 
 Systems are ranges of rows and columns [begin, end) of a larger array.
 """
@@ -17,11 +17,10 @@ def factorise(H, L, begin, end, envelope):
 
     Args:
         H: Symmetric positive definite; its lower triangle is read.
-        L: Factor.
+        L: The factor.
         begin: First row.
         end: One past the last row.
-        envelope: First column of every row that is not zero; the factor has the same. Columns before it are not
-            touched.
+        envelope: First nonzero column of every row, of the matrix and of the factor. Earlier columns are not touched.
     """
     for i in range(begin, end):
         for j in range(envelope[i], i):

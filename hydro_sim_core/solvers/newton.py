@@ -1,9 +1,9 @@
 # mypy: allow-untyped-defs
 """Newton with exact line search on the convex problem of an island.
 
-With a law that lags the problem is convex because friction bounds mu n0 are known before the solve: they come from the
-normal impulses at the velocities before the step, and where an impact makes them wrong the problem is solved again with
-bounds from the solution. The other laws have nothing to correct.
+With a lagged law the problem is convex because friction bounds mu n0 are known before the solve: they come from the
+normal impulses at the velocities before the step. Where an impact changes them the problem is solved again with bounds
+from the solution. Other laws need no such update.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
-from hydro_sim_core.solvers.patch_terms import lag_friction, patch_slope
+from hydro_sim_core.solvers.patch_terms import patch_slope, update_patch_friction_bounds
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
-#: A full Newton step is taken if it leaves at most this share of the slope it started with.
+#: A full Newton step is taken if it leaves at most this share of the initial slope.
 FULL_STEP_SLOPE = 0.25
 #: The line search stops at this share of the initial slope.
 LINE_SEARCH_TOLERANCE = 1e-4
 LINE_SEARCH_ITERATIONS = 60
-#: Friction bounds are settled when those of no patch change by more than this share; solve at most this many times.
+#: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
-#: Below this share of the momenta involved the residual is round-off: no step can improve it.
+#: Below this share of the momenta involved the residual is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
 
@@ -58,7 +58,7 @@ def _slope(problem, law, island, alpha, scratch):
 
 @kernel
 def _line_search(problem, law, island, scratch):
-    """Step length at which the slope along the direction vanishes; the cost is convex, so there is one.
+    """Step length at which the slope along the direction is zero; it exists because the cost is convex.
 
     Reads problem: momentum; scratch: direction, residual, v; problem.islands: first.
     Writes scratch: direction_twists, inertia_direction, momentum_gap.
@@ -78,7 +78,7 @@ def _line_search(problem, law, island, scratch):
         low, slope_low = high, slope_high
         high *= 2.0
         slope_high = _slope(problem, law, island, high, scratch)
-    # Illinois variant of false position: superlinear, never leaves the bracket.
+    # Illinois variant of false position: superlinear, and stays within the bracket.
     last_side = 0
     alpha = high
     for _ in range(LINE_SEARCH_ITERATIONS):
@@ -105,16 +105,16 @@ def _line_search(problem, law, island, scratch):
 
 @kernel
 def is_balanced(residual, previous, tolerance):
-    """Whether a residual is small enough, or has stalled at round-off so that another step could only add noise."""
+    """Whether a residual is small enough, or has stalled at round-off so that another step adds only noise."""
     return residual <= tolerance or (residual < ROUND_OFF and residual > 0.5 * previous)
 
 
 @kernel
 def is_round_off(problem, island, scratch, residual, previous):
-    """Whether a residual that no longer falls is round-off of impulses that cancel.
+    """Whether a residual that no longer decreases is round-off of impulses that cancel.
 
-    A drive that presses against a contact, at rest, leaves no net impulse to compare with: the residual of
-    ``linearise`` is then relative to nothing but rounding.
+    A drive that presses against a contact at rest leaves no net impulse, and the residual of ``linearise`` is then
+    relative to rounding errors only.
 
     Reads problem: A; scratch: impulse, residual, v; problem.islands: first.
     """
@@ -133,7 +133,7 @@ def is_round_off(problem, island, scratch, residual, previous):
 
 @kernel
 def minimise(problem, options, law, island, scratch):
-    """Newton iterations from ``scratch.v``, in place; writes iterations, residual and success to ``island_report``.
+    """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
     Reads options: max_iterations, tolerance; scratch: direction, hessian, island_report, residual, v; problem.islands:
     envelope, first.
@@ -166,11 +166,11 @@ def minimise(problem, options, law, island, scratch):
 
 
 @kernel
-def lag(problem, options, law, island, v, drift, scratch):
+def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     """Set friction bounds from the normal impulses at ``v`` and prescribed velocities; returns the largest change.
 
-    That is relative, of one patch: a heavy body at rest elsewhere must not hide an impact. Changes that could alter the
-    patch's velocity by less than the stiction speed do not count.
+    The change is relative and of one patch, so that a heavy body at rest elsewhere cannot hide an impact. Changes that
+    could alter the patch's velocity by less than the stiction speed do not count.
 
     Reads options: stiction_speed; problem: delassus; scratch: sums, twists; problem.islands: first_patch, patches.
     Writes scratch: sums, twists.
@@ -180,7 +180,7 @@ def lag(problem, options, law, island, v, drift, scratch):
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        change, total = lag_friction(
+        change, total = update_patch_friction_bounds(
             problem, law, p, scratch.twists[p], options.stiction_speed, FRICTION_SOFTNESS, scratch.sums
         )
         if change * problem.delassus[p] > options.stiction_speed:
@@ -196,13 +196,15 @@ def solve_newton(problem, options, law, island, scratch):
     Writes scratch: island_report.
     """
     report = scratch.island_report
-    lag(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
+    update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         minimise(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
         if not options.lags:
             return
         # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
-        report[FRICTION_CHANGE] = lag(problem, options, law, island, scratch.v, DRIFT, scratch)
+        report[FRICTION_CHANGE] = update_friction_bounds(
+            problem, options, law, island, scratch.v, DRIFT, scratch
+        )
         if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return

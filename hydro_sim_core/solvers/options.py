@@ -1,4 +1,4 @@
-"""How to solve, and the memory to do it in."""
+"""Options and scratch memory of the solvers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydro_sim_core.solvers.problem import LANES, ContactProblem
 
 
 class SolverOptions(NamedTuple):
-    """How to solve.
+    """Options of a solve.
 
     Attributes:
         tolerance: Momentum residual to reach, relative to the momenta involved.
@@ -40,26 +40,26 @@ class SolverScratch(NamedTuple):
     """Memory of the solvers.
 
     Attributes:
-        v: (nv,) velocities by position: initial guess, then solution.
-        twists: (patches, 6) relative twists.
-        direction_twists: (patches, 6) their change along the search direction.
-        patch_impulse: (patches, 6) of the solution, about the reference point, N m s and N s.
-        normal_impulse: (patches, 3) part of it that acts along the faces' normals, N s.
-        patch_hessian: (6, 6).
+        v: (nv,) velocities in the solver's order: initial guess, then solution.
+        twists: (patches, 6) relative twists of the patches.
+        direction_twists: (patches, 6) change of these twists along the search direction.
+        patch_impulse: (patches, 6) wrench impulse of the solution about the reference point, N m s and N s.
+        normal_impulse: (patches, 3) sum of the faces' impulses along their normals, N s.
+        patch_hessian: (6, 6) Hessian of one patch.
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
         matrix: (nv, nv) second matrix of a method: a Hessian without symmetry, or the Cholesky factor of A.
-        residual: (nv,).
+        residual: (nv,) residual of the momentum balance.
         impulse: (nv,) generalised impulse of contacts and joints.
-        direction: (nv,) change of the velocities that is tried.
+        direction: (nv,) search direction.
         inertia_direction: (nv,) A times the direction.
-        momentum_gap: (nv,) A v less the momentum, where a line search begins.
+        momentum_gap: (nv,) A v minus the momentum at the start of a line search.
         trial_twist: (6,) relative twist along a line search.
-        sums: (NUM_SUMS * LANES,).
-        of_velocities: (2, nv) memory of the method for every velocity.
-        of_faces: (blocks, numbers * LANES) memory of the method for every face, row after row as in the face blocks.
-        island_report: (NUM_REPORT,) of the island that is being solved.
-        report: (NUM_REPORT,) of the island that did worst.
+        sums: (NUM_SUMS * LANES,) accumulators of one patch.
+        of_velocities: (2, nv) values that the method stores for every velocity.
+        of_faces: (blocks, numbers * LANES) values that the method stores for every face, laid out as the face blocks.
+        island_report: (NUM_REPORT,) report on the island that is being solved.
+        report: (NUM_REPORT,) worst value of each entry over all islands.
     """
 
     v: Float1D
@@ -85,7 +85,7 @@ class SolverScratch(NamedTuple):
 
 
 def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> SolverScratch:
-    """Allocate the solvers' memory for a problem; ``numbers_per_face`` as the method needs."""
+    """Allocate the scratch memory for a problem; ``numbers_per_face`` as in ``SolverOptions``."""
     max_patches, _, nv = problem.jacobian.shape
     return SolverScratch(
         v=np.zeros(nv),

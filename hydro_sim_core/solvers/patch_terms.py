@@ -2,7 +2,7 @@
 """Impulse, gradient and Hessian of contact patches.
 
 Every face of a patch joins the same two bodies, so a patch is a function of one relative twist V = J v in R^6: its
-gradient is a 6-vector and its Hessian 6 x 6 whatever the number of faces ("patch reduction"). Only those are multiplied
+gradient is a 6-vector and its Hessian 6 x 6 for any number of faces ("patch reduction"). Only these are multiplied
 by J.
 """
 
@@ -17,7 +17,7 @@ from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 
 #: Accumulators of one patch: wrench impulse (6), then the upper triangle of the Hessian (21).
 NUM_SUMS = 27
-#: Squared cosine of the largest turn of a slip velocity in one Newton step of TAMSI, 60 degrees.
+#: Squared cosine of 60 degrees, the largest change of a slip direction in one Newton step of TAMSI.
 COS2_MAX_TURN = 0.25
 MAX_HALVINGS = 20
 
@@ -26,8 +26,8 @@ MAX_HALVINGS = 20
 def accumulate_block(law, block, twist, patch, sums):
     """Add one block's impulse and Hessian to ``sums``.
 
-    Blocks and sums are flat so that the compiler sees constant distances between rows; otherwise it cannot prove that
-    they do not overlap and leaves the loop scalar.
+    Blocks and sums are flat arrays, so that distances between rows are constants to the compiler; otherwise it cannot
+    exclude aliasing and does not vectorise the loop.
 
     Args:
         law: ``FaceLaw``.
@@ -48,7 +48,7 @@ def accumulate_block(law, block, twist, patch, sums):
         sums[3 * LANES + i] += f0
         sums[4 * LANES + i] += f1
         sums[5 * LANES + i] += f2
-        # Rows of [x] K: moment of the face's resistance to a linear velocity.
+        # Rows of [x] K: moment of the face's impulse per unit of linear velocity.
         m00, m01, m02 = x1 * k02 - x2 * k01, x1 * k12 - x2 * k11, x1 * k22 - x2 * k12
         m10, m11, m12 = x2 * k00 - x0 * k02, x2 * k01 - x0 * k12, x2 * k02 - x0 * k22
         m20, m21, m22 = x0 * k01 - x1 * k00, x0 * k11 - x1 * k01, x0 * k12 - x1 * k02
@@ -134,7 +134,7 @@ def patch_slope(problem, law, p, V, dV, sums):
 
 
 @kernel
-def lag_friction(problem, law, p, V, stiction_speed, softness, sums):
+def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, sums):
     """Set each face's friction bound from its normal impulse at twist ``V``.
 
     Args:
@@ -142,12 +142,12 @@ def lag_friction(problem, law, p, V, stiction_speed, softness, sums):
         law: ``FaceLaw``.
         p: Which patch.
         V: (6,) relative twist.
-        stiction_speed: Least regularisation speed, m/s.
-        softness: Regularisation speed a unit of friction impulse, in units of the inverse mass felt.
+        stiction_speed: Smallest regularisation speed, m/s.
+        softness: Regularisation speed per unit of friction impulse, in units of the patch's ``delassus``.
         sums: (NUM_SUMS * LANES,) scratch.
 
     Returns:
-        Absolute change of the faces' friction impulses, summed, and the sum of their new values (N s).
+        Sum of the absolute changes of the faces' friction bounds, and sum of their new values, N s.
 
     Reads law: normal_impulse; problem: blocks, first_block.
     Writes problem: blocks.
@@ -192,13 +192,13 @@ def sum_normal_impulses(problem, law, p, V, impulse):
 
 @kernel
 def friction_coupling(problem, p, V, coupling):
-    """What the lagged Hessian leaves out when friction follows the normal impulse of the same velocities (TAMSI).
+    """Term that the lagged Hessian lacks when friction follows the normal impulse of the same velocities (TAMSI).
 
-    Minus the derivative of ``-mu n(v_n) v_t / soft`` through n: a matrix without symmetry.
+    Minus the derivative of ``-mu n(v_n) v_t / soft`` through n: an unsymmetric matrix.
 
     Args:
-        problem: ``ContactProblem`` with friction lagged at ``V`` itself.
-        p: Which patch.
+        problem: ``ContactProblem`` with the friction bounds of ``V``.
+        p: Index of the patch.
         V: (6,) relative twist.
         coupling: (6, 6) out.
 
@@ -225,9 +225,9 @@ def friction_coupling(problem, p, V, coupling):
 
 @kernel
 def slip_step_limit(problem, p, V, dV, stiction_speed):
-    """Largest share of the change ``dV``, at most 1, over which no face's slip passes stiction or turns too far.
+    """Largest share of the change ``dV``, at most 1, within which no slip passes stiction or turns too far.
 
-    A face whose slip would pass through the stiction region stops where it comes closest to rest; one that slides on
+    A face whose slip would pass through the stiction region stops at its smallest slip speed; one that keeps sliding
     turns by at most 60 degrees (Castro 2020, transition-aware steps).
 
     Reads problem: blocks, first_block.
@@ -247,7 +247,7 @@ def slip_step_limit(problem, p, V, dV, stiction_speed):
                 limit = min(limit, closest)
                 continue
             for _ in range(MAX_HALVINGS):
-                # Cosine between slip before and after, times both lengths.
+                # Cosine of the angle between the slips before and after, times both lengths.
                 dot = slip2 + limit * along
                 after2 = slip2 + 2.0 * limit * along + limit * limit * change2
                 if dot > 0.0 and dot * dot >= COS2_MAX_TURN * slip2 * after2:

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Projected Gauss-Seidel on the convex problem of SAP: one impulse after the other, all others held.
+"""Projected Gauss-Seidel on the convex problem of SAP: one impulse after the other, the others fixed.
 
 The method of most game and robot simulators (Jourdan 1998), for comparison with Newton on the same problem. A
 sweep looks at every face, drive, end stop and joint with friction in turn and takes the impulse that follows from the
@@ -21,7 +21,7 @@ from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.problem import DRIFT, LANES, X
 
-#: Newton steps for the impulse of one joint, safeguarded by bisection; and how well it is then known, as a share.
+#: Limit on Newton steps for the impulse of one joint, safeguarded by bisection, and their relative tolerance.
 JOINT_STEPS = 50
 JOINT_TOLERANCE = 1e-14
 #: Rows of ``SolverScratch.of_velocities``: velocities before a sweep, and impulses of drives, stops and friction.
@@ -32,8 +32,8 @@ BEFORE, JOINT_IMPULSE = range(2)
 def solve_pgs(problem, options, law, island, scratch):
     """Solve the convex problem of an island; see ``solver_entry``.
 
-    Momentum always balances; the residual is how much of it the last sweep still moved. What converges more slowly than
-    that, as the spin of a body on a small patch does, is not seen.
+    Momentum always balances; the residual is the share of it that the last sweep moved. Slowly converging motion, such
+    as the spin of a body on a small patch, may therefore stop early.
 
     ``scratch.matrix`` holds the Cholesky factor of A, ``scratch.of_faces`` the impulses of faces.
 
@@ -67,7 +67,7 @@ def solve_pgs(problem, options, law, island, scratch):
 
 @kernel
 def _start_from_guess(problem, law, island, scratch):
-    """Take the impulses of the guess, and the velocities that they lead to.
+    """Start from the impulses of the guess and the velocities that follow from them.
 
     Reads law: respond; problem: blocks, first_block, momentum; scratch: impulse, matrix, twists, v; problem.islands:
     first, first_patch, patches, tree_begin.
@@ -93,7 +93,7 @@ def _start_from_guess(problem, law, island, scratch):
 
 @kernel
 def _change(problem, begin, end, scratch):
-    """Momentum that a sweep has moved, from the velocities before it, relative to all of it.
+    """Momentum moved by a sweep, relative to the momenta involved.
 
     Reads problem: A, momentum; scratch: direction, of_velocities, v.
     Writes scratch: direction.
@@ -109,13 +109,13 @@ def _change(problem, begin, end, scratch):
         after2 += weight * after * after
         before2 += weight * problem.momentum[i] * problem.momentum[i]
     scale2 = max(before2, after2)
-    # NaN must not pass for rest.
+    # A NaN must not count as rest.
     return 0.0 if scale2 == 0.0 else math.sqrt(moved2 / scale2)
 
 
 @kernel
 def _sum_up(problem, island, scratch):
-    """Twists and impulses of the patches.
+    """Compute twists and impulses of the patches.
 
     Reads problem: blocks, first_block; scratch: of_faces, patch_impulse, v; problem.islands: first_patch, patches.
     Writes scratch: patch_impulse, twists.
@@ -139,7 +139,7 @@ def _sum_up(problem, island, scratch):
 
 @kernel
 def _sweep_joint(problem, i, scratch):
-    """Find the impulse p that drives, stops and friction give at the velocity u + w p, and the velocities with it.
+    """Find the impulse p of drive, limits and friction at the velocity u + w p, and update the velocities.
 
     Reads scratch: direction, matrix, of_velocities, v; problem.islands: tree_begin, tree_end.
     Writes scratch: direction, of_velocities, v.
@@ -155,7 +155,7 @@ def _sweep_joint(problem, i, scratch):
     p, low, high = before, -math.inf, math.inf
     for _ in range(JOINT_STEPS):
         given, stiffness = joint_impulse(problem, i, u + w * p)
-        # Grows with p, as the impulse falls with the velocity.
+        # Grows with p, because the impulse decreases with the velocity.
         excess = p - given
         if abs(excess) <= JOINT_TOLERANCE * abs(given):
             break
@@ -167,7 +167,7 @@ def _sweep_joint(problem, i, scratch):
         if low < p < high:
             continue
         if low == -math.inf or high == math.inf:
-            break  # a step that rounding makes nothing of
+            break  # a step below rounding
         p = 0.5 * (low + high)
     scratch.of_velocities[JOINT_IMPULSE, i] = p
     for k in range(begin, end):
@@ -176,7 +176,7 @@ def _sweep_joint(problem, i, scratch):
 
 @kernel
 def _sweep_patch(problem, p, scratch):
-    """Find the impulses of a patch's faces, one after the other, and the velocities with them.
+    """Find the impulses of a patch's faces, one after the other, and update the velocities.
 
     Reads problem: drift, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessian, patch_impulse,
     twists, v; problem.islands: columns, tree_begin.
@@ -193,7 +193,7 @@ def _sweep_patch(problem, p, scratch):
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
         for i in range(LANES):
             _sweep_face(problem, p, b, i, V, W, total, scratch.of_faces)
-    # The velocities follow from what all faces of the patch have changed.
+    # One update of the velocities for the changes of all faces of the patch.
     for side in range(2):
         begin, end = columns[side, 0], columns[side, 1]
         for k in range(begin, end):
@@ -207,7 +207,7 @@ def _sweep_patch(problem, p, scratch):
 
 @kernel
 def _find_response(problem, p, scratch):
-    """Twist (6, 6) that unit impulses on patch ``p`` cause, J A^-1 J^T, into ``scratch.patch_hessian``.
+    """Write the twists (6, 6) caused by unit impulses on patch ``p``, J A^-1 J^T, to ``scratch.patch_hessian``.
 
     Reads problem: jacobian; scratch: direction, matrix, patch_hessian; problem.islands: columns, tree_begin.
     Writes scratch: direction, patch_hessian.
@@ -233,7 +233,7 @@ def _find_response(problem, p, scratch):
 
 @kernel
 def _sweep_face(problem, p, b, i, V, W, total, impulses):
-    """Project the impulse of the face in lane ``i`` of block ``b``, and add what changes to ``total`` and to ``V``.
+    """Project the impulse of the face in lane ``i`` of block ``b``; add its change to ``total`` and to ``V``.
 
     Reads problem: blocks.
     """
@@ -242,7 +242,7 @@ def _sweep_face(problem, p, b, i, V, W, total, impulses):
         return
     x0, x1, x2 = face.x0, face.x1, face.x2
     g0, g1, g2 = impulses[b, i], impulses[b, LANES + i], impulses[b, 2 * LANES + i]
-    # At least as much as the face's own impulse moves it in any direction; less would make sweeps diverge.
+    # An upper bound of the face's response to its own impulse in any direction; less would make sweeps diverge.
     w = _largest_response(W, x0, x1, x2)
     stiff_n, stiff_t, softening = sap_stiffness(face, patch)
     g_n = g0 * face.n0 + g1 * face.n1 + g2 * face.n2

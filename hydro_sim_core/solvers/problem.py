@@ -1,7 +1,7 @@
 """One step's problem as a struct of preallocated arrays, shared by every solver.
 
-Velocities are listed by *position*: sorted by island, then by kinematic tree (``islands``). An island, and within it a
-tree, is then a range of positions.
+Velocities are listed in the solver's order: sorted by island, then by kinematic tree (``islands``). An island, and a
+tree within it, is then a range of indices.
 """
 
 from __future__ import annotations
@@ -21,46 +21,47 @@ LANES = 16
 X = 0  # centroid relative to the patch's reference point, m (3)
 N = 3  # unit normal from A into B (3)
 ELASTIC = (
-    6  # elastic force at the beginning of the step: area times pressure, N; negative in the margin skirt
+    6  # elastic force at the beginning of the step: area times pressure, N; negative in the margin layer
 )
-STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): force lost a unit of v_n, N s/m
+STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): lost force per unit of v_n, N s/m
 FRICTION = 8  # mu times the lagged normal impulse, N s
 SLIP = 9  # speed at which friction is 71 % of its bound, m/s
 NUM_FACE_ROWS = 10
 
-#: Rows of ``ContactProblem.drift``: at the beginning of the step, in it, and of changes within it: none.
+#: Rows of ``ContactProblem.drift``: at the beginning of the step, during it, and for search directions (zero).
 DRIFT_BEFORE, DRIFT, NO_DRIFT = range(3)
 
-#: Columns of ``ContactProblem.limits``: one row an end stop.
+#: Columns of ``ContactProblem.limits``, which has one row for each joint limit.
 LIMIT_SIGN, LIMIT_TARGET, LIMIT_INVERSE_R = range(3)
 
 
 class ContactProblem(NamedTuple):
-    """One step's problem. Impulses in N s (or N m s), velocities in m/s (or rad/s), all in the order of positions.
+    """One step's problem: impulses in N s (or N m s), velocities in m/s (or rad/s), in the solver's order.
 
     Attributes:
         dt: (1,) time step, s.
-        islands: Which velocities and patches are coupled.
-        A: (nv, nv) mass matrix plus implicit damping; only the blocks of single trees are defined.
+        islands: Groups of coupled velocities and patches.
+        A: (nv, nv) mass matrix plus implicit damping; only the diagonal blocks of the trees are defined.
         momentum: (nv,) A v0 plus the impulse of all explicit forces.
         v0: (nv,) velocity at the beginning of the step.
         blocks: (blocks, NUM_FACE_ROWS * LANES) faces, row after row, in the axes of each patch's geometry B.
         first_block: (patches + 1,) first block of each patch.
-        num_patches: (1,) patches in use.
+        num_patches: (1,) number of patches in use.
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
         grain: (patches, 3) vector h in the patch's axes: friction along it is sqrt(1 - |h|^2) of that across.
         delassus: (patches,) inverse mass that a patch feels at its reference point, 1/kg; see ``PatchState``.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
-        drift: (3, patches, 6) part of that twist that no impulse changes, in and before the step: of prescribed
-            velocities, and of surfaces that run over their bodies.
-        limits: (2 nv, 3) end stops: sign, target velocity along the sign, inverse regularisation; lower ones first.
+        drift: (3, patches, 6) part of that twist that impulses do not change: from prescribed velocities and from
+            surfaces that move over their bodies, such as conveyor belts; for its rows see ``DRIFT``.
+        limits: (2 nv, 3) joint limits: sign, target velocity along the sign, inverse regularisation; lower limits
+            first.
         drive_bias: (nv,) drive effort at v = 0 before saturation, N m.
-        drive_gain: (nv,) fall of the drive effort a unit of velocity, N m s.
+        drive_gain: (nv,) decrease of the drive effort per unit of velocity, N m s.
         drive_limit: (nv,) effort limit, N m.
-        speed_limit: (nv,) speed beyond which the drive does not push on.
-        speed_gain: (nv,) fall of a push a unit of excess speed, N m s.
+        speed_limit: (nv,) speed beyond which the drive does not accelerate.
+        speed_gain: (nv,) decrease of an accelerating effort per unit of excess speed, N m s.
         joint_friction: (nv,) Coulomb friction, N m.
     """
 
@@ -88,12 +89,12 @@ class ContactProblem(NamedTuple):
 
 
 def num_blocks_needed(max_faces: int, max_patches: int) -> int:
-    """Blocks that hold ``max_faces`` faces however they are spread over ``max_patches`` patches."""
+    """Number of blocks that hold ``max_faces`` faces in any distribution over ``max_patches`` patches."""
     return max_faces // LANES + max_patches + 1
 
 
 def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> ContactProblem:
-    """Allocate a problem for so many kinematic trees, velocities, patches and contact faces."""
+    """Allocate a problem for these numbers of kinematic trees, velocities, patches and faces."""
     return ContactProblem(
         dt=np.zeros(1),
         islands=make_islands(num_trees, nv, max_patches),

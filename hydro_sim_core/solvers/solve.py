@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""The front door of the solvers: every island by a method, with a friction law."""
+"""Entry points of the solvers: every island solved by a method with a friction law."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _making = threading.RLock()
 def solver_entry(method: str, law: str) -> Any:
     """The entry point that solves a step's problem by a method, with a friction law.
 
-    It takes the problem, how to solve it, and the scratch memory, whose ``v`` holds the initial guess and receives the
-    velocities at the end of the step. Afterwards the scratch's ``report`` holds iterations, relative momentum residual,
-    1 if converged, the number of solves and how far the friction bounds were from the solution's, each of the island
-    that did worst; ``twists``, ``patch_impulse`` and ``normal_impulse`` are those of the solution. It returns whether
-    the residual of every island reached the tolerance.
+    It takes the problem, the options and the scratch memory, whose ``v`` holds the initial guess and receives the
+    velocities at the end of the step. Afterwards ``report`` holds iterations, relative momentum residual, 1 if
+    converged, number of solves and largest change of the friction bounds, each the worst of all islands; ``twists``,
+    ``patch_impulse`` and ``normal_impulse`` are those of the solution. It returns whether the residual of every island
+    reached the tolerance.
 
     Args:
         method: Name of a method.
         law: Name of a friction law that it solves with.
 
     Raises:
-        InputError: What the row of one of them names cannot be loaded.
+        InputError: The function that the row of the method or the law names cannot be loaded.
     """
     with _making:
         return _made_entry(method, law)
@@ -71,7 +71,7 @@ def solver_entries() -> list[Any]:
 
 
 def make_entry(name: str) -> None:
-    """Make the entry point of this name, which another process has made of the same tables."""
+    """Make the entry point of a name that another process has made from the same tables."""
     method, _, law = name.partition(_BESIDE)
     if method in solver_methods() and law in friction_laws():
         solver_entry(method, law)
@@ -90,7 +90,7 @@ def _solve_islands(problem, options, solve_island, law, scratch):
     for island in range(problem.islands.num[0]):
         of_island[:] = 0.0
         solve_island(problem, options, law, island, scratch)
-        # The report is of the worst of all islands.
+        # Every entry of the report is the worst of all islands.
         for i in range(NUM_REPORT):
             # Written so that NaN is kept.
             worse = of_island[i] < report[i] if i == CONVERGED else not of_island[i] <= report[i]

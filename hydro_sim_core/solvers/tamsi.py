@@ -1,9 +1,9 @@
 # mypy: allow-untyped-defs
-"""Newton for friction that is bounded by the normal impulse of the same velocities (TAMSI, Castro 2020).
+"""TAMSI (Castro 2020): Newton with friction bounded by the normal impulse of the same velocities.
 
-No cost belongs to these equations: their Hessian has no symmetry, and steps are limited by what they do to tangential
-velocities instead of by a line search. Where the sliding direction turns too far, or a step would jump over stiction,
-the linearised friction says nothing about the end of the step.
+These equations are not the gradient of a cost: their matrix is unsymmetric, and steps are limited by the change of
+tangential velocities instead of by a line search. Where the sliding direction turns too far, or a step would jump over
+stiction, the linearised friction is not valid at the end of the step.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
 from hydro_sim_core.solvers.linear import solve_general
-from hydro_sim_core.solvers.newton import is_balanced, is_round_off, lag, minimise
+from hydro_sim_core.solvers.newton import is_balanced, is_round_off, minimise, update_friction_bounds
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
-from hydro_sim_core.solvers.patch_terms import friction_coupling, lag_friction, slip_step_limit
+from hydro_sim_core.solvers.patch_terms import (
+    friction_coupling,
+    slip_step_limit,
+    update_patch_friction_bounds,
+)
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 
@@ -31,7 +35,7 @@ def solve_tamsi(problem, options, law, island, scratch):
     """
     report = scratch.island_report
     # The convex problem with friction bounds of the last velocities is solved surely and lies close.
-    lag(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
+    update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     minimise(problem, options, law, island, scratch)
     report[SOLVES] = 1.0
     report[CONVERGED] = 0.0
@@ -63,10 +67,10 @@ def solve_tamsi(problem, options, law, island, scratch):
 
 @kernel
 def _return_to_convex(problem, options, law, island, scratch):
-    """Take the convex problem's solution where Newton finds none: its last velocities may be anything.
+    """Take the convex problem's solution where Newton finds none, because its last iterate may be arbitrary.
 
-    With much friction the equations need not have a solution. The convex one gives no energy away that was not there;
-    the residual stays that of the equations, and the step counts as unconverged.
+    With high friction the equations need not have a solution. The solution of the convex problem adds no energy; the
+    residual stays that of the equations, and the step counts as unconverged.
 
     Reads problem: v0; scratch: island_report; problem.islands: first.
     Writes scratch: island_report, v.
@@ -75,7 +79,7 @@ def _return_to_convex(problem, options, law, island, scratch):
     residual, iterations = report[RESIDUAL], report[ITERATIONS]
     for i in range(islands.first[island], islands.first[island + 1]):
         scratch.v[i] = v0[i]
-    lag(problem, options, law, island, v0, DRIFT_BEFORE, scratch)
+    update_friction_bounds(problem, options, law, island, v0, DRIFT_BEFORE, scratch)
     minimise(problem, options, law, island, scratch)
     report[RESIDUAL], report[ITERATIONS], report[CONVERGED] = residual, iterations, 0.0
 
@@ -91,12 +95,14 @@ def _bound_friction(problem, options, law, island, scratch):
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        lag_friction(problem, law, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums)
+        update_patch_friction_bounds(
+            problem, law, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums
+        )
 
 
 @kernel
 def _fill_matrix(problem, island, scratch):
-    """Both triangles of the Hessian, with the coupling of friction to the normal impulse.
+    """Fill both triangles of the Hessian, with the coupling of friction to the normal impulse.
 
     Reads problem: jacobian; scratch: hessian, matrix, patch_hessian, product, twists; problem.islands: columns,
     envelope, first, first_patch, patches.
@@ -125,7 +131,7 @@ def _fill_matrix(problem, island, scratch):
 
 @kernel
 def _step_limit(problem, options, island, scratch):
-    """Largest share of the step, at most 1, after which friction's linearisation still holds at every face.
+    """Largest share of the step, at most 1, within which friction's linearisation holds at every face.
 
     Reads options: stiction_speed; scratch: direction, direction_twists, twists; problem.islands: first_patch, patches.
     Writes scratch: direction_twists.

@@ -14,9 +14,9 @@ from hydro_sim_core.solvers.face_state import FaceState, PatchState
 from hydro_sim_core.solvers.patch_terms import (
     NUM_SUMS,
     evaluate_patch,
-    lag_friction,
     patch_slope,
     sum_normal_impulses,
+    update_patch_friction_bounds,
 )
 from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 from support.solvers.made_problems import (
@@ -46,7 +46,7 @@ def lagged_slope(problem, V, dV, sums):
 
 @kernel
 def set_lagged_friction(problem, V, sums):
-    return lag_friction(problem, LAGGED, 0, V, 1e-4, FRICTION_SOFTNESS, sums)
+    return update_patch_friction_bounds(problem, LAGGED, 0, V, 1e-4, FRICTION_SOFTNESS, sums)
 
 
 @kernel
