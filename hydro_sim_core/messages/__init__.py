@@ -1,1 +1,1 @@
-"""Snapshots as the bytes of ROS 2 messages, for the node and for recordings; needs no ROS."""
+"""Serialised ROS 2 messages of snapshots, for the node and for recordings; needs no ROS."""

@@ -1,4 +1,4 @@
-"""Topics of a Soft-bubble finger as the punyo sensor kit names them, for tactile programs made for the real one."""
+"""Topics of a Soft-bubble finger under the names of the punyo sensor kit, for programs made for the real finger."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hydro_sim_core.simulation import Snapshot, World
 Array = NDArray[np.float64]
 _SOURCE = "parameters"
 _LARGEST_IMAGE = 4096
-_WRENCH_SIZE = 7  # what the kit's node sends: force, torque, and a magnitude to scale arrows by
+_WRENCH_SIZE = 7  # as the kit's node sends it: force, torque, and a magnitude that scales arrows
 _IMAGE, _CAMERA_INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
 
 
 def bubble_streams(number: int, bubble: Bubble, world: World) -> Iterable[Stream]:
-    """``bubble_N/depth/…``, ``bubble_N/contact_pressure/…`` and ``bubble_N/force``; silent while the finger is deleted.
+    """Streams ``bubble_N/…`` with depth, contact pressure and force of a finger, until the finger is deleted.
 
     Args:
-        number: N.
+        number: The number N of the bubble.
         bubble: The finger.
-        world: Asked for the finger's shape.
+        world: World with the finger, which has its shape.
 
     Raises:
         InputError: The link or the frame is not in the scene, the finger has no ellipsoid, or the camera sees none of
@@ -54,7 +54,7 @@ def bubble_streams(number: int, bubble: Bubble, world: World) -> Iterable[Stream
 
 
 class _BubbleView:
-    """Encodes what one bubble's camera sees."""
+    """Encodes the messages of one bubble's camera."""
 
     def __init__(self, bubble: Bubble, world: World) -> None:
         self._bubble = bubble
@@ -62,22 +62,22 @@ class _BubbleView:
         self._drawn: tuple[Snapshot, BubbleImages] | None = None
 
     def encode_if_there(self, encode: Callable[[Snapshot], bytes], snapshot: Snapshot) -> bytes | None:
-        """A message, unless the finger is not in the snapshot's world."""
+        """Encode a message; None if the finger is not in the snapshot's world."""
         return encode(snapshot) if self._bubble.link in snapshot.frames else None
 
     def depth(self, snapshot: Snapshot) -> bytes:
-        """How far the membrane is along the camera's z axis."""
+        """Depth image: distance of the membrane along the camera's z axis."""
         depth = self._images(snapshot).depth
         in_mm = self._bubble.depth_encoding == "16UC1"
         pixels = depth_in_mm(depth) if in_mm else depth.astype(np.float32)
         return self._image(snapshot, self._bubble.depth_encoding, pixels)
 
     def pressure(self, snapshot: Snapshot) -> bytes:
-        """Contact pressure on the membrane, Pa."""
+        """Pressure image: contact pressure on the membrane, Pa."""
         return self._image(snapshot, "32FC1", self._images(snapshot).pressure.astype(np.float32))
 
     def camera_info(self, snapshot: Snapshot) -> bytes:
-        """How the camera projects: a pinhole without distortion."""
+        """``CameraInfo`` of a pinhole camera without distortion."""
         camera = self._camera.camera
         f, (u, v) = float(camera.focal_length), map(float, camera.center)
         writer = self._begin(snapshot)
@@ -98,14 +98,14 @@ class _BubbleView:
         values[:2] = self.shear(snapshot)
         values[-1] = np.linalg.norm(values[:2])
         writer = CdrWriter()
-        writer.uint32(1)  # one dimension
+        writer.uint32(1)  # number of dimensions
         writer.string("fx fy 0 0 0 0 f")
         writer.uint32(_WRENCH_SIZE, _WRENCH_SIZE, 0)  # its size and stride, and no offset
         writer.rows(values)
         return writer.bytes()
 
     def shear(self, snapshot: Snapshot) -> Array:
-        """Contact force on the membrane along the plane of its rim, N: (2,), to the right and down in the image."""
+        """Contact force (2,) on the membrane in the plane of its rim, N: to the right and down in the image."""
         force = np.zeros(3)
         for patch in self._patches(snapshot):
             force += patch.force_on_b if patch.name_b == self._bubble.link else -patch.force_on_b
@@ -127,7 +127,7 @@ class _BubbleView:
         return writer.bytes()
 
     def _images(self, snapshot: Snapshot) -> BubbleImages:
-        """Both images, drawn once for both topics."""
+        """Depth and pressure image, drawn once for both topics."""
         if self._drawn is None or self._drawn[0] is not snapshot:
             faces = [patch.faces for patch in self._patches(snapshot)]
             self._drawn = snapshot, self._camera.draw(faces, snapshot.frames[self._bubble.frame])
@@ -173,7 +173,7 @@ def make_camera(bubble: Bubble, world: World) -> tuple[BubbleCamera, str]:
         raise InputError(
             _SOURCE, "bubble_cameras", problem, "turn the frame: z points from the camera to the membrane"
         )
-    camera.draw([], np.eye(4))  # compiles
+    camera.draw([], np.eye(4))  # compiles before the first message
     return camera, collision.name
 
 
@@ -187,6 +187,6 @@ def _ellipsoid_of(link: str, world: World) -> CollisionSpec:
 
 
 def depth_in_mm(depth: Array) -> NDArray[np.uint16]:
-    """Depth in m as whole mm, 0 where there is none, as depth cameras send it (REP 118)."""
+    """Convert depth in m to integer mm, 0 where there is none, as REP 118 asks of depth cameras."""
     mm = np.where(np.isfinite(depth), np.rint(1e3 * depth), 0.0)
     return np.minimum(mm, np.iinfo(np.uint16).max).astype(np.uint16)

@@ -1,7 +1,6 @@
-"""Writes the byte stream that DDS carries (little-endian XCDR1), for messages too large or too frequent for objects.
+"""Serialisation to CDR (little-endian XCDR1), for messages that are too large or too frequent for Python objects.
 
-``Publisher.publish`` takes these bytes as they are and does not look inside, so whatever is written here is
-tested by decoding it.
+``Publisher.publish`` sends these bytes unchecked; tests therefore decode every message that is written here.
 """
 
 from __future__ import annotations
@@ -25,43 +24,43 @@ class CdrWriter:
         return bytes(self._buffer)
 
     def boolean(self, value: bool) -> None:
-        """One ``bool``."""
+        """Append a ``bool``."""
         self._buffer.append(1 if value else 0)
 
     def int32(self, *values: int) -> None:
-        """Consecutive ``int32`` fields."""
+        """Append consecutive ``int32`` fields."""
         self._pack("i", 4, values)
 
     def uint32(self, *values: int) -> None:
-        """Consecutive ``uint32`` fields; also the count in front of a sequence."""
+        """Append consecutive ``uint32`` fields, such as the length of a sequence."""
         self._pack("I", 4, values)
 
     def float32(self, *values: float) -> None:
-        """Consecutive ``float32`` fields."""
+        """Append consecutive ``float32`` fields."""
         self._pack("f", 4, values)
 
     def float64(self, *values: float) -> None:
-        """Consecutive ``float64`` fields."""
+        """Append consecutive ``float64`` fields."""
         self._pack("d", 8, values)
 
     def string(self, value: str) -> None:
-        """A ``string``, whose length counts the closing NUL."""
+        """Append a ``string``; its length counts the closing NUL."""
         encoded = value.encode() + b"\x00"
         self.uint32(len(encoded))
         self._buffer += encoded
 
     def time(self, stamp: tuple[int, int]) -> None:
-        """A ``Time``: (seconds, nanoseconds)."""
+        """Append a ``Time``: (seconds, nanoseconds)."""
         self._align(4)
         self._buffer += struct.pack("<iI", *stamp)
 
     def header(self, frame_id: str, stamp: tuple[int, int]) -> None:
-        """A ``std_msgs/Header``."""
+        """Append a ``std_msgs/Header``."""
         self.time(stamp)
         self.string(frame_id)
 
     def rows(self, values: NDArray[np.number]) -> None:
-        """A sequence, one element a row of ``values``: of numbers, or of structs of equal ones (``Point[]``)."""
+        """Append a sequence with one element a row of ``values``: a number, or a struct of numbers (``Point[]``)."""
         self.uint32(len(values))
         if len(values):
             self._align(values.itemsize)
@@ -76,7 +75,7 @@ class CdrWriter:
 
 
 class TemplateWriter(CdrWriter):
-    """Writes a message once and remembers where its times and its doubles stand."""
+    """Writes a message once and remembers the offsets of its times and doubles."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,34 +83,34 @@ class TemplateWriter(CdrWriter):
         self._doubles: list[int] = []
 
     def time(self, stamp: tuple[int, int]) -> None:
-        """A ``Time`` that the template will set."""
+        """Append a ``Time`` that the template fills in."""
         super().time(stamp)
         self._times.append(len(self._buffer) - 8)
 
     def float64(self, *values: float) -> None:
-        """Consecutive ``float64`` fields that the template will set."""
+        """Append consecutive ``float64`` fields that the template fills in."""
         super().float64(*values)
         end = len(self._buffer)
         self._doubles += range(end - 8 * len(values), end, 8)
 
     def doubles(self, count: int) -> None:
-        """A ``float64[]`` of fixed length that the template will set."""
+        """Append a ``float64[]`` of fixed length that the template fills in."""
         self.uint32(count)
         if count:
             self.float64(*[0.0] * count)
 
     def template(self) -> MessageTemplate:
-        """The message so far, to be filled in again and again."""
+        """Template of the message written so far."""
         return MessageTemplate(self._buffer, self._times, self._doubles)
 
 
 class MessageTemplate:
-    """A serialised message of which only times and doubles change: they are written in place.
+    """A serialised message in which only times and doubles change; they are written in place.
 
     Args:
         message: The message.
-        times: Where every ``Time`` begins; all of them get the same.
-        doubles: Where every ``float64`` begins.
+        times: Offset of every ``Time``, bytes; all get the same value.
+        doubles: Offset of every ``float64``, bytes.
     """
 
     def __init__(self, message: bytes | bytearray, times: list[int], doubles: list[int]) -> None:

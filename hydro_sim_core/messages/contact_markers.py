@@ -1,4 +1,4 @@
-"""Contact patches as markers: filled faces coloured by pressure, their edges, words where faces are too coarse."""
+"""Contact patches as RViz markers: faces coloured by pressure, their edges, and a text where faces are too coarse."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 _EDGE_WIDTH = 3e-4  # m
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
-#: Edges of patches that should not be trusted; no colour of the pressure scale.
+#: Colour of the edges of patches that should not be trusted; not in the pressure scale.
 _WARNING_RGBA = (1.0, 0.25, 0.05, 1.0)
 _TEXT_HEIGHT = 0.008  # m
 _TEXT_RISE = 0.03  # m above the middle of the patch
-#: Simulated time between two looks at the quality, s: it costs more than the markers, and changes slowly.
+#: Simulated time between two evaluations of contact quality, s: it costs more than the markers and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
 
 
 class ContactMarkers:
-    """Turns the contacts of one instant into a serialised MarkerArray.
+    """Serialises the contacts of one instant as a MarkerArray.
 
     RViz updates a marker in place only while its point count stays the same. Each pair of bodies therefore
     has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
@@ -44,7 +44,7 @@ class ContactMarkers:
     Args:
         scale: Colour scale.
         frame_id: Frame in which patches are given.
-        legend_position: Where the legend stands in that frame, m.
+        legend_position: (3,) position of the legend in that frame, m.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ContactMarkers:
         self._looked = now
         self._problems = {}
         for warning in ContactSummary(patches).warnings:
-            self._problems.setdefault(warning.bodies, warning.problem)  # the gravest comes first
+            self._problems.setdefault(warning.bodies, warning.problem)  # the most serious comes first
 
     def _pair_markers(self, pair: str, faces: PatchFaces) -> list[Marker]:
         triangles = faces.vertices[faces.triangles].reshape(-1, 9)

@@ -1,4 +1,4 @@
-"""Contact patches as ``hydro_sim_msgs/ContactPatchArray``, for programs that work with the pressure."""
+"""Contact patches as ``hydro_sim_msgs/ContactPatchArray``, for programs that use the pressure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def encode_contact_patches(
 
     Args:
         summary: The patches, in the world frame, and their quality.
-        twists: Twist (6,) of every link about the world's origin; what is not among them is at rest.
+        twists: Twist (6,) of every link about the world's origin; bodies that are not listed are at rest.
         frame_id: Name of the world frame.
         stamp: (seconds, nanoseconds).
     """
@@ -43,7 +43,7 @@ def encode_contact_patches(
 
 
 def quality_flags(patch: ContactPatch, summary: ContactSummary) -> int:
-    """The message's flags for a patch of ``summary``."""
+    """Quality flags of the message for a patch of ``summary``."""
     flags = DEEP if patch.quality.is_deep else 0
     if patch not in summary.significant:
         return flags | INSIGNIFICANT
@@ -55,7 +55,7 @@ def slip_velocities(faces: FaceArrays, relative_twist: Array) -> Array:
 
     Args:
         faces: Faces in the world frame.
-        relative_twist: (6,) twist of B less that of A, about the world's origin.
+        relative_twist: (6,) twist of B minus that of A, about the world's origin.
     """
     velocities = relative_twist[3:] + np.cross(relative_twist[:3], faces.centroids)
     along = np.einsum("fi,fi->f", velocities, faces.normals)
@@ -65,9 +65,9 @@ def slip_velocities(faces: FaceArrays, relative_twist: Array) -> Array:
 def stored_energy(faces: FaceArrays) -> float:
     """Elastic energy of a patch, J, estimated from its faces.
 
-    A column of unit area under a face, whose pressure rises by g a metre of approach, has taken up ``p^2 / 2g``; the
-    slopes of the two bodies act in series (Masterjohn 2022, section III). It is exact where fields are linear and
-    columns parallel, and cheap: the exact integral visits every pair of elements.
+    A column of unit area under a face whose pressure rises by g per metre of approach stores ``p^2 / 2g``; the
+    gradients of the two bodies act in series (Masterjohn 2022, section III). This is exact where fields are linear and
+    columns parallel, and much cheaper than the exact integral, which visits every pair of elements.
     """
     presses = (faces.pressures > 0.0) & (faces.gradients > 0.0).all(axis=1)
     compliance = (1.0 / faces.gradients[presses]).sum(axis=1)
@@ -98,6 +98,6 @@ def _write_patch(writer: CdrWriter, patch: ContactPatch, relative_twist: Array, 
 
 
 def _vertex_pressures(faces: FaceArrays) -> Array:
-    """``ContactPatch.vertex_pressures`` for all faces at once: (F, MAX_VERTICES), of which only those used count."""
+    """Pressures (F, MAX_VERTICES) at the vertices of all faces, Pa; only the vertices in use have meaning."""
     rise = np.einsum("fvi,fi->fv", faces.vertices - faces.centroids[:, None], faces.field_gradients)
     return faces.pressures[:, None] + rise

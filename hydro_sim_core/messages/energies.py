@@ -1,4 +1,4 @@
-"""Where the energy of a world is, as topics."""
+"""Topics of kinetic, potential and elastic energy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def energy_streams(world: World, view: View) -> Iterable[Stream]:
-    """``~/energy/kinetic``, ``~/energy/potential`` and ``~/energy/elastic``, J."""
+    """Streams ``~/energy/kinetic``, ``~/energy/potential`` and ``~/energy/elastic``, J."""
     for name in Energies._fields:
         yield _energy(name)
 

@@ -1,4 +1,4 @@
-"""``visualization_msgs/MarkerArray`` written straight from NumPy arrays."""
+"""Serialisation of ``visualization_msgs/MarkerArray`` from NumPy arrays."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Marker:
 
     Attributes:
         ns: Namespace; (ns, id) names the marker in RViz.
-        id: Number within the namespace.
+        id: Number of the marker within the namespace.
         type: One of the constants above.
         action: ``ADD`` or ``DELETE``.
         position: Origin of the marker in its frame, m; the points are relative to it.
-        scale: Meaning depends on the type: line width in x, text height in z, m.
-        rgba: Colour; its alpha multiplies that of ``colours``.
+        scale: Size, by the type: line width in x, text height in z, m.
+        rgba: Colour of the marker; its alpha multiplies that of ``colours``.
         points: (N, 3) float64, m.
-        colours: (N, 4) float32, or (0, 4) for one colour.
-        text: For ``TEXT_VIEW_FACING``.
+        colours: (N, 4) float32, one colour a point; (0, 4) for ``rgba`` alone.
+        text: Text of a ``TEXT_VIEW_FACING`` marker.
     """
 
     ns: str
@@ -55,7 +55,7 @@ def encode_marker_array(markers: Sequence[Marker], frame_id: str, stamp: tuple[i
     """Serialise ``markers`` for ``Publisher.publish``.
 
     Args:
-        markers: In the order in which they shall stand in the message.
+        markers: Markers in the order of the message.
         frame_id: Frame of every marker.
         stamp: Time of every marker, (seconds, nanoseconds).
     """
@@ -73,7 +73,7 @@ def _write_marker(writer: CdrWriter, marker: Marker, frame_id: str, stamp: tuple
     writer.float64(*marker.position, 0.0, 0.0, 0.0, 1.0)
     writer.float64(*marker.scale)
     writer.float32(*marker.rgba)
-    writer.int32(0)  # lifetime: for ever
+    writer.int32(0)  # lifetime: unlimited
     writer.uint32(0)
     writer.boolean(False)  # frame_locked
     writer.rows(marker.points)

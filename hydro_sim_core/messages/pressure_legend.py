@@ -1,4 +1,4 @@
-"""The legend of the pressure scale as markers."""
+"""Legend of the pressure scale as markers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXT_HEIGHT = 0.012  # m
 
 
 def legend(scale: PressureScale, position: tuple[float, float, float]) -> list[Marker]:
-    """A coloured bar along x from ``position`` (m), its end and middle values in kPa, and a title."""
+    """Markers of a coloured bar along x from ``position`` (m), its end and middle values in kPa, and a title."""
     x, y, z = position
     bar = Marker("legend", 0, TRIANGLE_LIST, position=position, points=_bar(), colours=_bar_colours(scale))
     title = f"contact pressure, {scale.maximum / 1e3:g} kPa full scale"

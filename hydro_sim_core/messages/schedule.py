@@ -1,16 +1,16 @@
-"""When a topic with a rate in simulated time is due."""
+"""Schedule of a topic with a rate in simulated time."""
 
 from __future__ import annotations
 
 
 class Schedule:
-    """Says when a topic with a rate in simulated time is due."""
+    """Decides when a topic with a rate in simulated time is due."""
 
     def __init__(self) -> None:
         self._last = float("-inf")
 
     def due(self, time: float, rate: float) -> bool:
-        """Whether to publish the state at simulated ``time`` (s); ``rate`` in Hz, 0 for every state."""
+        """Whether to publish the state at simulated ``time`` (s); ``rate`` in Hz, 0 for every step."""
         period = 1.0 / rate if rate > 0.0 else 0.0
         if time < self._last:  # the simulation was reset
             self._last = float("-inf")

@@ -1,4 +1,4 @@
-"""What the sensors of a scene read, as topics."""
+"""Topics with the readings of a scene's sensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def sensor_streams(world: World, view: View) -> Iterable[Stream]:
-    """``SENSOR/…`` for every topic of every sensor of the scene."""
+    """Streams ``SENSOR/…`` for every topic of every sensor of the scene."""
     for name in world.sensors:
         yield from _topics(world.sensors[name].sensor)
 
@@ -25,7 +25,7 @@ def _topics(sensor: Sensor) -> Iterable[Stream]:
     latest: tuple[Snapshot, Any] | None = None
 
     def read(snapshot: Snapshot) -> Any:
-        """Once for all topics of the sensor."""
+        """Read once for all topics of the sensor."""
         nonlocal latest
         if latest is None or latest[0] is not snapshot:
             latest = snapshot, sensor.read(snapshot)
@@ -33,7 +33,7 @@ def _topics(sensor: Sensor) -> Iterable[Stream]:
 
     def stream(topic: SensorTopic) -> Stream:
         def encode(snapshot: Snapshot) -> bytes | None:
-            if sensor.link not in snapshot.frames:  # the snapshot is of a world that has lost it
+            if sensor.link not in snapshot.frames:  # the link was deleted from the snapshot's world
                 return None
             writer = CdrWriter()
             if topic.has_header:

@@ -1,7 +1,7 @@
-"""The small messages that go out with the steps, as templates whose times and numbers are filled in.
+"""Templates of small, frequent messages: clock, joint states, wrenches and transforms.
 
-Building a JointState or a TFMessage from objects costs several times what publishing it does, and the interpreter
-lock is held meanwhile, which the stepping thread needs after every step.
+Building a JointState or a TFMessage from Python objects takes several times as long as publishing it, and holds the
+interpreter lock that the stepping thread needs after every step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def split_time(time: float) -> tuple[int, int]:
 
 
 def topic_token(name: str) -> str:
-    """``name`` with everything replaced that a topic name may not hold."""
+    """Replace all characters of ``name`` that a topic name may not have."""
     token = re.sub(r"\W+", "_", name, flags=re.ASCII)
     return f"_{token}" if token[:1].isdigit() else token
 
@@ -40,7 +40,7 @@ def wrench_topics(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
     """Topic of the wrench of each pair of bodies.
 
     Raises:
-        InputError: Two pairs would share one, as those of ``a/b`` and ``a-b`` on the same body do.
+        InputError: Two pairs would share a topic, such as ``a/b`` and ``a-b`` on the same body.
     """
     owners: dict[str, tuple[str, str]] = {}
     for pair in pairs:
@@ -57,14 +57,14 @@ def wrench_topics(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str
 
 
 def clock_template() -> MessageTemplate:
-    """``rosgraph_msgs/Clock``."""
+    """Template of ``rosgraph_msgs/Clock``."""
     writer = TemplateWriter()
     writer.time((0, 0))
     return writer.template()
 
 
 def joint_state_template(joints: Sequence[str]) -> MessageTemplate:
-    """``sensor_msgs/JointState``; its numbers are ``joint_state_values``."""
+    """Template of ``sensor_msgs/JointState``, to be filled with ``joint_state_values``."""
     writer = TemplateWriter()
     writer.header("", (0, 0))
     writer.uint32(len(joints))
@@ -76,12 +76,12 @@ def joint_state_template(joints: Sequence[str]) -> MessageTemplate:
 
 
 def joint_state_values(snapshot: Snapshot) -> Array:
-    """Positions, velocities and efforts, one after the other."""
+    """Concatenated positions, velocities and efforts of the joints."""
     return np.concatenate([snapshot.joint_positions, snapshot.joint_velocities, snapshot.joint_efforts])
 
 
 def wrench_template(frame_id: str) -> MessageTemplate:
-    """``geometry_msgs/WrenchStamped``; its numbers are force and moment."""
+    """Template of ``geometry_msgs/WrenchStamped``, to be filled with force and moment."""
     writer = TemplateWriter()
     writer.header(frame_id, (0, 0))
     writer.float64(*[0.0] * 6)
@@ -92,7 +92,7 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
     """Force and moment that the first body of ``pair`` applies to the second, B, about and along B's frame.
 
     Args:
-        contacts: Every patch of the instant.
+        contacts: Contact patches of one instant.
         pair: Names of the two bodies.
         X_WB: (4, 4) pose of B.
 
@@ -109,7 +109,7 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
 
 
 def fixed_frames(scene: LoadedScene, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """(parent, child) of the frames that never move in their parent: those among ``links``, and the sensors'."""
+    """(parent, child) of the frames that never move in their parent, of links and of sensors."""
     stays = fixed_links(scene)
     sensors = [(sensor.link, sensor.name) for sensor in scene.spec.sensors]
     return [link for link in links if link[1] in stays] + sensors
@@ -121,10 +121,10 @@ def frames_of(scene: LoadedScene, links: Mapping[str, Array]) -> dict[str, Array
 
 
 def transforms_template(links: Sequence[tuple[str, str]], world_frame: str) -> MessageTemplate:
-    """``tf2_msgs/TFMessage`` of the pose of every child in its parent; its numbers are ``transform_values``.
+    """Template of ``tf2_msgs/TFMessage`` with the pose of every child in its parent; see ``transform_values``.
 
     Args:
-        links: (parent, child) of each transform; the world is called ``world``.
+        links: (parent, child) of each transform; ``world`` is the world.
         world_frame: Frame id of the world.
     """
     writer = TemplateWriter()
@@ -141,7 +141,7 @@ def transform_values(links: Sequence[tuple[str, str]], poses: Mapping[str, Array
 
     Args:
         links: (parent, child) of each.
-        poses: Pose (4, 4) of each frame in the world; a parent that is not among them is the world.
+        poses: Pose (4, 4) of each frame in the world; a parent without a pose is the world.
     """
     if not links:
         return np.zeros((0, 7))

@@ -1,4 +1,7 @@
-"""A topic and how its messages are made; plug-ins import this while the tables are being put together."""
+"""Streams: topics with the functions that encode their messages.
+
+Plug-ins import this module while the tables of streams are built.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ class Stream:
     """A topic of a running world.
 
     Attributes:
-        topic: Its name: absolute, relative, or ``~/`` and below the node.
-        type_name: Such as ``std_msgs/msg/String``.
-        encode: Turns a snapshot of the world into a serialised message, or None where there is none to tell. Called
-            by one thread at a time.
-        rate: Its own, messages a second of simulated time, 0 for every step; None where it has that of its kind.
+        topic: Name of the topic: absolute, relative, or ``~/…`` below the node's name.
+        type_name: Message type, such as ``std_msgs/msg/String``.
+        encode: Turns a snapshot of the world into a serialised message, or None for no message. Called by one thread at
+            a time.
+        rate: Messages per second of simulated time, 0 for every step; None for the rate of its kind.
     """
 
     topic: str
@@ -55,15 +58,15 @@ class Stream:
 
 @dataclass(frozen=True)
 class StreamKind:
-    """Streams of one kind, which have one rate unless they say another.
+    """A kind of streams with a common default rate.
 
     Attributes:
-        name: Of the kind, and of its rate.
-        streams: Makes them of a world and of how it is to be seen.
-        rate: In a recording, messages a second of simulated time; 0 for every step, None for one at the start.
-        parameter: Parameter of the node that is their rate; without it, the node has that of recordings.
-        clock: Whether that rate is one of simulated time or of real time.
-        depth: How many messages the node keeps for late readers.
+        name: Name of the kind and of its rate.
+        streams: Makes the streams of a world and a ``View``.
+        rate: Rate in a recording, messages per second of simulated time; 0 for every step, None for one at the start.
+        parameter: Parameter of the node that sets the rate; without one, the node uses the rate of recordings.
+        clock: Clock of that parameter's rate: simulated or real time.
+        depth: Number of messages that the node keeps for late subscribers.
     """
 
     name: str

@@ -1,7 +1,8 @@
-"""The table of what a running world tells: topics, their rates, and the messages made of a snapshot.
+"""Table of the streams of a running world: topics, rates and encoders.
 
-The node publishes what stands here, recordings hold it, replays and the page of topics follow. A stream is added by a
-row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and the function that encodes it.
+The node publishes these streams and recordings contain them; replays and the documentation of topics use this table
+too. A stream is added by a row, or by a plug-in's entry point in the group ``hydro_sim.streams``, and a function that
+encodes it.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _AT_WORLD = np.eye(4)
 
 
 def stream_kinds() -> dict[str, StreamKind]:
-    """Every kind of stream by its name, those of plug-ins too.
+    """Every kind of stream by its name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no kind of stream, or has the name of another.
+        InputError: A plug-in cannot be loaded, is not a ``StreamKind``, or has a name that exists already.
     """
     return dict(_all_kinds())
 
@@ -63,9 +64,9 @@ def recorded_streams(
     """All streams of a world and their rates in a recording.
 
     Args:
-        world: Asked for names and the scene.
-        rates: By name of a kind, messages a second of simulated time, 0 for every step; others have their own.
-        view: How it is seen.
+        world: World with the scene and its names.
+        rates: Messages per second of simulated time by the name of a kind, 0 for every step; other kinds keep theirs.
+        view: How the world is shown.
 
     Raises:
         InputError: There is no such kind, or two pairs of bodies would share a topic.

@@ -10,15 +10,15 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 
 @dataclass(frozen=True)
 class Bubble:
-    """A finger whose membrane a camera looks at from within.
+    """A Soft-bubble finger with a camera behind its membrane.
 
     Attributes:
-        link: The finger.
-        frame: Its camera's frame: z forward, x to the right, y down.
-        cap_height: Of the membrane above its rim, m.
+        link: Link of the finger.
+        frame: Frame of the camera: z forward, x to the right, y down.
+        cap_height: Height of the membrane above its rim, m.
         image_size: Width and height, pixels.
-        field_of_view: Horizontal, rad.
-        depth_encoding: Whole mm, 0 where there is no depth (16UC1), or m and NaN (32FC1).
+        field_of_view: Horizontal field of view, rad.
+        depth_encoding: ``16UC1``, integer mm with 0 for no depth, or ``32FC1``, m with NaN for no depth.
     """
 
     link: str
@@ -31,13 +31,13 @@ class Bubble:
 
 @dataclass(frozen=True)
 class View:
-    """How a world is seen.
+    """Settings of how a world is shown.
 
     Attributes:
-        world_frame: Frame id of the world, in everything recorded.
-        scale: Colours of pressure.
-        legend_position: Lower left corner of the legend, m.
-        bubbles: Soft-bubbles that have cameras.
+        world_frame: Frame id of the world in messages.
+        scale: Colour scale of pressures.
+        legend_position: (3,) lower left corner of the legend, m.
+        bubbles: Soft-bubble fingers with cameras.
     """
 
     world_frame: str = "world"

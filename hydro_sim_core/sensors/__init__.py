@@ -1,4 +1,4 @@
-"""What sensors on a simulated robot see of a contact."""
+"""Simulated sensors on links: IMU and Soft-bubble camera."""
 
 from hydro_sim_core.sensors.bubble_camera import BubbleCamera, BubbleImages, EllipsoidCap, PinholeCamera
 

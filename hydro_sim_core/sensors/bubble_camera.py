@@ -1,8 +1,8 @@
-"""What a camera inside a Soft-bubble finger sees: the depth of the membrane, and the pressure on it.
+"""Images of a camera inside a Soft-bubble finger: depth of the membrane and pressure on it.
 
-Untouched, the membrane is the cap of the ellipsoid that stands for the bubble. Where something presses, it lies on the
-contact surface, the surface of equal pressure in the two bodies. Pressure-field contact knows nothing of how the
-membrane stretches or bulges around the contact, nor of the air behind it.
+Without contact, the membrane is the cap of the ellipsoid that models the bubble. In contact, it lies on the contact
+surface, where the pressures of the two bodies are equal. Pressure-field contact models neither the stretching and
+bulging of the membrane around the contact nor the air behind it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class PinholeCamera:
     """A camera without distortion and with square pixels; its frame has z forward, x to the right and y down.
 
     Attributes:
-        width: Pixels.
-        height: Pixels.
-        field_of_view: Angle from the left to the right border of the image, rad.
+        width: Image width, pixels.
+        height: Image height, pixels.
+        field_of_view: Horizontal angle from the left to the right border of the image, rad.
     """
 
     width: int
@@ -36,12 +36,12 @@ class PinholeCamera:
 
     @property
     def focal_length(self) -> float:
-        """In pixels."""
+        """Focal length, pixels."""
         return 0.5 * self.width / np.tan(0.5 * self.field_of_view)
 
     @property
     def center(self) -> Array:
-        """Principal point: column and row; pixels are where their middles are, from (0, 0)."""
+        """Principal point: column and row; the centre of the first pixel is (0, 0)."""
         return np.array([0.5 * (self.width - 1), 0.5 * (self.height - 1)])
 
     def rays(self) -> Array:
@@ -59,7 +59,7 @@ class EllipsoidCap:
     Attributes:
         semi_axes: (3,) m.
         X_CE: (4, 4) pose of the ellipsoid in the camera; its apex is on the axis that is nearest to the view.
-        height: From the rim's plane to the apex, m.
+        height: Distance from the rim's plane to the apex, m.
     """
 
     semi_axes: Array
@@ -68,7 +68,7 @@ class EllipsoidCap:
 
     @cached_property
     def axis(self) -> Array:
-        """(3,) from the centre to the apex, in the ellipsoid's frame, unit length."""
+        """Unit vector (3,) from the centre to the apex, in the ellipsoid's frame."""
         view_E = self.X_CE[2, :3]
         axis = np.zeros(3)
         nearest = int(np.argmax(np.abs(view_E)))
@@ -76,12 +76,13 @@ class EllipsoidCap:
         return axis
 
     def depth(self, camera: PinholeCamera) -> Array:
-        """Distance (height, width) of the cap along z, m; NaN where a pixel sees none of it."""
+        """Distance (height, width) of the cap along z, m; NaN where a pixel does not see it."""
         R_EC = self.X_CE[:3, :3].T
         origin = -(R_EC @ self.X_CE[:3, 3]) / self.semi_axes
         rays_E = camera.rays() @ R_EC.T
         rays = rays_E / self.semi_axes
-        # |origin + z ray| = 1 in coordinates in which the ellipsoid is the unit sphere; from inside, the far point.
+        # |origin + z ray| = 1 in coordinates in which the ellipsoid is the unit sphere; seen from inside, the far point
+        # counts.
         a, b = np.sum(rays * rays, axis=2), rays @ origin
         discriminant = b * b - a * (origin @ origin - 1.0)
         with np.errstate(invalid="ignore"):
@@ -95,11 +96,11 @@ class EllipsoidCap:
 
 @dataclass(frozen=True, eq=False)
 class BubbleImages:
-    """Both images of an instant.
+    """Depth and pressure image of one instant.
 
     Attributes:
         depth: (height, width) distance of the membrane along z, m; NaN where there is none.
-        pressure: (height, width) Pa; 0 where nothing presses.
+        pressure: (height, width) contact pressure, Pa; 0 without contact.
     """
 
     depth: Array
@@ -111,7 +112,7 @@ class BubbleCamera:
 
     Args:
         camera: The camera.
-        cap: The untouched membrane.
+        cap: The membrane without contact.
     """
 
     def __init__(self, camera: PinholeCamera, cap: EllipsoidCap) -> None:
@@ -120,7 +121,7 @@ class BubbleCamera:
         self.rest_depth = cap.depth(camera)
 
     def draw(self, patches: Sequence[FaceArrays], X_WC: Array) -> BubbleImages:
-        """The membrane under the contact patches of the bubble.
+        """Draw the membrane under the contact patches of the bubble.
 
         Args:
             patches: Faces in the world frame.
@@ -143,10 +144,10 @@ class BubbleCamera:
         return BubbleImages(depth, pressure)
 
     def shear(self, force_W: Array, X_WC: Array) -> Array:
-        """Components (2,) of a force along the rim's plane, in its units.
+        """Components (2,) of a force in the plane of the rim, in the force's unit.
 
-        The first along the camera's x axis as it lies in that plane, the second square to it, on the side of the
-        camera's y axis: a push along the axis of the cap has none, however the camera is tilted.
+        The first is along the camera's x axis projected on that plane, the second perpendicular to it, towards the
+        camera's y axis. A force along the axis of the cap has zero shear even if the camera is tilted.
 
         Args:
             force_W: (3,) in the world.

@@ -19,16 +19,16 @@ Array = NDArray[np.float64]
 
 
 class ImuReading(NamedTuple):
-    """What an IMU reads after a step, in the axes of its frame S.
+    """Reading of an IMU after a step, in the axes of its frame S.
 
     Attributes:
         time: Simulated time, s.
         orientation: (4,) quaternion (w, x, y, z) of S in the world, without noise.
-        angular_velocity: (3,) of S in the world, rad/s.
-        specific_force: (3,) mean acceleration of S's origin over the last step less that of gravity, m/s^2: what an
-            accelerometer reads.
-        angular_velocity_variance: Of the noise, an axis, (rad/s)^2.
-        specific_force_variance: Of the noise, an axis, (m/s^2)^2.
+        angular_velocity: (3,) angular velocity of S in the world, rad/s.
+        specific_force: (3,) mean acceleration of S's origin over the last step minus gravity, m/s^2, as an
+            accelerometer measures it.
+        angular_velocity_variance: Variance of the noise on each axis, (rad/s)^2.
+        specific_force_variance: Variance of the noise on each axis, (m/s^2)^2.
     """
 
     time: float
@@ -42,7 +42,7 @@ class ImuReading(NamedTuple):
 def _write_imu(writer: CdrWriter, reading: ImuReading) -> None:
     """``sensor_msgs/Imu`` after its header.
 
-    Covariances are those of the noise; zeros, which the definition calls unknown, where there is none.
+    Covariances are those of the noise; without noise they are zeros, which the message definition calls unknown.
     """
     w, x, y, z = reading.orientation.tolist()
     gyroscope, accelerometer = reading.angular_velocity_variance, reading.specific_force_variance
@@ -52,12 +52,12 @@ def _write_imu(writer: CdrWriter, reading: ImuReading) -> None:
 
 
 def _covariance(variance: float) -> tuple[float, ...]:
-    """Rows (9,) of a covariance that is the same along all axes."""
+    """Entries (9,) of an isotropic covariance matrix, row by row."""
     return (variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance)
 
 
 class Imu(Sensor):
-    """Measures how its frame turns, and what pushes it other than gravity; arguments as for ``Sensor``."""
+    """Inertial measurement unit: angular velocity and specific force of its frame; arguments as for ``Sensor``."""
 
     topics = (SensorTopic("data", "sensor_msgs/msg/Imu", _write_imu),)
 
@@ -65,7 +65,7 @@ class Imu(Sensor):
         super().__init__(spec, world)
         self._gravity = np.array(world.scene.spec.gravity)
         self._time_step = world.time_step
-        # White noise of one density has the more variance, the shorter a sample is.
+        # Variance of white noise: the square of its density (per square root of Hz) times the sample rate.
         samples = spec.rate or 1.0 / world.time_step
         self._variances = (
             spec.gyroscope_noise_density**2 * samples,
@@ -75,11 +75,11 @@ class Imu(Sensor):
         self._seed = (spec.seed, zlib.crc32(spec.name.encode()))
 
     def read(self, snapshot: Snapshot) -> ImuReading:
-        """See ``Sensor``; where there is no last step, as after a reset, the acceleration counts as zero."""
+        """See ``Sensor``; without a last step, as after a reset, the acceleration counts as zero."""
         before = snapshot if snapshot.before is None else snapshot.before
         (X_WS0, _, v_WS0), (X_WS, w_WS, v_WS) = self._motion(before), self._motion(snapshot)
         start, end = quaternions_of(np.array([X_WS0[:3, :3], X_WS[:3, :3]]))
-        # Along the axes halfway through the step: those at its end have turned away from the mean acceleration.
+        # In the axes at the middle of the step, to which the mean acceleration belongs.
         R_WM = matrix_of(start + end if start @ end >= 0.0 else start - end)
         acceleration = (v_WS - v_WS0) / self._time_step
         errors = self._errors(snapshot.step)
@@ -100,7 +100,7 @@ class Imu(Sensor):
         return X_WS, np.array([wx, wy, wz]), velocity
 
     def _errors(self, step: int) -> Array:
-        """Bias and noise (2, 3) of angular velocity and specific force in a step, whoever reads it and how often."""
+        """Bias and noise (2, 3) of angular velocity and specific force in a step, the same at every read."""
         if not any(self._variances):
             return self._biases
         noise = np.random.default_rng([*self._seed, step]).standard_normal((2, 3))

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Polygons into images, pixel by pixel."""
+"""Rasterisation: depth and pressure images of polygons."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def draw_faces(
     depth: Float2D,
     pressure: Float2D,
 ) -> None:
-    """Draw convex faces in front of what the image holds already.
+    """Draw convex faces into depth and pressure images, with a depth test.
 
     Args:
         vertices: (F, V, 3) corners in the camera's frame (z forward, x right, y down), m.
-        num_vertices: (F,) how many of each row count.
+        num_vertices: (F,) number of vertices used in each row.
         centroids: (F, 3) in the camera's frame, m.
         pressures: (F,) at the centroids, Pa; faces below zero are left out.
         gradients: (F, 3) gradient of the pressure along the face in the camera's frame, Pa/m.
         focal_length: In pixels.
         center: (2,) principal point: column and row.
-        depth: (H, W) distance along z, m; where a face is nearer it takes the place of what was there. NaN stays.
-        pressure: (H, W) Pa; set where depth is.
+        depth: (H, W) distance along z, m; overwritten where a face is nearer. NaN stays.
+        pressure: (H, W) Pa; overwritten together with the depth.
     """
     for f in range(vertices.shape[0]):
         if pressures[f] > 0.0:
@@ -63,7 +63,7 @@ def draw_faces(
 def _draw_face(vertices, count, centroid, value, gradient, focal_length, center, depth, pressure):
     """Draw one face; arguments as rows of those of ``draw_faces``, with ``value`` the pressure at the centroid."""
     height, width = depth.shape
-    # Newell's normal: of the whole polygon, so that short sides do no harm.
+    # Newell's normal uses the whole polygon, so that it is robust against short sides.
     nx, ny, nz = 0.0, 0.0, 0.0
     low_u, high_u, low_v, high_v, nearest = np.inf, -np.inf, np.inf, -np.inf, np.inf
     for i in range(count):
@@ -111,7 +111,7 @@ def _sees(polygon, count, ray_x, ray_y):
     for i in range(count):
         x0, y0, z0 = polygon[i]
         x1, y1, z1 = polygon[(i + 1) % count]
-        # Which side of the plane through the origin and this edge the ray is on.
+        # Side of the plane through the origin and this edge on which the ray lies.
         side = ray_x * (y0 * z1 - z0 * y1) + ray_y * (z0 * x1 - x0 * z1) + (x0 * y1 - y0 * x1)
         left, right = left or side > 0.0, right or side < 0.0
     return not (left and right)

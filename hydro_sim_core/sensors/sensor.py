@@ -1,4 +1,4 @@
-"""What every sensor of a scene is: something on a link that reads snapshots, and the topics on which it tells them."""
+"""Base class of sensors: a frame on a link, readings of snapshots, and the topics that publish them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class SensorTopic:
     """A topic of a sensor.
 
     Attributes:
-        name: Its name below that of the sensor.
-        type_name: Such as ``sensor_msgs/msg/Imu``.
-        write: Writes the fields of a message in their order, given a ``CdrWriter`` and what ``Sensor.read`` gave.
-        has_header: Whether the message begins with a header, which is written before: the sensor's frame, and the
-            time of the snapshot.
+        name: Name of the topic below that of the sensor.
+        type_name: Message type, such as ``sensor_msgs/msg/Imu``.
+        write: Writes the fields of a message in their order, given a ``CdrWriter`` and the reading.
+        has_header: Whether the message begins with a header (sensor frame and time of the snapshot), which is written
+            before the other fields.
     """
 
     name: str
@@ -37,18 +37,18 @@ class SensorTopic:
 
 
 class Sensor(ABC):
-    """Reads snapshots of a world; it remembers nothing, so copies of a world and threads may share it.
+    """Reads snapshots of a world. It keeps no state, so copies of a world and threads may share it.
 
     Attributes:
-        topics: Where it tells what it reads.
-        name: Of the sensor, and of its frame.
-        link: The link that carries it.
+        topics: Topics that publish its readings.
+        name: Name of the sensor and of its frame.
+        link: Name of the link that carries it.
         X_LS: (4, 4) pose of its frame in the link.
         rate: Messages a second of simulated time; 0 for one every step.
 
     Args:
-        spec: What the scene says of it, its own settings too.
-        world: That has it, to be asked and not to be kept.
+        spec: Description of the sensor in the scene, with its own settings.
+        world: World that has the sensor; used by the constructor only.
 
     Raises:
         InputError: Its settings do not fit the world.
@@ -63,12 +63,12 @@ class Sensor(ABC):
 
     @abstractmethod
     def read(self, snapshot: Snapshot) -> Any:
-        """What it reads, as a NamedTuple: the same whenever it is asked about the same snapshot.
+        """Read a snapshot. The result, a NamedTuple, is the same for every call with the same snapshot.
 
         Args:
-            snapshot: A state of a world that has the link; another thread may have asked it before.
+            snapshot: State of a world that has the link; other threads may use it too.
         """
 
     def pose_in(self, frames: Mapping[str, Array]) -> Array:
-        """(4, 4) pose of the sensor's frame in the world, where these are the poses of the links."""
+        """Pose (4, 4) of the sensor's frame in the world, given the poses ``frames`` of the links."""
         return frames[self.link] @ self.X_LS
