@@ -1,1 +1,1 @@
-"""Pictures and films of a scene without a screen: the viewer's page in a headless browser."""
+"""Offscreen rendering: pictures and films of the viewer's page in a headless browser, and plots."""

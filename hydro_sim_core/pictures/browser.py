@@ -1,4 +1,4 @@
-"""Finds Chromium and starts it without a screen; WebGL is drawn in software."""
+"""Finds Chromium and starts it headless, with WebGL rendered in software."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydro_sim_core.errors import InputError
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
-#: Names that Chromium and its kin have on PATH; all of them take the same flags.
+#: Program names of Chromium and its derivatives; all take the same flags.
 _NAMES = (
     "chromium",
     "chromium-browser",
@@ -26,8 +26,8 @@ _NAMES = (
 _VARIABLE = "HYDRO_SIM_BROWSER"
 _FLAGS = (
     "--disable-gpu",  # the same picture on every machine
-    "--enable-unsafe-swiftshader",  # else there is no WebGL without a GPU; unsafe for pages of strangers
-    "--force-color-profile=srgb",  # else colours depend on the screen
+    "--enable-unsafe-swiftshader",  # needed for WebGL without a GPU; unsafe only for untrusted pages
+    "--force-color-profile=srgb",  # otherwise colours depend on the screen
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -38,9 +38,9 @@ _FLAGS = (
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """Start Chromium without a screen; it ends with the context.
+    """Start headless Chromium, as a context manager that ends it.
 
-    It is Playwright's, and obeys only the thread that has started it.
+    The browser object is Playwright's and works only in the thread that started it.
 
     Raises:
         InputError: Playwright or the browser is missing, or the browser does not start.
@@ -70,7 +70,7 @@ def find_browser(playwright: Playwright | None = None) -> Path:
     """The program named in HYDRO_SIM_BROWSER, else the first on PATH, else the one that Playwright has downloaded.
 
     Args:
-        playwright: Asked for its own.
+        playwright: Playwright, for the path of its own browser.
 
     Raises:
         InputError: There is none.

@@ -1,4 +1,4 @@
-"""Files that pictures go into: whole, or not there at all."""
+"""Output files of pictures, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hydro_sim_core.errors import InputError
 
 
 def check_picture_file(path: Path, suffixes: Collection[str]) -> None:
-    """Refuse a file that a picture could not be written to, before anything is run for it.
+    """Check that a picture can be written to a file, before anything runs for it.
 
     Raises:
-        InputError: Its name ends otherwise, its folder is missing, or it may not be written.
+        InputError: Its name has another suffix, its folder is missing, or it is not writable.
     """
     if path.suffix.lower() not in suffixes:
         endings = " or ".join(suffixes)
@@ -30,7 +30,7 @@ def check_picture_file(path: Path, suffixes: Collection[str]) -> None:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """A file beside ``path`` to write to, which takes its place at the end, or is removed after an error.
+    """Path of a temporary file beside ``path``, which replaces it at the end or is removed after an error.
 
     Raises:
         InputError: It cannot be written.

@@ -25,44 +25,43 @@ from hydro_sim_core.viewer.scene import ViewScene
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-#: How ffmpeg is to encode, by the file's ending.
+#: Options of ffmpeg by the file's suffix.
 _CODECS: Final = {
     ".mp4": ["-c:v", "libx264", "-preset", "veryfast", "-crf", "18", "-movflags", "+faststart"],
     ".webm": ["-c:v", "libvpx-vp9", "-crf", "24", "-b:v", "0", "-deadline", "realtime", "-cpu-used", "6"],
 }
-#: Encoders that halve the resolution of colours want even sizes.
+#: Pads to even sizes, which encoders with chroma subsampling need.
 _FILTER: Final = "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p"
 _COLOURS: Final = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "iec61966-2-1"]
 _GIF: Final = ".gif"
-#: In a second; what the durations of its frames are counted in.
+#: Time units of a GIF per second, in which the durations of frames are counted.
 _GIF_TICKS: Final = 100
-#: Browsers show GIFs with more frames a second more slowly.
+#: Highest frame rate of a GIF, Hz: browsers slow down faster ones.
 _GIF_MAX_RATE = 50.0
-#: Frames a second of any film: a GIF counts a frame's time in 16 bits, and ffmpeg its own time stamps.
+#: Lowest and highest frame rate of any film, Hz: a GIF counts a frame's duration in 16 bits, ffmpeg its time stamps.
 _MIN_RATE, _MAX_RATE = 0.01, 1000.0
-#: Of a film: an hour at thirty a second, and hours of drawing.
+#: Largest number of frames of a film: an hour at 30 Hz, which takes hours to render.
 _MOST_FRAMES = 100_000
-#: What the system calls a disk without room.
+#: Error numbers of a full disk.
 _DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
-#: Of the 256 colours of a GIF, those that are kept for pressures.
+#: Number of the 256 colours of a GIF that are reserved for pressures.
 _PRESSURE_COLOURS = 64
-#: Pictures of a film that its other colours are taken from.
+#: Number of pictures of a film from which its other colours are chosen.
 _SAMPLE = 8
 
-#: Adds a frame of a scene to a film.
+#: Function that adds a frame of a scene to a film.
 AddFrame = Callable[[ViewScene, ViewFrame], object]
-#: Adds a picture, PNG, to a film.
+#: Function that adds a picture, PNG, to a film.
 AddPicture = Callable[[bytes], object]
 
 FILM_SUFFIXES: Final = (*_CODECS, _GIF)
 
 
 def check_film(path: Path, rate: float) -> None:
-    """Refuse a film that could not be written, before anything is run for it.
+    """Check that a film can be written, before anything runs for it.
 
     Raises:
-        InputError: As ``check_picture_file``; what is to write it is missing, or it cannot have that many frames a
-            second.
+        InputError: As ``check_picture_file``; or its encoder is missing, or its format does not support the rate.
     """
     check_picture_file(path, FILM_SUFFIXES)
     if _is_gif(path):
@@ -82,15 +81,15 @@ def _check_rate(path: Path, what: str, rate: float, highest: float, mend: str) -
 
 
 def check_frame_count(path: Path, count: float, mend: str) -> None:
-    """Refuse a film that nobody could wait for.
+    """Check that a film is short enough to be rendered.
 
     Args:
         path: The film.
-        count: Its frames.
-        mend: What makes them fewer.
+        count: Number of frames.
+        mend: Remedy for the error message.
 
     Raises:
-        InputError: They are too many.
+        InputError: The film has too many frames.
     """
     if not count <= _MOST_FRAMES:
         raise InputError(path, "", f"would have {count:.3g} frames, more than {_MOST_FRAMES}", mend)
@@ -98,12 +97,12 @@ def check_frame_count(path: Path, count: float, mend: str) -> None:
 
 @contextmanager
 def open_film(path: Path, rate: float, scale: PressureScale) -> Iterator[AddPicture]:
-    """Write a film: what is yielded adds a picture (PNG), all of one size. After an error there is no film.
+    """Write a film. Yields a function that adds a picture (PNG); all have one size. After an error there is no file.
 
     Args:
         path: MP4, WebM or GIF.
         rate: Frames a second.
-        scale: Colours that a GIF keeps.
+        scale: Colour scale, which a GIF keeps exactly.
 
     Raises:
         InputError: As ``check_film``; or the disk is full, or ffmpeg lacks an encoder.
@@ -119,7 +118,7 @@ def open_film(path: Path, rate: float, scale: PressureScale) -> Iterator[AddPict
 def open_page_film(
     path: Path, rate: float, scale: PressureScale, size: PictureSize, view: CameraName
 ) -> Iterator[AddFrame]:
-    """Film the viewer's page: what is yielded adds a frame of a scene, and returns when it is in the film.
+    """Film the viewer's page. Yields a function that adds a frame of a scene and returns once it is in the film.
 
     Args:
         path: As in ``open_film``.
@@ -141,12 +140,12 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
     encode = ["-vf", _FILTER, *_COLOURS, *_CODECS[path.suffix.lower()]]
     command = ["ffmpeg", "-y", "-nostdin", "-loglevel", "error", *pictures, *encode, str(aside)]
     with TemporaryFile() as log:
-        # A group of its own: Ctrl-C is for what is filmed, and the film ends with that.
+        # In a process group of its own, so that Ctrl-C reaches only the program that is filmed.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=log, process_group=0)
         assert process.stdin is not None
         whole = False
         try:
-            with suppress(BrokenPipeError):  # the log says why
+            with suppress(BrokenPipeError):  # the log gives the reason
                 yield process.stdin.write
                 process.stdin.close()
                 whole = True
@@ -154,14 +153,14 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
             process.kill()
             raise
         finally:
-            with suppress(BrokenPipeError):  # raised again for what could not be flushed
+            with suppress(BrokenPipeError):  # raised again for unflushed data
                 process.stdin.close()
             status = process.wait()
         if status != 0 or not whole:
             log.seek(0)
             text = log.read().decode(errors="replace")
             for code in _DISK_FULL:
-                if os.strerror(code) in text:  # seldom in the last line
+                if os.strerror(code) in text:  # rarely in the last line
                     raise OSError(code, os.strerror(code))
             lines = reversed(text.split("\n"))
             said = next((line.strip() for line in lines if line.strip()), "no reason given")
@@ -170,14 +169,16 @@ def _ffmpeg(path: Path, aside: Path, rate: float) -> Iterator[AddPicture]:
 
 @contextmanager
 def _gif(aside: Path, rate: float, scale: PressureScale) -> Iterator[AddPicture]:
-    """Keeps the pictures until the end, for all of them decide on the colours."""
+    """Keep the pictures until the end, because the palette depends on all of them."""
     pictures: list[bytes] = []
     yield pictures.append
     image = pillow("a GIF")
     palette = _palette(pictures, scale)
     # Dithering would turn even surfaces into noise that differs from frame to frame.
     frames = (_decoded(picture).quantize(palette=palette, dither=image.Dither.NONE) for picture in pictures)
-    ends = np.rint(_GIF_TICKS / rate * np.arange(len(pictures) + 1))  # so that rounding does not add up
+    ends = np.rint(
+        _GIF_TICKS / rate * np.arange(len(pictures) + 1)
+    )  # so that rounding errors do not accumulate
     durations = (np.diff(ends) * (1000 / _GIF_TICKS)).astype(int).tolist()
     next(frames).save(
         aside, "GIF", save_all=True, append_images=frames, duration=durations, loop=0, optimize=False
@@ -185,7 +186,7 @@ def _gif(aside: Path, rate: float, scale: PressureScale) -> Iterator[AddPicture]
 
 
 def _palette(pictures: Sequence[bytes], scale: PressureScale) -> Image:
-    """Colours of pressure, and those that the pictures need most beside them."""
+    """Palette of the pressure colours and the colours that the pictures need most besides."""
     image = pillow("a GIF")
     sample = [
         _decoded(pictures[i]) for i in np.unique(np.linspace(0, len(pictures) - 1, _SAMPLE).astype(int))

@@ -1,4 +1,4 @@
-"""Pictures of the viewer's page, one frame after the other, in a browser without a screen."""
+"""Pictures of the viewer's page, one frame after the other, in a headless browser."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 if TYPE_CHECKING:
     from playwright.sync_api import CDPSession, Page
 
-#: Where the page's camera stands.
+#: Named views of the page's camera.
 CameraName = Literal["iso", "front", "side", "top", "contact"]
 
-#: A frame takes a fraction of a second; this is for machines that are busy with much else, s.
-_PATIENCE = 120.0
+#: Timeout of a frame, s: a frame takes a fraction of a second, but machines may be busy.
+_FRAME_TIMEOUT = 120.0
 _SHOWN = "number => window.hydroSim && window.hydroSim.seq !== null && window.hydroSim.seq >= number"
 
 
-#: Sides that a picture may have, pixels.
+#: Limits of a picture's width and height, pixels.
 LEAST_SIDE, LARGEST_SIDE = 64, 4096
 
 
 class PictureSize(NamedTuple):
-    """Of a picture, in pixels."""
+    """Size of a picture, pixels."""
 
     width: int = 1280
     height: int = 720
 
 
 class PageCamera:
-    """Takes pictures of the viewer's page without its controls. Usable as a context; for one thread.
+    """Takes pictures of the viewer's page without its controls. A context manager, for one thread.
 
     Args:
-        size: Of the pictures.
-        view: Where the camera stands; ``contact`` faces the contacts of the first frame that has any.
+        size: Size of the pictures.
+        view: View of the camera; ``contact`` faces the contacts of the first frame that has any.
 
     Raises:
         InputError: On entering: there is no browser.
@@ -64,7 +64,7 @@ class PageCamera:
         self._ending.close()
 
     def picture(self, scene: ViewScene, frame: ViewFrame) -> bytes:
-        """The page as PNG, once it has drawn the frame.
+        """Take a picture of a frame, as PNG.
 
         Args:
             scene: The scene; the same object as long as it stays the same.
@@ -82,8 +82,8 @@ class PageCamera:
         self._viewer.wait_until_sent(number)
         try:
             page, session = self._open_page()
-            page.wait_for_function(_SHOWN, arg=number, timeout=1e3 * _PATIENCE)
-            # Half the time of Playwright's own screenshots, for the same pixels.
+            page.wait_for_function(_SHOWN, arg=number, timeout=1e3 * _FRAME_TIMEOUT)
+            # Takes half the time of Playwright's own screenshots, for the same pixels.
             shot = session.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
         except Error as error:
             problem = f"the page was not drawn: {error.message.splitlines()[0]}"
@@ -93,7 +93,7 @@ class PageCamera:
         return base64.b64decode(shot["data"])
 
     def _open_page(self) -> tuple[Page, CDPSession]:
-        """The page, opened before the first picture: it then finds the scene that it is to show."""
+        """Open the page, at the first picture, so that it finds its scene."""
         if self._page is None:
             self._page = self._browser.new_page(
                 viewport={"width": self._size.width, "height": self._size.height}

@@ -1,4 +1,4 @@
-"""Where and how hard a body is pressed, seen straight on."""
+"""Footprint of the contact pressure on a body, and its grip force."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class Contact(Protocol):
-    """What a footprint is made from: a ``ContactPatch`` of a World, or a patch out of a recording."""
+    """Protocol of a contact: a ``ContactPatch`` of a World or a patch of a recording."""
 
     @property
     def name_a(self) -> str: ...
@@ -32,18 +32,18 @@ class Contact(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
-    """The faces that press on a body, projected along that axis of its frame which they face most.
+    """Faces with pressure on a body, projected along the axis of its frame that is nearest to their normals.
 
     Attributes:
         body: Name of the body.
-        partners: Names of what presses on it.
-        faces: The faces themselves, in the world.
+        partners: Names of the bodies that press on it.
+        faces: The unprojected faces, in the world frame.
         axes: The two axes of the body's frame that span the picture, such as ``("x", "z")``.
         points: (V, 2) vertices of the faces along ``axes``, m from the frame's origin.
         centre: (2,) centre of pressure along ``axes``, m.
         force: Contact force along the line of sight, N; forces from both sides add up.
-        area: Of the faces themselves, not of their projections, m^2.
-        tilt: Root mean square angle between the faces and the picture, weighted by force, rad.
+        area: Area of the unprojected faces, m^2.
+        tilt: Root mean square angle between the faces and the projection plane, weighted by force, rad.
     """
 
     body: str
@@ -58,12 +58,12 @@ class Footprint:
 
 
 def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
-    """Project what presses on a body.
+    """Project the faces with pressure on a body.
 
     Args:
-        contacts: Contact patches of one instant; those of other bodies are left out.
+        contacts: Contact patches of one instant; those without the body are ignored.
         body: Name of the body.
-        X_WB: (4, 4) its pose in the world.
+        X_WB: (4, 4) pose of the body in the world.
 
     Raises:
         InputError: Nothing presses on the body, or there is none of that name among the contacts.
@@ -93,7 +93,7 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
 
 
 def _contacts_of(body: str, contacts: list[Contact]) -> tuple[list[Contact], tuple[str, ...]]:
-    """The contacts of a body, and the names of what it touches."""
+    """The contacts of a body, and the names of its contact partners."""
     touching = [contact for contact in contacts if body in (contact.name_a, contact.name_b)]
     if not touching:
         names = {name for contact in contacts for name in (contact.name_a, contact.name_b)}
@@ -109,12 +109,12 @@ def pressing_faces(faces: FaceArrays | PatchFaces) -> PatchFaces:
 
 
 def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | None = None) -> float:
-    """Contact force on a body across the surface it touches.
+    """Contact force on a body normal to the contact surface.
 
-    What friction carries along that surface, the weight of what is held for example, does not count.
+    Friction along that surface, such as the weight of a held object, does not count.
 
     Args:
-        contacts: Contact patches of one instant; those of other bodies are left out.
+        contacts: Contact patches of one instant; those without the body are ignored.
         body: Name of the body, such as a finger.
         direction: (3,) unit vector in the world along which force counts, such as a finger's joint; by default the main
             axis of the faces' normals.
@@ -145,7 +145,7 @@ class _Triangles:
     Attributes:
         areas: (T,) m^2.
         centre: (3,) centre of pressure, m.
-        facing: (3, 3) mean of the normals' outer products, weighted by force; independent of the order of corners.
+        facing: (3, 3) mean outer product of the normals, weighted by force; independent of the order of corners.
     """
 
     def __init__(self, corners: Array, pressures: Array) -> None:

@@ -1,4 +1,4 @@
-"""How far a body has turned, from its poses."""
+"""Rotation angle of a body about an axis, from its poses."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Array = NDArray[np.float64]
 
 
 def main_axis(X_WB: Array) -> Array:
-    """The axis (3,) in the world about which a body turns most, from its poses (N, 4, 4) in the order of time.
+    """Axis (3,) in the world about which a body turns most, from its poses (N, 4, 4) over time.
 
-    It is the first principal axis of the rotations from one pose to the next, and points to where more is turned in
-    the positive sense.
+    It is the first principal axis of the rotations from one pose to the next; its sign is that of the larger part of
+    the rotation.
 
     Raises:
         InputError: There are fewer than two poses, or they do not turn.
@@ -30,16 +30,16 @@ def main_axis(X_WB: Array) -> Array:
 
 
 def angles_about(axis: ArrayLike, X_WB: Array) -> Array:
-    """How far a body has turned about an axis since its first pose: (N,) rad, without jumps.
+    """Rotation angles (N,) of a body about an axis since its first pose, rad, unwrapped.
 
-    The rotation since then is split into one about the axis and one about an axis across it, which does not count.
+    The rotation is split into a twist about the axis and a swing about a perpendicular axis, which does not count.
 
     Args:
         axis: (3,) in the world, of any length.
-        X_WB: (N, 4, 4) poses of the body in the world, in the order of time; less than half a turn apart.
+        X_WB: (N, 4, 4) poses of the body in the world over time, less than half a turn apart.
 
     Raises:
-        InputError: The axis is no direction.
+        InputError: The axis has no direction.
     """
     direction = np.asarray(axis, dtype=float)
     length = np.linalg.norm(direction)

@@ -1,6 +1,6 @@
-"""Plots of what happens in contact as PNG: grip force, pitch, the pressure on a bubble.
+"""Plots of contact as PNG: grip force, rotation, pressure map of a body.
 
-They take arrays and contact patches, of a World or out of a recording::
+They take arrays and contact patches, from a World or a recording::
 
     plot_pressure_map(world.contacts, "left_finger", world.frame_pose("left_finger"), "pressure.png")
 """
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Told apart by those who see fewer colours too, and by their lightness; beyond that many they repeat.
+#: Colours of curves, distinguishable with colour blindness and in greyscale; they repeat after the last.
 _LINE_COLOURS = ("#1f5fa8", "#d1792c", "#2a2a2a", "#7fb0e0")
 _COMMAND_COLOUR = "#8a8a8a"
 _WIDTH, _HEIGHT = 7.5, 4.0  # inches
 _BANDS = 200
-#: The picture of a footprint follows its shape within these heights, inches.
+#: Limits of the height of a footprint's picture, which follows its shape, inches.
 _LEAST_HEIGHT, _LARGEST_HEIGHT = 3.6, 8.0
-#: A footprint that is farther from facing the picture is said to be, degrees.
+#: Tilt above which the title of a footprint mentions it, degrees.
 _NOTABLE_TILT = 20.0
 
 
@@ -42,14 +42,14 @@ def plot_grip_force(
     commanded: Mapping[str, ArrayLike] | None = None,
     title: str = "Grip force",
 ) -> None:
-    """Draw contact forces over time, and what was commanded.
+    """Plot contact forces and commanded forces over time.
 
     Args:
-        time: (N,) s.
-        forces: By label, such as the finger's name: (N,) N.
+        time: (N,) times, s.
+        forces: (N,) forces by label, such as the finger's name, N.
         path: PNG file.
-        commanded: By label: (N,) N, NaN where nothing was commanded; drawn as steps.
-        title: Above the plot.
+        commanded: (N,) commanded forces by label, N, NaN for none; drawn as steps.
+        title: Title of the plot.
 
     Raises:
         InputError: matplotlib is not installed or the file cannot be written.
@@ -61,7 +61,7 @@ def plot_grip_force(
                 time, values, where="post", color=_COMMAND_COLOUR, linewidth=3.0, alpha=0.6, label=label
             )
         for number, (label, values) in enumerate(forces.items()):
-            # Fingers of a gripper press alike: the line below shows between the dashes of the one above.
+            # Dashed lines, so that equal forces of a gripper's fingers stay visible.
             style = "-" if number == 0 else (0, (4, 2 + number))
             colour = _LINE_COLOURS[number % len(_LINE_COLOURS)]
             axes.plot(time, values, color=colour, linestyle=style, linewidth=1.3, label=label)
@@ -77,18 +77,18 @@ def plot_pitch(
     axis: ArrayLike | None = None,
     body: str = "",
 ) -> None:
-    """Draw how far a body has turned about an axis since the first instant, in degrees.
+    """Plot the rotation angle of a body about an axis since the first instant, in degrees.
 
     Args:
-        time: (N,) s.
+        time: (N,) times, s.
         X_WB: (N, 4, 4) poses of the body in the world.
         path: PNG file.
-        axis: (3,) in the world; by default the one about which it turns most.
-        body: Its name, for the title.
+        axis: (3,) axis in the world; by default the one about which the body turns most.
+        body: Name of the body, for the title.
 
     Raises:
-        InputError: The axis is no direction, the body never turns and none is given, matplotlib is not installed, or
-            the file cannot be written.
+        InputError: The axis has no direction, no axis is given and the body does not turn, matplotlib is not installed,
+            or the file cannot be written.
     """
     about = main_axis(X_WB) if axis is None else np.asarray(axis, dtype=float)
     angles = np.degrees(angles_about(about, X_WB))
@@ -116,15 +116,15 @@ def plot_pressure_map(
     scale: PressureScale | None = None,
     title: str = "",
 ) -> None:
-    """Draw where and how hard a body is pressed, seen along that axis of its frame which the contact faces most.
+    """Plot the contact pressure on a body, projected along the axis of its frame nearest to the contact normal.
 
     Args:
         contacts: Contact patches of one instant, such as ``world.contacts``.
         body: Name of the body, such as a finger of a gripper.
-        X_WB: (4, 4) its pose in the world, such as ``world.frame_pose(body)``.
+        X_WB: (4, 4) pose of the body in the world, such as ``world.frame_pose(body)``.
         path: PNG file.
-        scale: Colours of pressure; by default those of RViz and the viewer, up to 20 kPa.
-        title: Said above the figures of the contact, such as the time.
+        scale: Colour scale of pressure; by default that of RViz and the viewer, up to 20 kPa.
+        title: Title above the figures of the contact, such as the time.
 
     Raises:
         InputError: Nothing presses on the body, matplotlib is not installed, or the file cannot be written.
@@ -143,7 +143,7 @@ def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, tit
         from matplotlib.tri import Triangulation
 
         axes = canvas.subplots()
-        # Bands have their edges where the linear pressure says; shading would blend colours.
+        # Bands have edges at exact values of the linear pressure; shading would blend colours.
         bands = axes.tricontourf(
             Triangulation(x, y, found.faces.triangles),
             1e-3 * np.maximum(found.faces.pressures, 0.0),

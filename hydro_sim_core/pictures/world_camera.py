@@ -1,4 +1,4 @@
-"""Pictures of a world that a program steps by itself."""
+"""Pictures of a world, for programs that step it themselves."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from hydro_sim_core.viewer.world_view import frame_of_world
 
 
 class WorldCamera:
-    """Takes pictures of a world, one after the other. Usable as a context; for one thread.
+    """Takes pictures of a world, one after the other. A context manager, for one thread.
 
     Args:
         world: The world.
         size: Width and height, pixels.
-        view: Where the camera stands; ``contact`` faces the contacts of the first picture that has any.
+        view: View of the camera; ``contact`` faces the contacts of the first picture that has any.
         full_scale: Pressure (Pa) of the brightest colour.
 
     Raises:
-        InputError: There is no such view, or the size is none. On entering: there is no browser.
+        InputError: There is no such view, or the size is invalid. On entering: there is no browser.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class WorldCamera:
         self._page.__exit__(kind, error, trace)
 
     def png(self) -> bytes:
-        """The world as it is now, as a PNG file.
+        """Take a picture of the world as it is now, as PNG.
 
         Raises:
             InputError: The page does not draw.
@@ -67,7 +67,7 @@ class WorldCamera:
         return self._page.picture(self._scene, frame_of_world(self._world, self._scene))
 
     def picture(self) -> NDArray[np.uint8]:
-        """The world as it is now, (height, width, 3) red, green, blue.
+        """Take a picture of the world as it is now: (height, width, 3) red, green, blue.
 
         Raises:
             InputError: The page does not draw, or Pillow is missing.
@@ -82,7 +82,7 @@ def render(
     size: tuple[int, int],
     full_scale: float | None,
 ) -> NDArray[np.uint8]:
-    """One picture; see ``World.render``."""
+    """Take one picture; see ``World.render``."""
     file = None if path is None else as_path(path, "render")
     if file is not None:
         check_picture_file(file, (".png",))

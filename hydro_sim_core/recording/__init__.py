@@ -1,4 +1,4 @@
-"""Runs in MCAP files with ROS 2 messages, written beside the stepping thread, and read again; needs no ROS."""
+"""Recordings: MCAP files of ROS 2 messages, their writer in a thread of its own, and readers; needs no ROS."""
 
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording.episodes import episode_path

@@ -1,4 +1,4 @@
-"""A recording's files, one for every time that the simulation started anew."""
+"""The files of a recording: one from the start and one after every reset."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hydro_sim_core.simulation import Snapshot, World
 class EpisodeFiles:
     """Writes snapshots and commands into ``NAME.mcap``; after the first reset into ``NAME_1.mcap``, and so on.
 
-    A reset takes simulated time back, and readers sort a file by time. Where models come or go while time goes on, the
-    file goes on too, with another description.
+    A reset sets simulated time back, and readers sort a file by time. Where models are added or removed while time
+    continues, the file continues too, with a new robot description.
 
     Args:
         path: The first file.
-        make_streams: What is written of a world's snapshots; with absolute names of topics.
+        make_streams: Makes the streams of a world, with absolute topic names.
         overwrite: Replace files that exist.
-        number: Of the first file, for one that goes on with an earlier recording.
+        number: Number of the first file, for a recording that continues an earlier one.
 
     Raises:
-        InputError: The first file cannot be made.
+        InputError: The first file cannot be created.
     """
 
     def __init__(
@@ -52,29 +52,29 @@ class EpisodeFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files."""
+        """Paths of the files."""
         return tuple(file.path for file in self._files)
 
     @property
     def messages(self) -> int:
-        """Messages in them."""
+        """Number of messages in all files."""
         return sum(file.messages for file in self._files)
 
     @property
     def size(self) -> int:
-        """Bytes in them."""
+        """Size of all files, bytes."""
         return sum(file.size for file in self._files)
 
     @property
     def full(self) -> bool:
-        """Whether the disk has no more room than ``close`` needs."""
+        """Whether the disk has only the room left that ``close`` needs."""
         return self._file.full
 
     def write_snapshot(self, snapshot: Snapshot, world: World) -> None:
-        """Write what of a state is due.
+        """Write the messages that are due at a snapshot.
 
         Raises:
-            InputError: The next file cannot be made.
+            InputError: The next file cannot be created.
             OSError: The file cannot be written.
         """
         self._turn_to(snapshot.epoch, snapshot.time)
@@ -85,7 +85,7 @@ class EpisodeFiles:
             if begins if rate is None else schedule.due(snapshot.time, rate):
                 data = stream.encode(snapshot)
                 if data is not None:
-                    latched = rate is None  # the one message is for all times
+                    latched = rate is None  # one message that holds from then on
                     self._file.write(stream.topic, stream.type_name, snapshot.time, data, latched)
 
     def _describe(self, world: World) -> None:
@@ -95,19 +95,19 @@ class EpisodeFiles:
         self._streams = [(stream, rate, Schedule()) for stream, rate in self._make_streams(world)]
 
     def write_command(self, topic: str, type_name: str, data: bytes, time: float, epoch: int) -> None:
-        """Write a command of simulated ``time`` (s) in an ``epoch``; errors as above."""
+        """Write a command given at simulated ``time`` (s) in an ``epoch``; errors as for ``write_snapshot``."""
         self._turn_to(epoch, time)
         self._file.write(topic, type_name, time, data)
 
     def _turn_to(self, epoch: int, time: float) -> None:
-        """Begin a new file where a new epoch has taken time back."""
+        """Begin a new file if a new epoch has set time back."""
         if epoch != self._epoch and time < self._latest:
             self.close()
             self._open()
         self._epoch, self._latest = epoch, time
 
     def flush(self) -> None:
-        """Make what was written outlive this process.
+        """Flush to the operating system, so that the data survives the end of this process.
 
         Raises:
             OSError: The file cannot be written.

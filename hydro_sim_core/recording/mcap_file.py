@@ -1,4 +1,4 @@
-"""One MCAP file of ROS 2 messages that is readable whatever ends it: a kill, a full disk, or ``close``."""
+"""An MCAP file of ROS 2 messages that stays readable after a kill or on a full disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcap.writer import CompressionType, Writer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording.message_types import message_types
 
-#: Room kept free to end the file in order on a full disk, bytes: a chunk, and the index of hours.
+#: Disk space reserved to complete the file on a full disk, bytes: a chunk, and the index of hours.
 _SPARE_SIZE = 8 * 1024 * 1024
 _PROFILE = "ros2"
 _LIBRARY = "hydro-sim"
@@ -23,10 +23,10 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def check_new_file(path: Path, overwrite: bool) -> None:
-    """Refuse a file that a recording could not be written to, before anything is run for it.
+    """Check that a recording can be written to a file, before the simulation runs.
 
     Raises:
-        InputError: Its folder is missing or may not be written, it exists, or it is no ``.mcap``.
+        InputError: The folder is missing or not writable, the file exists, or its name does not end in ``.mcap``.
     """
     if path.suffix != ".mcap":
         raise InputError(path, "", "a recording is an MCAP file", "give a name that ends in .mcap")
@@ -41,17 +41,17 @@ def check_new_file(path: Path, overwrite: bool) -> None:
 
 
 class RecordingFile:
-    """Writes messages into chunks; whatever was flushed can be read even if nothing more is ever written.
+    """An MCAP file to write to, in chunks; flushed messages can be read even if the file is never closed.
 
-    Room for the index is set aside from the start. When the disk is full it is given back, so that what was written
-    still becomes a complete file; ``full`` then says that it must be closed.
+    Disk space for the index is reserved from the start. When the disk is full this space is released, so that the file
+    can still be completed; ``full`` then says that it must be closed.
 
     Args:
         path: The file.
         overwrite: Replace one that exists.
 
     Raises:
-        InputError: The file cannot be made, or there is no room for it.
+        InputError: The file cannot be created, or the disk is full.
     """
 
     def __init__(self, path: Path, overwrite: bool) -> None:
@@ -79,7 +79,7 @@ class RecordingFile:
         return self._file.spare_used
 
     def describe(self, about: Mapping[str, str]) -> None:
-        """Add what the file says about itself.
+        """Add the metadata of the recording.
 
         Raises:
             OSError: As ``write``.
@@ -91,14 +91,14 @@ class RecordingFile:
         """Add a message.
 
         Args:
-            topic: Its absolute name.
-            type_name: Such as ``std_msgs/msg/Float64``.
+            topic: Absolute name of the topic.
+            type_name: Message type, such as ``std_msgs/msg/Float64``.
             time: Simulated time, s.
             data: The message as CDR.
-            latched: Whether those who join late are to get it too; the same for every message of the topic.
+            latched: Whether late subscribers get the message too; the same for every message of the topic.
 
         Raises:
-            OSError: The file cannot be written; it holds what was written before.
+            OSError: The file cannot be written; earlier messages stay in it.
         """
         channel = self._channels.get(topic) or self._add_channel(topic, type_name, latched)
         at = round(time * 1e9)
@@ -119,7 +119,7 @@ class RecordingFile:
         return channel
 
     def flush(self) -> None:
-        """Hand everything so far to the operating system, so that it outlives this process.
+        """Flush everything to the operating system, so that it survives the end of this process.
 
         Raises:
             OSError: As ``write``.
@@ -131,7 +131,7 @@ class RecordingFile:
         """Write the index and close the file.
 
         Raises:
-            OSError: The index cannot be written; the file holds what was written before, without index.
+            OSError: The index cannot be written; the messages stay in the file, without index.
         """
         try:
             if not self._file.failed:
@@ -142,9 +142,9 @@ class RecordingFile:
 
 
 class _SparedFile:
-    """A stream that always writes everything, if need be into the room that it has set aside for the end.
+    """A file stream that uses its reserved disk space when the disk is full.
 
-    After an error the file ends where ``mark`` was called last.
+    After an error the file is cut where ``mark`` was called last.
     """
 
     def __init__(self, path: Path, overwrite: bool) -> None:
@@ -166,10 +166,10 @@ class _SparedFile:
         return self._size
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: the file is unbuffered."""
 
     def mark(self) -> None:
-        """Everything so far is whole."""
+        """Mark the end of the last complete record."""
         self._marked = self._size
 
     def write(self, data: bytes) -> int:
@@ -198,7 +198,7 @@ class _SparedFile:
 
 
 def _reserve(folder: Path) -> IO[bytes]:
-    """Room on the disk under no name, given back when it is closed or the process ends."""
+    """Reserve disk space in a nameless file, released when it is closed or the process ends."""
     spare = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (kept open on purpose)
     try:
         os.posix_fallocate(spare.fileno(), 0, _SPARE_SIZE)
@@ -209,12 +209,12 @@ def _reserve(folder: Path) -> IO[bytes]:
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, as a short clause."""
+    """Description of an error as a short clause."""
     return (error.strerror or "cannot be written").lower()
 
 
 def _qos(latched: bool) -> str:
-    """Quality of service as ``ros2 bag`` notes it, so that it can offer the same when it plays."""
+    """QoS profile as ``ros2 bag`` records it, so that playback can offer the same."""
     durability = "transient_local" if latched else "volatile"
     return f"""\
 - history: keep_last

@@ -1,4 +1,4 @@
-"""Any message of an MCAP file at once, by topic and time: the file is walked through once, and stays on the disk."""
+"""Index of the messages of an MCAP file by topic and time, for random access without loading the file."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ logger = logging.getLogger(__name__)
 _FRAME: Final = struct.Struct("<BQ")  # opcode and length in front of every record
 _MESSAGE: Final = struct.Struct("<HIQQ")  # channel, sequence number, log time, publish time
 _INDEX_ENTRY: Final = np.dtype([("time", "<u8"), ("offset", "<u8")])
-_CHUNKS_KEPT = 4  # unpacked, about 1 MB each
+_CHUNKS_KEPT = 4  # decompressed, about 1 MB each
 _NO_CHUNK = -1
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedTopic:
-    """Where the messages of a topic are.
+    """A topic of a file and the places of its messages.
 
     Attributes:
         name: Absolute name.
-        type_name: Such as ``std_msgs/msg/Float64``; empty if the file does not say.
-        definition: Of the type, as text.
-        definition_encoding: ``ros2msg`` if ``definition`` is in the language of .msg files.
-        encoding: ``cdr`` if ROS 2 wrote the messages.
-        times: (N,) when they were recorded, ns, increasing.
-        places: (N, 2) chunk, and offset in it or, where that is negative, in the file.
+        type_name: Message type, such as ``std_msgs/msg/Float64``; empty if the file lacks it.
+        definition: Definition of the type, as text.
+        definition_encoding: ``ros2msg`` if ``definition`` has the format of .msg files.
+        encoding: Encoding of the messages; ``cdr`` in ROS 2.
+        times: (N,) log time of each message, ns, increasing.
+        places: (N, 2) index of the chunk and offset in it; for chunk -1, offset in the file.
     """
 
     name: str
@@ -68,19 +68,19 @@ class _Entries:
 class MessageIndex:
     """The messages of a file by topic and time.
 
-    A file without its end, being written or left by a recorder that was killed, gives what it holds, and a warning.
-    Usable as a context, which closes the file.
+    A file without an end, still being written or left by a killed recorder, gives the messages that it has, and a
+    warning. Usable as a context manager, which closes the file.
 
     Args:
         path: The file.
 
     Attributes:
-        path: The same.
-        topics: In the order of their names; one name stands twice if it has messages of two types.
-        about: What the recorder says of the file; empty for those of others.
+        path: The file.
+        topics: Topics in the order of their names; a name occurs twice if it has messages of two types.
+        about: Metadata of a file recorded by hydro-sim; empty for other files.
 
     Raises:
-        InputError: The file cannot be read, is no MCAP file, or is damaged.
+        InputError: The file cannot be read, is not an MCAP file, or is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,11 +107,11 @@ class MessageIndex:
         self.close()
 
     def close(self) -> None:
-        """Close the file; no message can be read any more."""
+        """Close the file; its messages can no longer be read."""
         self._file.close()
 
     def read(self, topic: RecordedTopic, row: int) -> bytes:
-        """Message ``row`` of a topic.
+        """Read message ``row`` of a topic.
 
         Raises:
             InputError: The file is damaged there.
@@ -136,13 +136,13 @@ class MessageIndex:
             yield
         except InputError:
             raise
-        except Exception as error:  # whatever damage leads to
+        except Exception as error:  # damaged data may raise anything
             raise damaged(self.path, error) from None
 
-    # --- one walk through the file
+    # --- one pass through the file
 
     def _walk(self) -> list[_Entries]:
-        """Remember chunks, channels and schemas; where the messages are."""
+        """Read chunks, channels and schemas, and index the messages."""
         found: list[_Entries] = []
         indexed: set[int] = set()
         size = self._file.seek(0, os.SEEK_END)  # the file may be growing
@@ -185,7 +185,7 @@ class MessageIndex:
             self._channels[channel.id] = channel
 
     def _entries_of_chunk(self, chunk: int) -> list[_Entries]:
-        """Where the messages of a chunk are, and what it tells of channels."""
+        """Index the messages of a chunk and read its channels."""
         places: dict[int, tuple[list[int], list[int]]] = {}
         records = BytesIO(self._chunk(chunk))
         for opcode, start, length in _records(records, len(records.getbuffer()), first=0):
@@ -202,7 +202,7 @@ class MessageIndex:
         missing = {entries.channel for entries in found} - set(self._channels)
         for chunk in range(
             len(self._chunk_starts)
-        ):  # a file without end tells of channels in its chunks alone
+        ):  # a file without an end declares channels in its chunks only
             if not missing:
                 break
             self._entries_of_chunk(chunk)
@@ -235,7 +235,7 @@ class MessageIndex:
         return opcode, length
 
     def _unpack(self, chunk: int) -> bytes:
-        """The records of a chunk."""
+        """Decompressed records of a chunk."""
         self._file.seek(self._chunk_starts[chunk])
         packed = Chunk.read(ReadDataStream(self._file))
         if packed.uncompressed_size > LONGEST_RECORD:
@@ -245,7 +245,7 @@ class MessageIndex:
 
 
 def _records(file: BinaryIO, size: int, first: int = len(MAGIC)) -> Iterator[tuple[int, int, int]]:
-    """Opcode, start and length of the content of every record that is whole; the file stands at the start."""
+    """Opcode, start and length of the content of every complete record; the file is positioned at that start."""
     at = first
     while at + _FRAME.size <= size:
         file.seek(at)

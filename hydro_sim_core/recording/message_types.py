@@ -1,4 +1,4 @@
-"""Message definitions, as ROS 2 has them but without ROS."""
+"""ROS 2 message definitions without a ROS installation."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class MessageTypes:
         return type_name in self._store.types
 
     def definition(self, type_name: str) -> str:
-        """The definition and all that it refers to, as text in the encoding ``ros2msg``."""
+        """The definition with all definitions that it refers to, as text in the encoding ``ros2msg``."""
         return self._store.generate_msgdef(type_name, ros_version=2)[0]
 
     def type_hash(self, type_name: str) -> str:
-        """The hash by which ROS 2 tells versions of a definition apart (REP 2011)."""
+        """The type hash by which ROS 2 distinguishes versions of a definition (REP 2011)."""
         return self._store.hash_rihs01(type_name)
 
 
 @cache
 def message_types() -> MessageTypes:
-    """The definitions; read by who asks first."""
+    """The definitions, read at the first call."""
     return MessageTypes()

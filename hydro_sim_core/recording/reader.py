@@ -1,4 +1,4 @@
-"""Messages of an MCAP file, whoever wrote it and however it ended."""
+"""Sequential reader of MCAP files, by any recorder, complete or not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcap.reader import NonSeekingReader
 from hydro_sim_core.errors import InputError
 
 logger = logging.getLogger(__name__)
-#: A longer record than this is damage, bytes.
+#: Longer records than this are taken for damage, bytes.
 LONGEST_RECORD = 2**30
 MAGIC = b"\x89MCAP0\r\n"
 _MEND = "give a recording"
@@ -26,10 +26,10 @@ class RecordedMessage:
 
     Attributes:
         topic: Absolute name.
-        type_name: Such as ``std_msgs/msg/Float64``; empty if the file does not say.
-        encoding: ``cdr`` if ROS 2 wrote it.
-        time: When it was recorded, ns.
-        data: Its bytes.
+        type_name: Message type, such as ``std_msgs/msg/Float64``; empty if the file lacks it.
+        encoding: Encoding of the message; ``cdr`` in ROS 2.
+        time: Log time, ns.
+        data: Serialised message.
     """
 
     topic: str
@@ -42,21 +42,22 @@ class RecordedMessage:
 def read_messages(path: Path, topics: Collection[str] | None = None) -> Iterator[RecordedMessage]:
     """Every message of some topics, in the order of the file.
 
-    A file without its end, being written or left by a recorder that was killed, gives what it holds, and a warning.
+    A file without an end, still being written or left by a killed recorder, gives the messages that it has, and a
+    warning.
 
     Args:
         path: The file.
-        topics: Names; None for all.
+        topics: Names of topics; None for all.
 
     Raises:
-        InputError: The file cannot be read, is no MCAP file, or is damaged.
+        InputError: The file cannot be read, is not an MCAP file, or is damaged.
     """
     with open_recording(path) as file:
         size = file.seek(0, os.SEEK_END)  # the file may be growing
         file.seek(0)
         try:
             yield from _messages(file, topics)
-        except Exception as error:  # whatever damage leads the library to
+        except Exception as error:  # damaged data may raise anything in the library
             if file.tell() < size:
                 raise damaged(path, error) from None
             ends_early(path)
@@ -66,7 +67,7 @@ def open_recording(path: Path) -> BinaryIO:
     """Open an MCAP file, to be read from its start.
 
     Raises:
-        InputError: It cannot be read, or is no MCAP file.
+        InputError: It cannot be read, or is not an MCAP file.
     """
     try:
         file = path.open("rb")
@@ -80,7 +81,7 @@ def open_recording(path: Path) -> BinaryIO:
 
 
 def damaged(path: Path, error: Exception) -> InputError:
-    """What to raise where the bytes of a file led to ``error``."""
+    """The exception to raise where reading a file led to ``error``."""
     problem = f"is damaged ({' '.join(str(error).split()) or type(error).__name__})"
     return InputError(path, "", problem, _MEND)
 

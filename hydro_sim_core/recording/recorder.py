@@ -1,4 +1,4 @@
-"""Records a running world in a thread of its own: the stepping thread only hands over."""
+"""Recorder of a running world: the stepping thread only queues data, another thread writes it."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from hydro_sim_core.simulation import Snapshot, World
 
 logger = logging.getLogger(__name__)
 
-#: Steps that may wait to be written; a second of them at 1 kHz.
+#: Largest number of steps in the queue: one second at 1 kHz.
 QUEUE_LENGTH = 1000
-#: Commands may wait behind more: a replay lacks those that are left out.
+#: Largest queue at which commands are still accepted; higher, because a lost command changes a replay.
 COMMAND_QUEUE_LENGTH = 20_000
 PLAIN = View()
-#: Wall-clock time between two flushes, s: what a kill can cost.
+#: Wall-clock time between two flushes, s: the most that a kill can lose.
 _FLUSH_PERIOD = 0.5
-#: How often a run without deadlines looks whether the disk has caught up, s.
+#: Period at which a run without deadlines checks whether the disk has caught up, s.
 _WAIT = 1e-3
 
 
 @dataclass(frozen=True)
 class RecordingReport:
-    """Outcome of a recording.
+    """Statistics of a recording.
 
     Attributes:
-        paths: Files, one for every time that the simulation started anew.
-        messages: Messages in them.
-        size: Bytes in them.
-        lost_steps: Steps left out because the disk was too slow.
-        lost_commands: Commands left out for the same reason.
+        paths: Files: one from the start and one after every reset.
+        messages: Number of messages in them.
+        size: Size of all files, bytes.
+        lost_steps: Steps not recorded because the disk was too slow.
+        lost_commands: Commands not recorded for the same reason.
         error: Why the recording ended early; None if it did not.
     """
 
@@ -82,19 +82,20 @@ def below_node(topic: str) -> str:
 class Recorder:
     """Writes snapshots and commands into an MCAP file, and into a new one whenever the simulation is reset.
 
-    ``record`` and ``record_command`` only put into a queue. What finds it full is left out and counted, or waits if
-    ``complete`` is set. An error of the disk ends the recording, never the run.
+    ``record`` and ``record_command`` only append to a queue. When it is full, data is dropped and counted, or waits if
+    ``complete`` is set. A disk error ends the recording, never the run.
 
     Args:
         path: The first file; after resets, ``NAME_1.mcap`` and so on beside it.
-        rates: By kind of stream, messages a second of simulated time, 0 for every step; others have their own.
-        view: How contact is drawn, and the frame id of the world.
+        rates: Messages per second of simulated time by the name of a kind of stream, 0 for every step; others keep
+            theirs.
+        view: How the world is shown.
         absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
         overwrite: Replace files that exist.
-        drives: Record what drives are told, whenever it changes, on ``~/joint_targets``.
-        complete: Let the stepping thread wait for the disk, for runs without deadlines.
-        warn: Told in one line what went wrong.
-        number: Of the first file: how many an earlier recorder has made of the same name.
+        drives: Whether to record the targets of drives, whenever they change, on ``~/joint_targets``.
+        complete: Whether the stepping thread waits for the disk, for runs without deadlines.
+        warn: Called with a line of text when something goes wrong.
+        number: Number of the first file: how many files of this name an earlier recorder has written.
 
     Raises:
         InputError: The file cannot be written.
@@ -131,14 +132,14 @@ class Recorder:
         self._crash: BaseException | None = None
 
     def start(self, snapshot: Snapshot, world: World) -> None:
-        """Make the file and start the thread; arguments as for ``record``.
+        """Create the file and start the thread; arguments as for ``record``.
 
-        The first state is written here, so that all that is slow once is done before the first step.
+        The first state is written here, so that one-time costs are paid before the first step.
 
         Raises:
-            InputError: The file cannot be made, or two pairs of bodies would share a topic.
+            InputError: The file cannot be created, or two pairs of bodies would share a topic.
         """
-        self._make_streams(world)  # before there is a file, or none any more
+        self._make_streams(world)  # raises before a file is made or replaced
         self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite, self._number)
         self._handed = (snapshot.epoch, snapshot.step)
         try:
@@ -156,11 +157,11 @@ class Recorder:
         ]
 
     def record(self, snapshot: Snapshot, world: World) -> None:
-        """Hand over the state after a step; called by the stepping thread.
+        """Queue the state after a step; called by the stepping thread.
 
         Args:
-            snapshot: The state; the one handed over last is left out.
-            world: Whose state it is, asked for names and the scene.
+            snapshot: The state; a repetition of the last one is ignored.
+            world: World of the state, with its scene and names.
         """
         step = (snapshot.epoch, snapshot.step)
         if step == self._handed or self._error is not None:
@@ -188,12 +189,12 @@ class Recorder:
     def record_command(
         self, topic: str, type_name: str, serialize: Callable[[], bytes], time: float, epoch: int
     ) -> None:
-        """Hand over a command that the next step follows; called by the stepping thread.
+        """Queue a command that takes effect in the next step; called by the stepping thread.
 
         Args:
-            topic: Its name: absolute, relative, or ``~/`` and below the node.
-            type_name: Such as ``std_msgs/msg/Float64``.
-            serialize: Gives its bytes; called by the recorder's thread.
+            topic: Name of the topic: absolute, relative, or ``~/…`` below the node's name.
+            type_name: Message type, such as ``std_msgs/msg/Float64``.
+            serialize: Returns the serialised message; called by the recorder's thread.
             time: Simulated time, s.
             epoch: As in ``Snapshot``.
         """
@@ -212,7 +213,7 @@ class Recorder:
         return self._queue.qsize() < length
 
     def stop(self) -> RecordingReport:
-        """Write what was handed over and complete the file."""
+        """Write everything in the queue and complete the file."""
         self._queue.put(None)
         self._thread.join()
         if self._crash is not None:
@@ -233,7 +234,7 @@ class Recorder:
             self._write_until_stopped()
         except BaseException as error:
             self._fail(f"{type(error).__name__}: {error}")
-            self._crash = error  # for ``stop`` to raise: it is a mistake of ours
+            self._crash = error  # a bug of ours, for ``stop`` to raise
 
     def _write_until_stopped(self) -> None:
         try:
@@ -250,7 +251,7 @@ class Recorder:
             self._fail(str(error))
 
     def _write_for(self, period: float) -> bool:
-        """Write what comes within ``period`` (s), or until the disk is full; False when there is no more."""
+        """Write what arrives within ``period`` (s) or until the disk is full; False at the end of the recording."""
         until = time.monotonic() + period
         while not self._files.full and (left := until - time.monotonic()) > 0.0:
             try:
@@ -268,5 +269,5 @@ class Recorder:
 
     def _fail(self, problem: str) -> None:
         self._error = problem
-        self._queue = queue.SimpleQueue()  # what waits is not needed any more
+        self._queue = queue.SimpleQueue()  # data in the queue is no longer needed
         self._warn(f"{self._path}: the recording ends, the simulation goes on: {problem}")

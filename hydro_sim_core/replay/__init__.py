@@ -1,4 +1,4 @@
-"""Recordings as time lines of what the viewer draws."""
+"""Replays: recordings as time lines of viewer frames."""
 
 from hydro_sim_core.replay.player import Player
 from hydro_sim_core.replay.recording import Recording, ReplayedTopic

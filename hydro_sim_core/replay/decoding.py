@@ -1,4 +1,4 @@
-"""Messages of a recorded topic as objects, by the definition that the file itself holds."""
+"""Decoder of recorded messages, by the message definitions in the file itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hydro_sim_core.recording import MessageIndex, RecordedTopic
 Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value")
 
-#: Decoded messages kept of a topic, so that looking back costs little.
+#: Size of the cache of decoded messages of a topic.
 _KEPT = 128
-#: How many messages back a name is looked for that the newest lacks: several programs may write to one topic.
+#: How many messages back to search for a name that the newest message lacks; a topic may have several publishers.
 _LOOK_BACK = 50
 
 
@@ -29,7 +29,7 @@ class TopicReader:
         topic: One of its topics.
 
     Raises:
-        InputError: The messages are not those of ROS 2, or their definition cannot be read.
+        InputError: The messages are not ROS 2 messages, or their definition cannot be read.
     """
 
     def __init__(self, index: MessageIndex, topic: RecordedTopic) -> None:
@@ -41,18 +41,18 @@ class TopicReader:
         self._store = get_typestore(Stores.EMPTY)
         try:
             self._store.register(get_types_from_msg(topic.definition, topic.type_name))
-        except Exception as error:  # whatever the parser makes of it
+        except Exception as error:  # the parser may raise anything
             raise self.error(
                 f"has a definition that cannot be read ({_line(error)})", "record it again"
             ) from None
         self.message = lru_cache(maxsize=_KEPT)(self._decode)
 
     def row_at(self, time: int) -> int:
-        """Row of the newest message that is not after ``time`` (ns); -1 where there is none."""
+        """Row of the newest message not after ``time`` (ns); -1 if there is none."""
         return int(np.searchsorted(self.topic.times, time, side="right")) - 1
 
     def at(self, time: int) -> Any | None:
-        """The newest message that is not after ``time`` (ns); None where there is none.
+        """The newest message not after ``time`` (ns); None if there is none.
 
         Raises:
             InputError: The file is damaged there.
@@ -63,12 +63,12 @@ class TopicReader:
     def newest(
         self, time: int, wanted: frozenset[Name], entries: Callable[[Any], Iterable[tuple[Name, Value]]]
     ) -> dict[Name, Value]:
-        """The newest value of every name that is not after ``time`` (ns), from several messages if need be.
+        """The newest value of every name not after ``time`` (ns), from several messages if needed.
 
         Args:
-            time: ns.
-            wanted: Once these are found, no older message is looked at.
-            entries: Names and values in a message.
+            time: Time, ns.
+            wanted: Names to find; the search ends when it has all of them.
+            entries: Returns names and values of a message.
 
         Raises:
             InputError: The file is damaged there.
@@ -85,12 +85,12 @@ class TopicReader:
         data = self._index.read(self.topic, row)
         try:
             return self._store.deserialize_cdr(data, self.topic.type_name)
-        except Exception as error:  # whatever the decoder makes of damage
+        except Exception as error:  # damaged data may raise anything in the decoder
             problem = f"message {row} does not fit its definition ({_line(error)})"
             raise self.error(problem, "record it again") from None
 
     def error(self, problem: str, mend: str) -> InputError:
-        """What to raise about the topic."""
+        """An exception about the topic, to be raised."""
         return InputError(self._index.path, f"topic '{self.topic.name}'", problem, mend)
 
 

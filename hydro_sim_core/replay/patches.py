@@ -1,4 +1,4 @@
-"""Recorded contact patches as the viewer draws them."""
+"""Conversion of recorded contact patches to those of the viewer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from hydro_sim_core.viewer.frame import ViewPatch
 Array = NDArray[np.float64]
 
 
-#: A polygon has no fewer vertices.
+#: Smallest number of vertices of a polygon.
 _FEWEST_VERTICES = 3
 _MEND = "mend the program that wrote it"
 
 
 def recorded_patches(reader: TopicReader, message: Any, X_WF: Array) -> tuple[ViewPatch, ...]:
-    """What is drawn of a ``ContactPatchArray``; patches that press nowhere are left out.
+    """Patches of a ``ContactPatchArray`` to draw; those without positive pressure are left out.
 
     Args:
-        reader: Of its topic.
+        reader: Reader of the topic, for error messages.
         message: The decoded message.
-        X_WF: (4, 4) pose of its frame.
+        X_WF: (4, 4) pose of the message's frame in the world.
 
     Raises:
-        InputError: The arrays of a patch do not fit each other, or hold what no contact has.
+        InputError: The arrays of a patch do not match, or have impossible values.
     """
     for patch in message.patches:
         if problem := _malformed(patch):
@@ -44,7 +44,7 @@ def recorded_patches(reader: TopicReader, message: Any, X_WF: Array) -> tuple[Vi
 
 
 def _malformed(patch: Any) -> str | None:
-    """What is wrong with a patch; None if nothing is."""
+    """Description of what is malformed in a patch; None if nothing is."""
     counts = patch.vertex_counts
     faces, vertices = len(counts), int(counts.sum())
     at_vertices = _told_at_vertices(patch)
@@ -83,7 +83,7 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         message.vertex_counts[presses].astype(np.int64),
     )
     weights = message.areas[presses].astype(np.float64) * message.pressures[presses]
-    # Slivers may be so small that single precision has no area for them.
+    # The area of a sliver may be zero in single precision.
     point = np.average(
         message.centroids.reshape(-1, 3)[presses], axis=0, weights=weights if weights.any() else None
     )
@@ -103,7 +103,7 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
 
 
 def _vertex_pressures(message: Any) -> NDArray[np.float32]:
-    """Pressures at the vertices; recordings from before these were told have one pressure a face."""
+    """Pressures at the vertices; older recordings have one pressure a face."""
     if len(told := _told_at_vertices(message)):
         return told
     return np.repeat(message.pressures, message.vertex_counts)
@@ -114,7 +114,7 @@ def _told_at_vertices(message: Any) -> NDArray[np.float32]:
 
 
 def _problems(patches: Any) -> dict[tuple[str, str], str]:
-    """The gravest problem between every two bodies, in the words of ``ContactSummary``."""
+    """The most serious problem between every two bodies, in the words of ``ContactSummary``."""
     found: dict[tuple[str, str], str] = {}
     for patch in patches:
         if patch.flags & DEEP:

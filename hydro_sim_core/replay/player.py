@@ -1,4 +1,4 @@
-"""Plays a time line: which place is shown when, and what pages may ask of it."""
+"""Player of a time line: position in time, speed, and commands of pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PERIOD = 1.0 / 30.0
 
 @dataclass(frozen=True)
 class _Playing:
-    """What is asked for: playing from ``place`` (s) since ``since`` (s of the wall clock)."""
+    """State of playback: at ``place`` (s) at ``since`` (s of the wall clock), with a speed."""
 
     place: float
     since: float
@@ -28,14 +28,14 @@ class _Playing:
 
 
 class Player:
-    """Moves along a time line at a speed, and shows what is there. ``obey`` may be called from any thread.
+    """Moves along a time line at a speed and shows its frames. ``obey`` may be called from any thread.
 
     Args:
         line: The time line.
-        speed: Seconds of it a wall-clock second.
-        start: Place where to begin, s.
-        loop: Begin anew at the end, where it otherwise stands.
-        clock: Wall clock, s.
+        speed: Seconds of the time line per wall-clock second.
+        start: Place to begin at, s.
+        loop: Whether to restart at the end instead of stopping there.
+        clock: Returns the wall clock's time, s.
 
     Raises:
         InputError: The time line has no such place.
@@ -59,19 +59,19 @@ class Player:
 
     @property
     def place(self) -> float:
-        """Where it is, s."""
+        """Current place, s."""
         return self._now().place
 
     @property
     def ended(self) -> bool:
-        """Whether it stands at the end."""
+        """Whether playback has reached the end."""
         return not self._loop and self.place >= self._line.end
 
     def obey(self, command: Command) -> None:
-        """Pause, go on, change the speed, or go elsewhere.
+        """Carry out a command to pause, resume, change the speed, or seek.
 
         Raises:
-            InputError: It asks for something else, or for a place that there is not.
+            InputError: The command is another one, or its place is outside the time line.
         """
         with self._lock:
             now = self._now()
@@ -97,15 +97,15 @@ class Player:
         stop: threading.Event,
         watched: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Show scene and frames, thirty a second while they change, until told to stop.
+        """Show scene and frames, thirty a second while they change, until ``stop`` is set.
 
-        It stands until somebody watches: browsers take their time.
+        Playback starts when a page is connected, as browsers take a while to start.
 
         Args:
-            show_scene: Called before the first frame, and whenever models have come or gone.
+            show_scene: Called before the first frame, and whenever models are added or removed.
             show: Called with every frame.
-            stop: Ends it.
-            watched: While nobody watches, no frame is made.
+            stop: Set by another thread to end the loop.
+            watched: Whether a page is connected; without one, no frame is made.
 
         Raises:
             InputError: The recording is damaged.
@@ -128,12 +128,12 @@ class Player:
             shown = state
 
     def _hold(self) -> None:
-        """Let the time that has passed since the last command count for nothing."""
+        """Restart the clock at the current place, so that the time passed since does not count."""
         with self._lock:
             self._playing = replace(self._playing, since=self._clock())
 
     def _now(self) -> _Playing:
-        """What is asked for, from now on; what has come to the end stands there as if told to pause."""
+        """State of playback restarted from now; at the end it pauses."""
         playing, now = self._playing, self._clock()
         place = playing.place if playing.paused else playing.place + playing.speed * (now - playing.since)
         length = self._line.end - self._line.start

@@ -1,4 +1,4 @@
-"""A recording as the frames that the viewer draws, at any time."""
+"""A recording as scenes and frames of the viewer at any time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hydro_sim_core.viewer.scene import ViewScene, scene_of_urdf
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 
-#: Times beyond this are those of a wall clock, s; the recording's own then begin at 0.
+#: Later times than this are wall-clock times, s; the recording's time then starts at 0.
 _WALL_CLOCK = 1e6
 _NS = 1e-9
 
@@ -36,9 +36,9 @@ class ReplayedTopic:
 
     Attributes:
         name: Absolute name.
-        type_name: Such as ``tf2_msgs/msg/TFMessage``.
-        count: Messages.
-        shows: What of the picture comes from it; empty if nothing does.
+        type_name: Message type, such as ``tf2_msgs/msg/TFMessage``.
+        count: Number of messages.
+        shows: Part of the picture that comes from it; empty for none.
     """
 
     name: str
@@ -48,24 +48,24 @@ class ReplayedTopic:
 
 
 class Recording:
-    """A recording, by ``hydro-sim`` or another program, as a time line of frames. Usable as a context.
+    """A recording, by ``hydro-sim`` or another program, as a time line of frames. Usable as a context manager.
 
     Poses come from ``/tf`` and ``/tf_static``, shapes from ``robot_description``, joints from ``joint_states``, contact
-    from ``ContactPatchArray``, whatever the namespace; of several descriptions, from the first. What is missing is not
-    drawn, only poses there must be. Grip forces are not recorded.
+    from ``ContactPatchArray``, in any namespace; of several descriptions, from the first. Only poses are required;
+    anything else that is missing is not drawn. Grip forces are not recorded.
 
     Args:
         path: MCAP file.
         scale: Colours of pressure.
-        package_dirs: Packages, or folders that hold packages, of meshes.
+        package_dirs: ROS packages with meshes, or folders of such packages.
 
     Attributes:
-        path: The same.
-        instants: (N,) times at which poses or contact were recorded, s, increasing: those that can be shown.
-        topics: What is in the file.
+        path: MCAP file.
+        instants: (N,) times at which poses or contact were recorded, s, increasing; one frame each.
+        topics: Topics of the file.
 
     Raises:
-        InputError: The file cannot be read, is damaged or tells no poses.
+        InputError: The file cannot be read, is damaged or has no poses.
     """
 
     def __init__(
@@ -136,14 +136,14 @@ class Recording:
         return float(self.instants[-1])
 
     def row(self, time: float) -> int:
-        """Of ``instants``, the one nearest to ``time`` (s)."""
+        """Index in ``instants`` of the instant nearest to ``time`` (s)."""
         after = int(np.clip(np.searchsorted(self.instants, time), 1, max(1, len(self.instants) - 1)))
         if len(self.instants) == 1:
             return 0
         return after if self.instants[after] - time < time - self.instants[after - 1] else after - 1
 
     def messages(self, name: str) -> list[tuple[float, Any]]:
-        """Time, s, and content of every message on the topics of a name, whatever their namespace.
+        """Time, s, and content of every message on the topics of a name in any namespace.
 
         Raises:
             InputError: They cannot be read.
@@ -156,7 +156,7 @@ class Recording:
         ]
 
     def scene(self, row: int) -> ViewScene:
-        """The scene at an instant; the same object until a model comes or goes.
+        """The scene at an instant; the same object until a model is added or removed.
 
         Raises:
             InputError: Its description cannot be read.
@@ -164,7 +164,7 @@ class Recording:
         return self._scene_of(self._description_row(int(self._times[row])))
 
     def frame(self, row: int) -> ViewFrame:
-        """What is drawn at an instant: the newest of every topic that is not after it.
+        """The frame at an instant, from the newest message of every topic not after it.
 
         Raises:
             InputError: The file is damaged there.
@@ -183,13 +183,13 @@ class Recording:
         )
 
     def _description_row(self, time: int) -> int:
-        """Row of the description that holds at ``time`` (ns); -1 where the file has none."""
+        """Row of the description in effect at ``time`` (ns); -1 if the file has none."""
         if not self._descriptions:
             return -1
         return max(0, self._descriptions[0].row_at(time))
 
     def _make_scene(self, row: int) -> ViewScene:
-        """The scene of a description: what has a pose of it, and joints that are told of."""
+        """The scene of a description, with the links that have poses and the joints that have positions."""
         about = self._index.about
         time_line = (self.start, self.end)
         if row < 0:
@@ -216,7 +216,7 @@ class Recording:
         return replace(scene, visuals=visuals, joints=tuple(j for j in scene.joints if j.name in told))
 
     def _joint_states(self, time: int) -> dict[str, float]:
-        """Position of every joint that was told until ``time`` (ns), or first."""
+        """Position of every joint: the newest not after ``time`` (ns), else the first."""
         found: dict[str, float] = {}
         for reader in self._joints:
             first = int(reader.topic.times[0])

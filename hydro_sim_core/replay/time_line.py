@@ -1,4 +1,4 @@
-"""One recording after another on one time line, for a run that was reset goes on in another file."""
+"""A time line of several recordings, because a run that was reset continues in another file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hydro_sim_core.viewer.scene import ViewScene
 
 
 class TimeLine:
-    """Recordings one after another. A place on the line is the time of the first; it goes on where that one ends.
+    """Recordings one after another. A place is the time of the first recording and runs on through the others.
 
-    Usable as a context, which closes the recordings.
+    Usable as a context manager, which closes the recordings.
 
     Args:
         recordings: At least one.
@@ -51,10 +51,10 @@ class TimeLine:
         return float(self.places[-1]) + last.end - last.start
 
     def check(self, place: float) -> None:
-        """Refuse a place beyond the ends.
+        """Check that a place is on the time line.
 
         Raises:
-            InputError: It is.
+            InputError: The place is beyond the ends.
         """
         if not self.start <= place <= self.end:
             source = ", ".join(str(recording.path) for recording in self.recordings)
@@ -62,13 +62,13 @@ class TimeLine:
             raise InputError(source, "", problem, f"give {self.start:g} to {self.end:g}")
 
     def locate(self, place: float) -> tuple[int, int]:
-        """Which recording, and the row in it of the instant nearest to a place (s)."""
+        """Index of the recording, and row in it, of the instant nearest to a place (s)."""
         number = max(0, int(np.searchsorted(self.places, place, side="right")) - 1)
         recording = self.recordings[number]
         return number, recording.row(place - self.places[number] + recording.start)
 
     def scene(self, place: float) -> ViewScene:
-        """The scene at a place (s), with this time line; the same object until something comes or goes.
+        """The scene at a place (s), with this time line; the same object until a model is added or removed.
 
         Raises:
             InputError: It cannot be read.

@@ -1,4 +1,4 @@
-"""Poses in the world of all frames at an instant, from recorded transforms."""
+"""Poses of all frames in the world at an instant, from recorded transforms."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from hydro_sim_core.replay.decoding import TopicReader
 
 Array = NDArray[np.float64]
-#: Frame of the parent, and pose (4, 4) in it.
+#: Parent frame, and pose (4, 4) in it.
 Transform = tuple[str, Array]
 
-#: Messages looked at to learn which frames a topic tells of.
+#: Number of messages read to learn which frames a topic has.
 _SAMPLE = 50
 
 
 class RecordedTransforms:
-    """Where every frame is: what moves by its newest transform, what stays by all that were told.
+    """Poses of all frames: moving ones by their newest transforms, fixed ones by all transforms of ``/tf_static``.
 
     Args:
-        moving: Topics of ``/tf``.
-        fixed: Topics of ``/tf_static``.
+        moving: Readers of ``/tf`` topics.
+        fixed: Readers of ``/tf_static`` topics.
     """
 
     def __init__(self, moving: Sequence[TopicReader], fixed: Sequence[TopicReader]) -> None:
@@ -33,7 +33,7 @@ class RecordedTransforms:
         self._fixed = fixed
 
     def poses(self, time: int) -> dict[str, Array]:
-        """Pose (4, 4) of every frame in the topmost one above it, the world, at ``time`` (ns).
+        """Pose (4, 4) of every frame in the root of its tree, the world, at ``time`` (ns).
 
         Raises:
             InputError: The file is damaged there.
@@ -56,7 +56,7 @@ class RecordedTransforms:
     def _transforms(self, time: int) -> dict[str, Transform]:
         found: dict[str, Transform] = {}
         for reader in self._fixed:
-            # They hold from the start, whenever a recorder joined.
+            # Static transforms hold from the start, even if the recorder received them later.
             for row in range(max(1, reader.row_at(time) + 1)):
                 found.update(_transforms(reader, reader.message(row)))
         for reader, children in self._moving:
@@ -70,7 +70,7 @@ def _children(reader: TopicReader) -> frozenset[str]:
 
 
 def _transforms(reader: TopicReader, message: Any) -> Iterable[tuple[str, Transform]]:
-    """Frame, and its transform, of a ``TFMessage``."""
+    """Frames and their transforms in a ``TFMessage``."""
     stamped = message.transforms
     moves = [entry.transform for entry in stamped]
     if not moves:
@@ -87,5 +87,5 @@ def _transforms(reader: TopicReader, message: Any) -> Iterable[tuple[str, Transf
 
 
 def _bare(frame: str) -> str:
-    """Frame id without the slash that ROS 1 put in front."""
+    """Frame id without the leading slash of ROS 1."""
     return frame.removeprefix("/")

@@ -1,4 +1,4 @@
-"""The live viewer: what a browser is shown of a simulation, and the server that shows it.
+"""The live viewer: scenes and frames of a simulation, and the server that shows them in browsers.
 
-Nothing is imported here: the server is a process of its own, and must start quickly.
+Nothing is imported here, because the server is a process of its own that must start quickly.
 """

@@ -1,4 +1,4 @@
-"""What a page may ask for, checked before anything else sees it."""
+"""Commands of a page, validated on arrival."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hydro_sim_core.errors import InputError
 
-#: A page's message may be as long as this, bytes.
+#: Largest size of a page's message, bytes.
 MAX_MESSAGE = 4096
 _MAX_STEPS = 10_000
-#: Continuous joints have no limits; beyond this an angle is no slider's.
+#: Bound on positions; continuous joints have no limits of their own.
 _MAX_POSITION = 1e3  # rad or m
-_MAX_SEQ = 2**53  # a page counts in doubles
+_MAX_SEQ = 2**53  # largest integer that a page counts exactly
 _LONGEST_PROBLEM = 200
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
@@ -40,7 +40,7 @@ class SetGrip(_Message):
 
 
 class Pause(_Message):
-    """Stop stepping, or go on."""
+    """Pause or resume stepping."""
 
     type: Literal["pause"] = "pause"
     paused: bool
@@ -54,27 +54,27 @@ class Step(_Message):
 
 
 class Reset(_Message):
-    """Go back to the start."""
+    """Reset the simulation."""
 
     type: Literal["reset"] = "reset"
 
 
 class SetSpeed(_Message):
-    """Simulated seconds a wall-clock second; None for as fast as possible."""
+    """Set the real-time factor; None for as fast as possible."""
 
     type: Literal["speed"] = "speed"
     factor: Annotated[float, Field(ge=1e-3, le=1e3)] | None
 
 
 class Seek(_Message):
-    """Go to a time of a recording, s."""
+    """Seek to a time of a recording, s."""
 
     type: Literal["seek"] = "seek"
     time: float
 
 
 class Shown(_Message):
-    """A frame has been drawn."""
+    """Report that a frame has been drawn."""
 
     type: Literal["shown"] = "shown"
     seq: Annotated[int, Field(ge=0, le=_MAX_SEQ)]
@@ -85,14 +85,14 @@ _READER: TypeAdapter[Command | Shown] = TypeAdapter(Annotated[Command | Shown, F
 
 
 def read_message(text: str | bytes, sender: str) -> Command | Shown:
-    """Check what a page has sent.
+    """Parse and validate a message of a page.
 
     Args:
         text: JSON.
-        sender: What to call the page in errors.
+        sender: Name of the page in error messages.
 
     Raises:
-        InputError: It is none of the messages above.
+        InputError: The text is not one of the commands.
     """
     try:
         return _READER.validate_json(text)
@@ -102,7 +102,7 @@ def read_message(text: str | bytes, sender: str) -> Command | Shown:
 
 
 def _problem(error: Any) -> str:
-    """What pydantic found, in one line without control characters: the keys in it are the sender's."""
+    """Describe a validation error in one line without control characters, as keys in it come from the sender."""
     place = ".".join(map(str, error["loc"]))
     text = f"{place}: {error['msg']}" if place else error["msg"]
     return ascii(text)[1:-1][:_LONGEST_PROBLEM]

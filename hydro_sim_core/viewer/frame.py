@@ -1,4 +1,4 @@
-"""What a page is shown of one instant, and the bytes that carry it."""
+"""Frames: the content of the view at one instant, and its binary message."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ViewPatch:
-    """A contact patch and the wrench on its second body, in the world.
+    """A contact patch and the wrench on its second body, in the world frame.
 
     Attributes:
         name_a: First body.
         name_b: Second body.
         faces: Polygons that carry pressure.
-        force_on_b: (3,) N.
-        moment: (3,) N m about ``point``.
+        force_on_b: (3,) force on the second body, N.
+        moment: (3,) moment on the second body about ``point``, N m.
         point: (3,) centre of pressure, m.
-        area: m^2.
+        area: Area of the faces, m^2.
         max_pressure: Largest pressure at a corner, Pa.
         problem: Why the force should not be trusted; None if it can.
     """
@@ -50,12 +50,12 @@ class ViewPatch:
 
 @dataclass(frozen=True)
 class Pace:
-    """How well a run keeps its rate.
+    """Statistics of how well a run keeps its rate.
 
     Attributes:
-        rtf: Simulated seconds a wall-clock second, of late.
-        jitter_p99: 99th percentile of a period's distance from the nominal one, s.
-        step_p99: 99th percentile of the time a step takes, s.
+        rtf: Recent real-time factor: simulated seconds per wall-clock second.
+        jitter_p99: 99th percentile of the deviation of a period from the nominal one, s.
+        step_p99: 99th percentile of the duration of a step, s.
         late_steps: Steps that ended after their deadline.
     """
 
@@ -67,19 +67,19 @@ class Pace:
 
 @dataclass(frozen=True, eq=False)
 class ViewFrame:
-    """One instant.
+    """Content of the view at one instant.
 
     Attributes:
         time: Simulated time, s.
         step: Steps since the last reset.
         epoch: As in ``Snapshot``.
-        poses: (L, 4, 4) pose in the world of each of ``ViewScene.links``.
-        joint_positions: (J,) of each of ``ViewScene.joints``, rad or m.
-        grip_forces: Of each gripper, N.
+        poses: (L, 4, 4) poses of ``ViewScene.links`` in the world.
+        joint_positions: (J,) positions of ``ViewScene.joints``, rad or m.
+        grip_forces: Grip force of each gripper, N.
         patches: Contact patches.
-        paused: Whether the simulation stands.
-        speed: Simulated seconds wanted a wall-clock second; None for as fast as possible.
-        pace: How well that is kept; None where nobody measures.
+        paused: Whether the simulation is paused.
+        speed: Real-time factor asked for; None for as fast as possible.
+        pace: How well the rate is kept; None if not measured.
         timeline_time: Place on the time line of a recording, s.
     """
 
@@ -97,7 +97,7 @@ class ViewFrame:
 
 
 def view_patch(patch: ContactPatch, problem: str | None = None) -> ViewPatch | None:
-    """What is drawn of a contact patch; None where nothing presses."""
+    """The patch to draw; None if no face carries pressure."""
     faces = patch_faces(patch.faces)
     if not len(faces.counts):
         return None
@@ -124,15 +124,15 @@ def frame_of_snapshot(
     pace: Pace | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> ViewFrame:
-    """The frame of a snapshot; its world must be that of ``scene``.
+    """Make the frame of a snapshot; its world must be that of ``scene``.
 
     Args:
         snapshot: State after a step.
-        scene: Says which links, in which order.
+        scene: Scene with the order of links and joints.
         paused: As in ``ViewFrame``.
         speed: As in ``ViewFrame``.
         pace: As in ``ViewFrame``.
-        problems: Why contacts should not be trusted, by ``a on b``.
+        problems: Reasons not to trust contacts, by ``a on b``.
     """
     problems = problems or {}
     frames, world = snapshot.frames, np.eye(4)
@@ -161,7 +161,7 @@ def encode_frame(frame: ViewFrame, seq: int) -> bytes:
         seq: Number of the frame.
 
     Raises:
-        ValueError: One of its numbers is not finite, or not as a 32-bit float: a browser could not draw it.
+        ValueError: A number is not finite as a 32-bit float, so that a browser could not draw it.
     """
     _check_finite(frame)
     header = json.dumps(_header(frame, seq), separators=(",", ":"), allow_nan=False).encode()
@@ -183,7 +183,7 @@ def _check_finite(frame: ViewFrame) -> None:
 
 
 def _numbers(frame: ViewFrame) -> Iterator[tuple[str, ArrayLike]]:
-    """All numbers of a frame, and what to say of them."""
+    """All numbers of a frame, with names for error messages."""
     yield "its time is", [t for t in (frame.time, frame.timeline_time, frame.speed) if t is not None]
     yield "the pose of a link is", frame.poses
     yield "the position of a joint is", frame.joint_positions

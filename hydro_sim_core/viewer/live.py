@@ -1,4 +1,4 @@
-"""Shows a running simulation to pages and lets them command it."""
+"""Live view: connects a running simulation with the viewer and its commands."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hydro_sim_core.viewer.viewer import Viewer, refuse_commands
 
 logger = logging.getLogger(__name__)
 
-#: Frames a second of wall time.
+#: Frame rate in wall-clock time, Hz.
 FRAME_RATE = 30.0
-#: How long a frame waits for a step to end, s; nobody steps while paused.
-_STEP_PATIENCE = 0.01
-#: Wall-clock time between two looks at the quality of contacts, s, and the largest share of time that they may take: a
-#: look costs as much as twenty frames, and what it finds changes slowly.
+#: Longest time that a frame waits for a step to end, s; there are no steps while paused.
+_STEP_TIMEOUT = 0.01
+#: Wall-clock time between two evaluations of contact quality, s, and the largest share of time that they may take: an
+#: evaluation costs as much as twenty frames, and its result changes slowly.
 _QUALITY_PERIOD = 1.0
 _QUALITY_SHARE = 0.01
 
 
 class Controls(Protocol):
-    """What pages may do to a simulation; each raises ``InputError`` for what it cannot do."""
+    """Protocol of the commands that pages may give; each raises ``InputError`` if it is impossible."""
 
     def set_joint(self, name: str, position: float) -> None:
         """Drive a joint to a position, rad or m."""
@@ -54,11 +54,11 @@ class Controls(Protocol):
 
 
 class RunnerControls:
-    """Controls of a runner that nobody else commands.
+    """Controls of a runner that has no other source of commands.
 
     Args:
         runner: The runner.
-        overrun: What it does when late.
+        overrun: Policy of the runner when a step is late.
     """
 
     def __init__(self, runner: FixedRateRunner, overrun: OverrunPolicy = "skip") -> None:
@@ -99,15 +99,15 @@ class RunnerControls:
 
 
 class LiveView:
-    """Shows a runner's newest state, as often as a person can see it, in a thread of its own.
+    """Shows the newest state of a runner at display rate, in a thread of its own.
 
-    Nothing is built while nobody watches, or while nothing changes.
+    No frame is built while no page is connected or nothing changes.
 
     Args:
         runner: The runner.
         viewer: Started and closed by its owner.
         scale: Colours of pressure.
-        controls: What pages may do; None for nothing.
+        controls: Commands that pages may give; None for none.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class LiveView:
         self._look_again = -math.inf
 
     def start(self) -> None:
-        """Show the scene, obey pages and start the thread."""
+        """Show the scene, accept commands and start the thread."""
         self._follow(self._runner.world)
         if self._controls is not None:
             controls = self._controls
@@ -136,7 +136,7 @@ class LiveView:
         self._thread.start()
 
     def stop(self) -> None:
-        """Show nothing more, and obey nobody; the runner may be stopped before or after."""
+        """Stop showing and accepting commands; the runner may be stopped before or after."""
         self._viewer.on_command = refuse_commands
         self._stopping.set()
         if self._thread.is_alive():
@@ -150,11 +150,11 @@ class LiveView:
             if not self._viewer.watching:
                 shown = None
                 continue
-            # Right after a step the stepping thread sleeps until its next one, and needs no interpreter.
-            self._runner.wait_for_step(self._runner.snapshot(), timeout=_STEP_PATIENCE)
+            # Right after a step, the stepping thread sleeps and does not need the interpreter lock.
+            self._runner.wait_for_step(self._runner.snapshot(), timeout=_STEP_TIMEOUT)
             world, snapshot = self._runner.world, self._runner.snapshot()
             if not snapshot.is_of(world):
-                continue  # the runner is just exchanging them
+                continue  # the runner is exchanging worlds
             if world is not self._world:
                 self._follow(world)
             state = (
@@ -181,7 +181,7 @@ class LiveView:
         )
 
     def _quality(self, snapshot: Snapshot) -> Mapping[str, str]:
-        """Why contacts should not be trusted, by ``a on b``; the gravest reason of each."""
+        """The most serious reason not to trust each contact, by ``a on b``."""
         began = time.monotonic()
         if began >= self._look_again:
             self._problems = {}
@@ -193,10 +193,10 @@ class LiveView:
 
 
 def obey(command: commands.Command, controls: Controls) -> None:
-    """Do what a page asks for.
+    """Carry out a command of a page.
 
     Raises:
-        InputError: It cannot be done.
+        InputError: The command is impossible.
     """
     match command:
         case commands.SetJoint():

@@ -1,4 +1,4 @@
-"""Shapes as triangles for a graphics card: flat where they have edges, smooth where they are round."""
+"""Render meshes of shapes: triangles with normals, sharp at edges and smooth elsewhere."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ with held_interrupts():
 Array = NDArray[np.float64]
 Rgba = tuple[float, float, float, float]
 
-#: Surfaces that turn by less between two triangles are shaded as round.
+#: Angle between neighbouring triangles below which they are shaded smoothly.
 SMOOTH_BELOW = np.radians(40.0)
 GREY: Rgba = (0.6, 0.6, 0.6, 1.0)
-#: Files whose surfaces may have colours of their own.
+#: File types whose surfaces may have colours of their own.
 _COLOURED = (".dae", ".obj", ".glb")
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles as a page gets them.
+    """A mesh in the format of the page.
 
     Attributes:
         key: Hash of ``data``, by which the page asks for it.
@@ -73,7 +73,7 @@ def encode_mesh(vertices: Array, triangles: NDArray[np.int64]) -> Mesh:
 def _split_at_edges(surface: trimesh.Trimesh) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Vertex behind each new vertex, and the triangles (M, 3) in new vertices.
 
-    Triangles that are connected without an edge between them share vertices, others do not.
+    Triangles share vertices if they are connected without a sharp edge between them.
     """
     triangles = np.asarray(surface.faces, dtype=np.int64)
     round_pairs = surface.face_adjacency[surface.face_adjacency_angles < SMOOTH_BELOW]
@@ -88,7 +88,7 @@ def shape_meshes(shape: ShapeSpec, rgba: Rgba | None) -> tuple[tuple[Mesh, Rgba]
 
     Args:
         shape: Any but a half space.
-        rgba: Its colour; None takes the file's own colours, grey where there are none.
+        rgba: Colour; None for the file's own colours, or grey if it has none.
 
     Raises:
         InputError: A mesh file is missing, unreadable or empty.
@@ -111,7 +111,7 @@ def _surface(shape: ShapeSpec) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _boundary(vertices: Array, tetrahedra: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Triangles of tetrahedra that only one of them has, turned outwards."""
+    """Boundary triangles of tetrahedra, oriented outwards."""
     sides = tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]]
     corners = vertices[tetrahedra]
     inverted = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0.0
@@ -127,7 +127,7 @@ def _coloured_parts(path: Path, scale: tuple[float, float, float]) -> tuple[tupl
     Raises:
         InputError: As ``load_surface``.
     """
-    load_surface(path, scale)  # refuses what is no surface, in words of its own
+    load_surface(path, scale)  # raises a clear error for files without a surface
     try:
         scene = trimesh.load_scene(path, process=False)
         if path.suffix.lower() == ".dae":
@@ -150,7 +150,7 @@ def _merged(parts: list[trimesh.Trimesh], factors: Array) -> Mesh:
     )
     mesh.merge_vertices()
     triangles = np.asarray(mesh.faces)
-    # Mirrored triangles would show their backs.
+    # Mirroring reverses the orientation of triangles.
     triangles = triangles[:, ::-1] if factors.prod() < 0.0 else triangles
     return encode_mesh(np.asarray(mesh.vertices) * factors, triangles)
 

@@ -1,4 +1,4 @@
-"""How well a runner keeps its rate of late."""
+"""Measurement of how well a runner keeps its rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.viewer.frame import Pace
 
-#: Wall-clock time that a reading covers, and between two readings, s.
+#: Wall-clock time that a reading covers, and time between two readings, s.
 _WINDOW = 2.0
 _PERIOD = 0.5
 
@@ -24,7 +24,7 @@ class _Reading:
 
 
 class PaceMeter:
-    """Reads a runner's pace twice a second; one thread asks.
+    """Measures a runner's pace twice a second; for one thread.
 
     Args:
         runner: The runner.
@@ -36,7 +36,7 @@ class PaceMeter:
         self._pace: Pace | None = None
 
     def now(self) -> Pace | None:
-        """Pace over the last seconds; None before it is known, and while nothing is stepped."""
+        """Pace over the last seconds; None before it is known and while paused."""
         if self._runner.paused:
             self._readings.clear()
             self._pace = None
@@ -50,7 +50,7 @@ class PaceMeter:
         recorded = self._runner.pace
         reading = _Reading(at, recorded.steps, recorded.jitter.copy(), recorded.step_time.copy())
         if self._readings and at - self._readings[-1].at > _WINDOW:
-            self._readings.clear()  # nobody watched meanwhile
+            self._readings.clear()  # readings are too old: no page was connected
         self._readings.append(reading)
         first = self._readings[0]
         if first is reading:

@@ -1,4 +1,4 @@
-"""What a page is told once: shapes, frames, joints, grippers and the scale of colours."""
+"""Scenes: the constant content of the view, such as shapes, joints, grippers and the colour scale."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-#: Of what the page and the server tell each other.
+#: Version of the protocol between page and server.
 PROTOCOL_VERSION = 1
 _WORLD = "world"
 
@@ -41,10 +41,10 @@ class ViewVisual:
     """A mesh on a link.
 
     Attributes:
-        link: Index in ``ViewScene.links``.
-        mesh: Key in ``ViewScene.meshes``.
-        X_LV: (16,) pose of the mesh in the link's frame, row by row.
-        rgba: Colour, 0 to 1.
+        link: Index of the link in ``ViewScene.links``.
+        mesh: Key of the mesh in ``ViewScene.meshes``.
+        X_LV: (16,) pose of the mesh in the link's frame, a 4 x 4 matrix row by row.
+        rgba: Red, green, blue and alpha, 0 to 1.
     """
 
     link: int
@@ -58,11 +58,11 @@ class ViewJoint:
     """A joint with one coordinate.
 
     Attributes:
-        name: Its name.
+        name: Name of the joint.
         type: ``revolute``, ``continuous`` or ``prismatic``.
         unit: ``rad`` or ``m``.
-        lower: Lower limit; None where there is none.
-        upper: Upper limit; None where there is none.
+        lower: Lower limit; None if unlimited.
+        upper: Upper limit; None if unlimited.
         commandable: Whether it takes position commands.
     """
 
@@ -76,7 +76,7 @@ class ViewJoint:
 
 @dataclass(frozen=True)
 class ViewGripper:
-    """A gripper; ``max_force`` in N, ``joints`` those that move its fingers."""
+    """A gripper: ``max_force`` in N, ``joints`` that move its fingers."""
 
     name: str
     max_force: float
@@ -85,20 +85,20 @@ class ViewGripper:
 
 @dataclass(frozen=True)
 class ViewScene:
-    """What stays the same from one frame to the next.
+    """Content of the view that is the same in all frames.
 
     Attributes:
-        name: Of the scene.
+        name: Name of the scene.
         links: Names of all frames, in the order of ``ViewFrame.poses``; one of them is the world.
-        visuals: What is drawn.
+        visuals: Meshes on links.
         meshes: Every mesh by its key.
-        scale: Colours of pressure.
-        ground: (16,) poses in the world of half spaces, whose surface is their frame's x-y plane.
-        joints: In the order of ``ViewFrame.joint_positions``.
+        scale: Colour scale of pressure.
+        ground: (16,) poses of half spaces in the world; their surface is the x-y plane of their frame.
+        joints: Joints in the order of ``ViewFrame.joint_positions``.
         grippers: Grippers of the scene.
-        mode: A running simulation or a recording.
-        timeline: First and last time of a recording, s; None without one.
-        time_step: s.
+        mode: Whether it shows a running simulation or a recording.
+        timeline: First and last time of a recording, s; None for a simulation.
+        time_step: Time step, s.
         takes_commands: Whether pages may command, pause and reset.
     """
 
@@ -116,7 +116,7 @@ class ViewScene:
     takes_commands: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        """The message that pages get; ``key`` tells scenes apart."""
+        """The message to pages, with a ``key`` that identifies the scene."""
         message = {
             "type": "scene",
             "version": PROTOCOL_VERSION,
@@ -143,8 +143,8 @@ class ViewScene:
 def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = True) -> ViewScene:
     """The scene of a running world.
 
-    A robot without any visual geometry is drawn by its collision geometry. What cannot be read is not drawn, with a
-    warning.
+    A robot without any visual geometry is drawn with its collision geometry. Meshes that cannot be read are left out,
+    with a warning.
     """
     links = world.frame_names if _WORLD in world.frame_names else (_WORLD, *world.frame_names)
     drawn = _DrawnShapes(links)
@@ -195,23 +195,23 @@ def scene_of_urdf(
     timeline: tuple[float, float] | None = None,
     time_step: float = 1e-3,
 ) -> ViewScene:
-    """The scene of a robot description, as a recording holds it.
+    """The scene of a robot description, such as that of a recording.
 
-    Its root link is the world. Mesh files that are missing are not drawn, with one warning for all, nor are those that
-    cannot be read, with a warning each.
+    Its root link is the world. Missing mesh files are left out, with one warning for all; unreadable ones are left out
+    with a warning each.
 
     Args:
         text: URDF.
         scale: Colours of pressure.
-        source: What to call the text in errors.
-        package_dirs: Packages, or folders that hold packages, of meshes.
-        name: Of the scene; the robot's by default.
+        source: Name of the text in error messages.
+        package_dirs: ROS packages with meshes, or folders of such packages.
+        name: Name of the scene; by default that of the robot.
         mode: As in ``ViewScene``.
         timeline: As in ``ViewScene``.
-        time_step: s.
+        time_step: Time step, s.
 
     Raises:
-        InputError: It is no URDF.
+        InputError: The text is not a valid URDF.
     """
     robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
@@ -232,7 +232,7 @@ def scene_of_urdf(
 
 
 class _DrawnShapes:
-    """Collects what is drawn on which link."""
+    """Collects the visuals and meshes of links."""
 
     def __init__(self, links: tuple[str, ...]) -> None:
         self.links = links
@@ -241,7 +241,7 @@ class _DrawnShapes:
         self._row = {name: i for i, name in enumerate(links)}
         from hydro_sim_core.viewer.meshes import shape_meshes  # trimesh takes a third of a second to import
 
-        self._meshes_of = cache(shape_meshes)  # robots repeat their shapes
+        self._meshes_of = cache(shape_meshes)  # robots often repeat shapes
 
     def add(self, link: str, visuals: Iterable[VisualSpec]) -> None:
         for visual in visuals:
@@ -271,7 +271,7 @@ def _row_by_row(X: Array) -> tuple[float, ...]:
 
 
 def _view_joints(joint: JointSpec) -> Iterator[ViewJoint]:
-    """The coordinates of a joint that a page can show, none of which takes commands."""
+    """The coordinates of a joint that a page can show, none of them commandable."""
 
     def bound(value: float) -> float | None:
         return float(value) if has_ends and math.isfinite(value) else None
@@ -285,7 +285,7 @@ def _view_joints(joint: JointSpec) -> Iterator[ViewJoint]:
 
 
 def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path]) -> str:
-    """The URDF without collision geometry, visuals whose mesh is missing and types of joints that nobody knows."""
+    """The URDF without collision geometry, visuals whose mesh is missing, and unknown joint types."""
     try:
         parser = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
@@ -297,7 +297,7 @@ def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path
     for collision in root.findall("link/collision"):
         collision.getparent().remove(collision)
     for joint in root.findall("joint"):
-        # A recording is looked at where the package that adds the type may not be.
+        # The package that adds the joint type may be missing where a recording is replayed.
         if joint.get(f"{{{NAMESPACE}}}type") not in joint_types():
             joint.attrib.pop(f"{{{NAMESPACE}}}type", None)
     missing = []

@@ -1,4 +1,4 @@
-"""Shows scenes and frames to pages, through a server in a process of its own."""
+"""The viewer: sends scenes and frames to its server process and receives commands of pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hydro_sim_core.viewer.wire import Kind
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT = 8008
-#: Addresses that stand for all of this machine's: their family, and one for documentation that lies beyond it.
+#: Wildcard addresses, with their family and a remote address (reserved for documentation) behind the default route.
 _EVERY_ADDRESS = {
     "": (socket.AF_INET, "203.0.113.1"),
     "0.0.0.0": (socket.AF_INET, "203.0.113.1"),
@@ -42,13 +42,13 @@ _STOP_TIMEOUT = 5.0
 
 @dataclass(frozen=True)
 class ViewerOptions:
-    """Where pages are served, and to whom.
+    """Options of the viewer's server.
 
     Attributes:
-        host: Address; whoever reaches it and has the token may command the simulation.
-        port: Port, or the first free one after it; 0 for any.
-        token: What browsers must know; None makes one unless only this machine reaches the address.
-        max_viewers: More pages at once are turned away.
+        host: Address to listen on; whoever reaches it and has the token may command the simulation.
+        port: Port, or the first free one after it; 0 for any free port.
+        token: Token that browsers need; with None, one is generated unless only this machine reaches the address.
+        max_viewers: Largest number of pages at once.
     """
 
     host: str = "127.0.0.1"
@@ -58,27 +58,27 @@ class ViewerOptions:
 
 
 def refuse_commands(command: Command) -> None:
-    """Answer of a viewer that nobody may command."""
+    """Reject every command: for a viewer without controls."""
     raise InputError("viewer", command.type, "takes no commands here", "run a simulation to command it")
 
 
 class ServerDied(InputError):
-    """The viewer's server ended before it served, through no fault of its options."""
+    """The viewer's server process ended before it was ready, not because of its options."""
 
 
 class Viewer:
-    """Pages in browsers that show what is handed over; all methods may be called from any thread.
+    """Shows scenes and frames on pages in browsers; all methods may be called from any thread.
 
-    ``show`` and ``show_scene`` only hand over; a thread encodes and sends. If the server dies, one warning says so and
-    nothing is shown any more.
+    ``show`` and ``show_scene`` only store their argument; a thread encodes and sends it. If the server dies, there is
+    one warning and nothing more is shown.
 
     Args:
-        options: Where and to whom.
+        options: Options of the server.
         on_command: Called with every command of a page, in a thread of the viewer's; an ``InputError`` that it raises
-            is told to that page.
+            is reported to that page.
 
     Attributes:
-        url: Address of the page, once started.
+        url: Address of the page; set by ``start``.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class Viewer:
         """Start the server.
 
         Returns:
-            Address of the page; with the token where one is needed.
+            Address of the page, with the token if one is needed.
 
         Raises:
-            ServerDied: The server ended by itself.
-            InputError: It cannot be served there.
+            ServerDied: The server's process ended.
+            InputError: The page cannot be served at this address.
         """
         options = self._options
         token = options.token
@@ -118,7 +118,7 @@ class Viewer:
         self._link, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", "-m", "hydro_sim_core.viewer.server", str(theirs.fileno())]
-            # A group of its own: Ctrl-C is for the simulation, with which the server ends.
+            # In a process group of its own: Ctrl-C is for the simulation, with which the server ends.
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[theirs.fileno()],
@@ -147,7 +147,7 @@ class Viewer:
         return self.url
 
     def _wait_until_ready(self, configure: bytes) -> int:
-        """Port at which the server listens."""
+        """Wait for the server; returns the port on which it listens."""
         element = f"{self._options.host} port {self._options.port}"
         self._link.settimeout(_START_TIMEOUT)
         try:
@@ -156,10 +156,10 @@ class Viewer:
         except OSError:
             answer = None
         if answer is None:
-            self._end_process(patience=0.0)
+            self._end_process(timeout=0.0)
             raise ServerDied("viewer", element, "its server does not start, or was killed", "start it again")
         if answer[0] is not Kind.READY:
-            self._end_process(patience=0.0)
+            self._end_process(timeout=0.0)
             problem = f"cannot be served: {loads(answer[1])}"
             raise InputError("viewer", element, problem, "give an address of this machine and a free port")
         self._link.settimeout(None)
@@ -169,7 +169,7 @@ class Viewer:
 
     @property
     def watching(self) -> int:
-        """How many pages there are."""
+        """Number of connected pages."""
         return self._watching
 
     @property
@@ -178,7 +178,7 @@ class Viewer:
         return self._process is not None and not (self._gone or self._closing)
 
     def show_scene(self, scene: ViewScene) -> None:
-        """Show another scene; frames handed over before are forgotten."""
+        """Show another scene; unsent frames of the previous one are dropped."""
         messages = [wire.pack_mesh(key, data) for key, data in scene.meshes.items()]
         messages.append(wire.pack(Kind.SCENE, dumps(scene.as_json(), allow_nan=False).encode()))
         with self._changed:
@@ -192,7 +192,7 @@ class Viewer:
         """Show a frame of the scene; one that has not been sent yet is replaced.
 
         Returns:
-            Its number, by which pages name it.
+            Number of the frame, which pages use in their replies.
         """
         with self._changed:
             self._seq += 1
@@ -202,10 +202,10 @@ class Viewer:
             return self._seq
 
     def wait_until_sent(self, number: int) -> None:
-        """Wait until a frame, or one that has replaced it, is on its way to the pages.
+        """Wait until a frame, or one that has replaced it, has been sent to the server.
 
         Args:
-            number: What ``show`` has returned.
+            number: Number returned by ``show``.
 
         Raises:
             InputError: The frame cannot be shown, or the server has ended.
@@ -220,7 +220,7 @@ class Viewer:
             raise InputError("viewer", f"frame {number}", problem, mend)
 
     def close(self) -> None:
-        """Tell the pages that the simulation is over, and end the server."""
+        """Tell the pages that the simulation has ended, and end the server."""
         if self._process is None:
             return
         with self._changed:
@@ -231,11 +231,11 @@ class Viewer:
             if thread is not threading.current_thread():
                 thread.join(_STOP_TIMEOUT)
 
-    def _end_process(self, patience: float) -> None:
+    def _end_process(self, timeout: float) -> None:
         assert self._process is not None
         try:
             self._link.shutdown(socket.SHUT_WR)
-            self._process.wait(patience)
+            self._process.wait(timeout)
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
@@ -243,27 +243,27 @@ class Viewer:
     # --- the viewer's threads
 
     def _send(self) -> None:
-        with suppress(OSError):  # ``_receive`` notices that too
+        with suppress(OSError):  # ``_receive`` handles it
             while self.alive:
                 self._link.sendall(self._next_message())
 
     def _next_message(self) -> bytes:
-        """Wait for something to be sent; nothing when there will be no more."""
+        """Wait for the next message to send; empty when the viewer is closed."""
         with self._changed:
             self._changed.wait_for(lambda: not self.alive or self._outbox or self._frame is not None)
             if self._outbox:
                 return self._outbox.popleft()
             frame, self._frame = self._frame, None
-        # Encoding takes longer than a caller of ``show`` should wait for the lock.
+        # Encode without the lock, because callers of ``show`` must not wait that long.
         return b"" if frame is None else self._encoded(*frame)
 
     def _encoded(self, seq: int, frame: ViewFrame) -> bytes:
-        """The message that carries a frame; nothing if it cannot be encoded."""
+        """The encoded message of a frame; empty if it cannot be encoded."""
         message, refused = b"", self._refused
         try:
             message = wire.pack_frame(seq, encode_frame(frame, seq))
         except Exception as error:
-            # Whatever it is, later frames are still to be sent, and whoever waits for this one is told.
+            # After any error, later frames are still sent, and callers that wait for this one get the error.
             if refused is None:
                 logger.warning("viewer: the frame at %g s cannot be shown: %s", frame.time, error)
             refused = (seq, f"the frame at {frame.time:g} s cannot be shown: {error}")
@@ -273,7 +273,7 @@ class Viewer:
         return message
 
     def _receive(self) -> None:
-        with suppress(OSError):  # the server's death may reset the link
+        with suppress(OSError):  # the connection is reset if the server has died
             while (message := wire.read_message(self._inbox)) is not None:
                 self._take(*message)
         with self._changed:
@@ -297,7 +297,7 @@ class Viewer:
                     self._changed.notify_all()
 
     def _obey(self, text: bytes, sender: str) -> str | None:
-        """Do what a page asks for; why not, if it cannot be done."""
+        """Carry out a command of a page; returns the reason if it is impossible."""
         try:
             command = read_message(text, sender)
             assert not isinstance(command, Shown)
@@ -305,31 +305,31 @@ class Viewer:
         except InputError as error:
             return str(error)
         except Exception as error:
-            # It must not make the viewer deaf.
+            # An error must not end the thread that receives commands.
             logger.exception("viewer: a command has failed")
             return f"viewer: the command has failed: {error}"
         return None
 
 
 def _environment() -> dict[str, str]:
-    """This process's, in which the server finds this package and not another."""
+    """Environment of the server, in which it imports this installation of the package."""
     package = str(Path(hydro_sim_core.__file__).parents[1])
     inherited = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([package, inherited] if inherited else [package])}
 
 
 def _shown_host(host: str) -> str:
-    """What to write into an address that reaches ``host``."""
+    """Host part of a URL that reaches ``host``."""
     if host in _EVERY_ADDRESS:
         host = _own_address(*_EVERY_ADDRESS[host])
     return f"[{host}]" if ":" in host else host
 
 
 def _own_address(family: socket.AddressFamily, beyond: str) -> str:
-    """This machine's address on its default route, which a telephone can open; its name if there is none."""
+    """This machine's address on its default route, for other devices; its host name if it has no route."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect((beyond, _DISCARD))  # looks up the route, and sends nothing
+            probe.connect((beyond, _DISCARD))  # only looks up the route; sends nothing
         except OSError:
             return socket.gethostname()
         return str(probe.getsockname()[0])

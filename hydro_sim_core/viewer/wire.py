@@ -1,6 +1,6 @@
-"""What a simulation and its viewer's server tell each other through a pair of sockets.
+"""Protocol between a simulation and its viewer's server over a pair of sockets.
 
-Every message is a kind, the length of what follows, and that.
+Every message is its kind, the length of its content, and the content.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ _KEY_LENGTH = 40
 
 
 class Kind(IntEnum):
-    """Of a message."""
+    """Kind of a message."""
 
-    #: To the server: how to serve; the first message. JSON.
+    #: To the server: its options; the first message. JSON.
     CONFIGURE = 1
     #: To the server: a mesh that the next scene needs. Key, then bytes.
     MESH = 2
-    #: To the server: the scene. JSON, as pages get it.
+    #: To the server: the scene. The JSON that pages get.
     SCENE = 3
-    #: To the server: a frame. Number, then bytes as pages get them.
+    #: To the server: a frame. Number, then the bytes that pages get.
     FRAME = 4
-    #: To the server: a command of a page could not be obeyed. JSON: page, reason.
+    #: To the server: a command of a page was rejected. JSON: page, reason.
     REJECTED = 5
     #: To the simulation: the port on which pages are served. JSON.
     READY = 11
-    #: To the simulation: why none are. JSON.
+    #: To the simulation: why pages cannot be served. JSON.
     FAILED = 12
-    #: To the simulation: how many pages there are. JSON.
+    #: To the simulation: number of connected pages. JSON.
     WATCHING = 13
     #: To the simulation: a command. Page, then JSON.
     COMMAND = 14
@@ -43,59 +43,59 @@ class Kind(IntEnum):
 
 
 def pack(kind: Kind, *parts: bytes) -> bytes:
-    """A message."""
+    """Pack a message."""
     return b"".join((_HEADER.pack(kind, sum(map(len, parts))), *parts))
 
 
 def pack_json(kind: Kind, content: Any) -> bytes:
-    """A message whose content is JSON."""
+    """Pack a message with JSON content."""
     return pack(kind, json.dumps(content, allow_nan=False).encode())
 
 
 def pack_frame(seq: int, frame: bytes) -> bytes:
-    """A frame with its number."""
+    """Pack a frame with its number."""
     return pack(Kind.FRAME, _SEQ.pack(seq), frame)
 
 
 def unpack_frame(content: bytes) -> tuple[int, bytes]:
-    """Number and bytes of a frame."""
+    """Unpack number and bytes of a frame."""
     return _SEQ.unpack_from(content)[0], content[_SEQ.size :]
 
 
 def header_text(data: bytes) -> str:
-    """The header of a frame as pages get it: JSON with all but what only pictures need."""
+    """Header of a frame for pages that skip its picture: JSON without poses and faces."""
     (length,) = struct.unpack_from("<I", data)
     return data[4 : 4 + length].decode().rstrip()
 
 
 def pack_mesh(key: str, data: bytes) -> bytes:
-    """A mesh with its key."""
+    """Pack a mesh with its key."""
     return pack(Kind.MESH, key.encode(), data)
 
 
 def unpack_mesh(content: bytes) -> tuple[str, bytes]:
-    """Key and bytes of a mesh."""
+    """Unpack key and bytes of a mesh."""
     return content[:_KEY_LENGTH].decode(), content[_KEY_LENGTH:]
 
 
 def pack_command(page: int, text: bytes) -> bytes:
-    """A command and the page that it comes from."""
+    """Pack a command with the number of its page."""
     return pack(Kind.COMMAND, _PAGE.pack(page), text)
 
 
 def unpack_command(content: bytes) -> tuple[int, bytes]:
-    """Page and text of a command."""
+    """Unpack page and text of a command."""
     return _PAGE.unpack_from(content)[0], content[_PAGE.size :]
 
 
 def unpack_header(header: bytes) -> tuple[Kind, int]:
-    """Kind of a message and the length of its content."""
+    """Unpack kind and content length of a message."""
     kind, length = _HEADER.unpack(header)
     return Kind(kind), length
 
 
 def read_message(stream: BinaryIO) -> tuple[Kind, bytes] | None:
-    """Wait for a message; None when the other side is gone."""
+    """Wait for a message; None when the other side has disconnected."""
     header = stream.read(HEADER_SIZE)
     if len(header) < HEADER_SIZE:
         return None

@@ -1,4 +1,4 @@
-"""A page that shows a world which a program steps by itself."""
+"""A page that shows a world, for programs that step it themselves."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hydro_sim_core.viewer.frame import ViewFrame, frame_of_snapshot
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
-#: Frames a second of real time that a person can see, at most.
+#: Highest frame rate, Hz of real time; more is not visible.
 _FRAME_RATE = 30.0
 
 
 class WorldView:
-    """Shows a world on a page, whenever it is told to look. Usable as a context.
+    """Shows a world on a page, as of the last ``sync``. Usable as a context manager.
 
     Example:
         ``with world.view() as view:`` and in it ``while view.is_open: world.step(10); view.sync()``
 
     Args:
-        world: The world; it is looked at by ``sync`` alone, in the calling thread.
+        world: The world; only ``sync`` reads it, in the calling thread.
         full_scale: Pressure (Pa) of the brightest colour.
-        options: Where the page is served, and to whom.
+        options: Options of the server.
 
     Attributes:
         url: Address of the page.
@@ -56,7 +56,7 @@ class WorldView:
         return self._viewer.alive
 
     def sync(self) -> None:
-        """Show the world as it is now, unless the last time was less than a thirtieth of a second ago."""
+        """Show the world as it is now, unless the last call was less than a thirtieth of a second ago."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -69,7 +69,7 @@ class WorldView:
         return self
 
     def close(self) -> None:
-        """Serve the page no longer."""
+        """Stop serving the page."""
         self._viewer.close()
 
     def __enter__(self) -> WorldView:
@@ -83,13 +83,13 @@ class WorldView:
 
 
 def frame_of_world(world: World, scene: ViewScene) -> ViewFrame:
-    """The frame of a world as it is, with what its contacts suffer from.
+    """The frame of a world as it is now, with the problems of its contacts.
 
     Args:
         world: The world.
         scene: Its scene.
     """
     snapshot = take_snapshot(world, epoch=0)
-    warnings = reversed(snapshot.contact_summary.warnings)  # the gravest come first and stay
+    warnings = reversed(snapshot.contact_summary.warnings)  # the most serious come first and stay
     problems = {warning.bodies: warning.problem for warning in warnings}
     return frame_of_snapshot(snapshot, scene, problems=problems)

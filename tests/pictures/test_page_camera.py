@@ -66,7 +66,7 @@ def test_pressures_have_the_colours_of_the_scale(camera, full_scale):
 
 
 def test_a_page_that_does_not_draw_is_told_in_one_line(camera, monkeypatch):
-    monkeypatch.setattr(page_camera, "_PATIENCE", 0.1)
+    monkeypatch.setattr(page_camera, "_FRAME_TIMEOUT", 0.1)
     monkeypatch.setattr(page_camera, "_SHOWN", "() => false")
     with pytest.raises(InputError, match=r"pictures: browser: the page was not drawn: .*Timeout") as error:
         camera.picture(scene_of_urdf(BOX, PressureScale()), frame())

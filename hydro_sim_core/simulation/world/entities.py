@@ -24,7 +24,7 @@ from hydro_sim_core.simulation.assembly.builder import BuiltModel, Collider
 Array = NDArray[np.float64]
 
 _LONGEST_PATTERN = 1000
-_PATIENCE = 0.1  # s a name
+_MATCH_TIMEOUT = 0.1  # s a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
             raise TimeoutError
         expression = regex.compile(pattern)
         # Without the interpreter lock: whoever asks must not hold up the stepping thread.
-        return [name for name in names if expression.search(name, timeout=_PATIENCE, concurrent=True)]
+        return [name for name in names if expression.search(name, timeout=_MATCH_TIMEOUT, concurrent=True)]
     except TimeoutError:
         problem = "takes too long"
     except (regex.error, OverflowError, RecursionError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""The server's process, fed by a simulation through the socket whose descriptor is its argument."""
+"""Main function of the server's process; its argument is the descriptor of a socket to the simulation."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from hydro_sim_core.viewer.server.files import FileServer, read_page_files, too_
 from hydro_sim_core.viewer.server.hub import Hub, receive
 from hydro_sim_core.viewer.wire import Kind
 
-#: Ports tried from the one that was asked for.
+#: Number of ports to try, from the requested one.
 _PORTS = 100
 _BACKLOG = 1024
-#: Open connections that a flood of them may take.
+#: Limit on open files, and so on the connections of a flood.
 _MAX_FILES = 65_536
-#: Behind the simulation in the queue for a processor.
+#: Nice value, below the priority of the simulation.
 _NICENESS = 5
-#: A page that has not answered a ping for so long is dropped, s.
-_PING_PERIOD, _PING_PATIENCE = 10.0, 20.0
-#: A connection that has not asked for anything for so long is dropped, s.
-_OPEN_PATIENCE = 10.0
-_FROM_SIMULATION = 2**20  # bytes that are read ahead
+#: Period of pings, and timeout of their answers, after which a page is dropped, s.
+_PING_PERIOD, _PING_TIMEOUT = 10.0, 20.0
+#: Timeout for the request of a new connection, s.
+_OPEN_TIMEOUT = 10.0
+_FROM_SIMULATION = 2**20  # read buffer, bytes
 
 
 async def main(descriptor: int) -> None:
-    """Serve pages until the simulation is gone."""
+    """Serve pages until the simulation disconnects."""
     link = socket.socket(fileno=descriptor)
     reader, writer = await asyncio.open_unix_connection(sock=link, limit=_FROM_SIMULATION)
     first = await receive(reader)
@@ -50,7 +50,7 @@ async def main(descriptor: int) -> None:
     try:
         listener = _listen(settings["host"], settings["port"])
     except OSError as error:
-        problem = (error.strerror or str(error)).partition(" (")[0]  # Python adds the address
+        problem = (error.strerror or str(error)).partition(" (")[0]  # without the address that Python adds
         writer.write(wire.pack_json(Kind.FAILED, problem))
         await writer.drain()
         return
@@ -64,16 +64,16 @@ async def main(descriptor: int) -> None:
         process_request=partial(_answer, files, hub),
         compression=None,
         max_size=MAX_MESSAGE,
-        open_timeout=_OPEN_PATIENCE,
+        open_timeout=_OPEN_TIMEOUT,
         ping_interval=_PING_PERIOD,
-        ping_timeout=_PING_PATIENCE,
+        ping_timeout=_PING_TIMEOUT,
         close_timeout=1.0,
         server_header=None,
         logger=_silent_logger(),
     )
     writer.write(wire.pack_json(Kind.READY, port))
     await hub.follow()
-    server.close(close_connections=False)  # at once, for a simulation that is started again
+    server.close(close_connections=False)  # at once, to free the port for a simulation that is restarted
     await hub.say_goodbye()
 
 
@@ -86,7 +86,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """Listen at the first free port from the one given; 0 takes any.
 
     Raises:
-        OSError: None is free, or the address is none of this machine's.
+        OSError: No port is free, or the address does not belong to this machine.
     """
     family, _, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -107,16 +107,16 @@ def _unexpected(hub: Hub, loop: asyncio.AbstractEventLoop, context: dict[str, An
 
 
 def _silent_logger() -> logging.Logger:
-    """What strangers send wrong is no news for a terminal."""
+    """Logger that discards messages: malformed requests of unknown clients are not worth a line in the terminal."""
     logger = logging.getLogger("hydro_sim_core.viewer.server.websockets")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
     return logger
 
 
-def _be_modest() -> None:
-    """Leave the processor to the simulation, and take more connections than a process usually may."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the simulation; the server ends with it
+def _set_up_process() -> None:
+    """Ignore Ctrl-C, lower the priority below the simulation's, and raise the limit on open connections."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the simulation, with which the server ends
     with suppress(OSError):
         os.nice(_NICENESS)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -126,5 +126,5 @@ def _be_modest() -> None:
 
 
 if __name__ == "__main__":
-    _be_modest()
+    _set_up_process()
     asyncio.run(main(int(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""Who may ask: names under which the server is reached, origins, the token."""
+"""Access control of the server: host names, origins, and the token."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 _LOCAL_NAME = "localhost"
-#: A query with more fields is none of ours.
+#: Largest number of fields in a query of our pages.
 _MAX_FIELDS = 20
 
 
 class Access:
-    """Decides about requests by their headers.
+    """Decides by its headers whether a request is allowed.
 
-    A page of another site that a browser shows may not read or command a simulation (its ``Origin`` differs), not even
-    if its name is made to point to this machine (its ``Host`` is then no name of ours).
+    A web page of another site may not read or command a simulation: its ``Origin`` differs. If its name is made to
+    resolve to this machine (DNS rebinding), its ``Host`` is not a name of this server.
 
     Args:
-        address: Address that is served; its name is one of ours.
-        port: The port.
-        token: What requests must carry; None for nothing.
+        address: Address on which the server listens; also one of its names.
+        port: Port on which it listens.
+        token: Token that requests must carry; None if they need none.
     """
 
     def __init__(self, address: str, port: int, token: str | None) -> None:
@@ -38,7 +38,7 @@ class Access:
             self._names.add(socket.getfqdn().lower())
 
     def is_own_host(self, host: str | None) -> bool:
-        """Whether a ``Host`` header names this server; any port, so that it may be forwarded."""
+        """Whether a ``Host`` header names this server; any port is accepted, for port forwarding."""
         name = _host_name(host)
         if name is None:
             return False
@@ -48,11 +48,11 @@ class Access:
             address = ipaddress.ip_address(name)
         except ValueError:
             return False
-        # No foreign site can have an address for its name.
+        # An IP address is accepted, because no foreign site can have one as its name.
         return self._elsewhere or address.is_loopback
 
     def is_own_origin(self, origins: Sequence[str], host: str) -> bool:
-        """Whether a request comes from a page of ours, or from no page at all."""
+        """Whether a request comes from a page of this server, or not from a web page."""
         return all(origin.lower() == f"http://{host.lower()}" for origin in origins)
 
     def is_known(self, query: str, cookies: Sequence[str]) -> bool:
@@ -75,12 +75,12 @@ class Access:
 
     @property
     def set_cookie(self) -> str:
-        """Header that lets a browser carry the token from now on, out of reach of scripts and other sites."""
+        """``Set-Cookie`` header with the token, out of reach of scripts and other sites."""
         return f"{self.cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Whether an address can be reached from this machine only."""
     if address.lower() == _LOCAL_NAME:
         return True
     try:
@@ -92,7 +92,7 @@ def is_loopback(address: str) -> bool:
 def _in_query(query: str) -> list[str]:
     try:
         return parse_qs(query, max_num_fields=_MAX_FIELDS).get("token", [])
-    except ValueError:  # more fields than that
+    except ValueError:  # more fields than allowed
         return []
 
 

@@ -1,4 +1,4 @@
-"""What is served over HTTP: a dictionary from paths to bytes, and the answers to everything else."""
+"""HTTP responses of the server: files by path from memory, and refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hydro_sim_core.viewer.server.access import Access
 PAGE_DIR = Path(__file__).parents[1] / "page"
 SOCKET_PATH = "/ws"
 _MESH_PATH = "/mesh/"
-#: What a page loads; other files in its folder are for whoever works on it.
+#: Suffixes of the files that a page loads; other files in its folder are for its developers.
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -26,7 +26,7 @@ _TYPES = {
 _TEXT = "text/plain; charset=utf-8"
 _BINARY = "application/octet-stream"
 _UNCHANGING = "private, max-age=31536000, immutable"
-#: What a page may load and who may load it: itself, in both cases.
+#: Security headers: the page loads from its own server only, and no other site may embed it.
 _POLICY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,14 +38,14 @@ _POLICY = {
 
 @dataclass(frozen=True)
 class PageFile:
-    """A file as it is served."""
+    """A file with its content type."""
 
     content_type: str
     data: bytes
 
 
 def read_page_files(folder: Path = PAGE_DIR) -> dict[str, PageFile]:
-    """All that the page loads, by the path of its URL; the page itself is at ``/``."""
+    """Read all files that the page loads, by the path of their URL; the page itself is at ``/``."""
     files = {
         "/" + path.relative_to(folder).as_posix(): PageFile(_TYPES[path.suffix], path.read_bytes())
         for path in sorted(folder.rglob("*"))
@@ -57,11 +57,11 @@ def read_page_files(folder: Path = PAGE_DIR) -> dict[str, PageFile]:
 
 
 class FileServer:
-    """Answers requests.
+    """Answers HTTP requests.
 
     Args:
-        files: What ``read_page_files`` gives.
-        access: Who may ask.
+        files: Files as returned by ``read_page_files``.
+        access: Access control.
 
     Attributes:
         meshes: Meshes of the scene by key.
@@ -73,7 +73,7 @@ class FileServer:
         self.meshes: Mapping[str, bytes] = {}
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer a request; None lets a page open its WebSocket."""
+        """Answer a request; None accepts the opening of a WebSocket."""
         path, _, query = request.path.partition("?")
         try:
             host = request.headers.get("Host")
@@ -109,12 +109,12 @@ class FileServer:
 
 
 def too_many_viewers() -> Response:
-    """Turns a page away."""
+    """Response that refuses another page."""
     return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many viewers; close another one")
 
 
 def _content_policy(host: str) -> str:
-    # Not every browser counts a page's own WebSocket as 'self'.
+    # Some browsers do not count a page's own WebSocket as 'self'.
     return (
         f"default-src 'self'; connect-src 'self' ws://{host}; object-src 'none'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"

@@ -1,4 +1,4 @@
-"""Between one simulation and many pages."""
+"""Hub between one simulation and many pages."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from hydro_sim_core.viewer.server.files import FileServer
 from hydro_sim_core.viewer.server.page import Page
 from hydro_sim_core.viewer.wire import Kind
 
-#: Wall-clock time between two lines in the log about what pages did wrong, s.
+#: Wall-clock time between two log lines about faulty messages of pages, s.
 _LOG_PERIOD = 5.0
-#: Frames whose headers are kept for pages that draw fewer: 20 s, as long as their charts.
+#: Number of frames whose headers are kept for the charts of pages that skip frames: 20 s, the length of a chart.
 _HISTORY = 600
-#: How long pages may take to say goodbye, s.
+#: Timeout for pages to close their connections, s.
 _FAREWELL = 2.0
 
 
 class Hub:
-    """Shows pages what comes from the simulation, and passes commands on.
+    """Forwards scenes and frames of the simulation to pages, and commands of pages to the simulation.
 
     Args:
-        reader: From the simulation.
-        writer: To the simulation.
-        files: Told of the scene's meshes.
-        max_viewers: More pages are turned away.
+        reader: Stream from the simulation.
+        writer: Stream to the simulation.
+        files: File server, which gets the scene's meshes.
+        max_viewers: Largest number of pages.
 
     Attributes:
-        scene: Text of the scene; None before there is one.
+        scene: The scene's message as text; None before the first.
         frame: Number and bytes of the newest frame; None before there is one of this scene.
-        headers: Numbers and headers, as text, of the last frames of this scene.
+        headers: Numbers and headers (text) of the last frames of this scene.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Hub:
 
     @property
     def is_full(self) -> bool:
-        """Whether another page would be turned away."""
+        """Whether the largest number of pages is connected."""
         return len(self._pages) >= self._max_viewers
 
     # --- pages
 
     async def attend(self, connection: ServerConnection) -> None:
-        """Serve a page until it is gone."""
+        """Serve a page until it disconnects."""
         if self.is_full:
             await connection.close(CloseCode.TRY_AGAIN_LATER, "too many viewers")
             return
@@ -86,12 +86,12 @@ class Hub:
             page.tell(message)
 
     async def command(self, page: int, command: Command) -> None:
-        """Pass a command on; waits while the simulation is busy with others."""
+        """Forward a command; waits while the simulation is busy with others."""
         self._writer.write(wire.pack_command(page, command.model_dump_json().encode()))
         await self._writer.drain()
 
     def log(self, line: str) -> None:
-        """Have the simulation log a line, unless it has just logged one."""
+        """Have the simulation log a line, at a limited rate."""
         now = time.monotonic()
         if now - self._last_log < _LOG_PERIOD:
             self._unlogged += 1
@@ -104,12 +104,12 @@ class Hub:
     # --- the simulation
 
     async def follow(self) -> None:
-        """Take in what the simulation sends until it is gone."""
+        """Receive messages of the simulation until it disconnects."""
         while (message := await receive(self._reader)) is not None:
             self._take(*message)
 
     async def say_goodbye(self) -> None:
-        """Tell the pages that the simulation is gone."""
+        """Tell the pages that the simulation has ended."""
         last = {"type": "status", "viewers": len(self._pages), "simulation": "gone"}
         farewells = [asyncio.create_task(page.leave(last)) for page in self._pages.values()]
         if farewells:
@@ -140,7 +140,7 @@ class Hub:
 
 
 async def receive(reader: asyncio.StreamReader) -> tuple[Kind, bytes] | None:
-    """Wait for a message of the simulation; None when it is gone."""
+    """Wait for a message of the simulation; None when it has disconnected."""
     try:
         kind, length = wire.unpack_header(await reader.readexactly(wire.HEADER_SIZE))
         return kind, await reader.readexactly(length)

@@ -1,4 +1,4 @@
-"""One page that watches: what it is sent, and what it sends."""
+"""Connection to one page: frames and messages to it, commands from it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from websockets.frames import CloseCode
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.viewer.commands import MAX_MESSAGE, Command, Shown, read_message
 
-#: Frames that a page may have got without having drawn them.
+#: Largest number of frames sent to a page that it has not drawn yet.
 MAX_IN_FLIGHT = 2
-#: Messages a second that a page may send for long, and how many at once; it is not read faster.
+#: Sustained rate of messages that are read from a page, Hz, and size of a burst.
 MAX_RATE = 120.0
 MAX_BURST = 120
-#: Words that may wait for a page; it loses the oldest.
+#: Largest number of text messages in a page's queue; the oldest are dropped.
 _MAX_WAITING = 16
 
 
@@ -42,13 +42,13 @@ class PageSource(Protocol):
 class Page:
     """A connected page.
 
-    What is to be sent waits here, the newest frame only, until the page takes it: a slow page gets fewer frames, and a
-    page that stalls gets none, at nobody's cost. Of those between it gets the headers, for its charts.
+    Only the newest frame waits until the page is ready for it: a slow page gets fewer frames and a stalled page none,
+    without holding up others. Of the skipped frames it gets the headers, for its charts.
 
     Args:
         connection: Its WebSocket.
-        hub: What there is to be shown, and where commands go.
-        number: Tells it from other pages.
+        hub: Source of scenes and frames, and receiver of commands.
+        number: Number that identifies the page.
     """
 
     def __init__(self, connection: ServerConnection, hub: PageSource, number: int) -> None:
@@ -65,11 +65,11 @@ class Page:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Name used in error messages."""
         return f"page {self.number}"
 
     async def serve(self) -> None:
-        """Talk to the page until it is gone."""
+        """Exchange messages with the page until it disconnects."""
         sender = asyncio.create_task(self._send())
         try:
             await self._receive()
@@ -83,27 +83,27 @@ class Page:
             sender.cancel()
 
     def has_news(self) -> None:
-        """Look whether there is something to be sent."""
+        """Wake the sender to check for something to send."""
         self._news.set()
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Send a message soon."""
+        """Queue a message."""
         self._words.append(json.dumps(message))
         self._news.set()
 
     def reject(self, reason: str) -> None:
-        """Tell the page, and the log, why it was not obeyed."""
+        """Tell the page, and the log, why its command was rejected."""
         self.tell({"type": "rejected", "reason": reason})
         self._hub.log(reason)
 
     async def leave(self, last: dict[str, Any]) -> None:
-        """Send a last message and close the connection, as the simulation is gone."""
+        """Send a last message and close the connection, as the simulation has ended."""
         with suppress(ConnectionClosed):
             await self._connection.send(json.dumps(last))
         await self._connection.close(CloseCode.GOING_AWAY, "the simulation has ended")
 
     async def _send(self) -> None:
-        with suppress(ConnectionClosed):  # ``_receive`` notices too
+        with suppress(ConnectionClosed):  # ``_receive`` handles it
             while True:
                 await self._news.wait()
                 self._news.clear()
@@ -117,7 +117,7 @@ class Page:
         while self._words:
             await self._connection.send(self._words.popleft())
         frame = self._hub.frame
-        # A frame fits only the scene that it was made for, which may have changed while others were sent.
+        # A frame is valid only for its scene, which may have changed while others were sent.
         if frame is None or self._scene is not self._hub.scene or len(self._in_flight) >= MAX_IN_FLIGHT:
             return
         seq, data = frame
@@ -153,7 +153,7 @@ class Page:
         self._news.set()
 
     async def _keep_rate(self) -> None:
-        """Wait until the page may have sent another message; what it sends meanwhile stays in its own buffers."""
+        """Wait as long as the message rate requires; further messages stay in the connection's buffers."""
         now = time.monotonic()
         self._allowance = min(MAX_BURST, self._allowance + MAX_RATE * (now - self._refilled)) - 1.0
         self._refilled = now

@@ -1,9 +1,9 @@
-"""Fetch the page's third-party files again, in the versions that vendored.json names.
+"""Download the page's third-party files in the versions given in vendored.json.
 
     python hydro_sim_core/viewer/page/vendor/renew.py
 
-To take another version, change it in vendored.json first. Needs npm. Writes the files and their SHA-512, of the bytes
-in the package: where ``replaced`` is given, the committed file differs from the package's in that one piece of text.
+To take another version, change it in vendored.json first. Needs npm. Writes the files and the SHA-512 of the bytes in
+the package; with ``replaced``, the committed file differs from the package's in that piece of text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIST = FOLDER / "vendored.json"
 
 
 def renew() -> None:
-    """Bring every file and its hash up to date."""
+    """Update every file and its hash."""
     packages = json.loads(LIST.read_text())
     for package in packages:
         with TemporaryDirectory() as folder, tarfile.open(_pack(package, Path(folder))) as archive:

@@ -19,8 +19,8 @@ from hydro_sim.simulation_control.waiting import Calls
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 
-#: How long a page waits for what the executor does, s: a reset may have to build the scene anew.
-_PATIENCE = 30.0
+#: Timeout of a page's request to the executor, s: a reset may have to build the scene again.
+_CALL_TIMEOUT = 30.0
 
 
 class NodeControls:
@@ -95,9 +95,9 @@ class NodeControls:
     def _ask(self, what: str, request: Callable[[], Awaitable[Any]]) -> None:
         with _refusals(what):
             try:
-                self._calls.call(request, _PATIENCE)
+                self._calls.call(request, _CALL_TIMEOUT)
             except TimeoutError:
-                problem = f"has not ended within {_PATIENCE:g} s"
+                problem = f"has not ended within {_CALL_TIMEOUT:g} s"
                 raise InputError("viewer", what, problem, "wait, or start the node again") from None
 
 
