@@ -1,4 +1,4 @@
-// Wrenches of the patches: the force on B, which pushes on the centre of pressure, and the moment about it.
+// Arrows of contact wrenches: the force on B at the centre of pressure, and the moment about it.
 
 import {
   ConeGeometry,
@@ -12,7 +12,7 @@ import {
 } from "./vendor/three/three.module.min.js";
 
 const AFTER_PATCHES = 3;
-const SMALLEST = 16; // arrows, to begin with
+const SMALLEST = 16; // initial number of arrows
 const LONGEST = 0.2; // m
 const LENGTHS = [1, 2, 5].flatMap((digit) => [-2, -1, 0, 1, 2, 3, 4, 5, 6].map((power) => digit * 10 ** power)).sort((x, y) => x - y);
 const HEAD = 0.012; // m
@@ -38,7 +38,7 @@ export class Arrows {
     this.forget();
   }
 
-  /** Begin with the smallest unit again, for another scene. */
+  /** Reset to the smallest unit, for another scene. */
   forget() {
     this.unit = { force: 10, moment: 0.1 }; // N and N m of an arrow of 5 cm
   }
@@ -56,7 +56,7 @@ export class Arrows {
     this.stage.invalidate();
   }
 
-  /** One unit for all arrows, that only grows: the same length is the same force for as long as possible. */
+  /** One unit for all arrows, which only grows, so that a length stands for the same force as long as possible. */
   _fit(patches) {
     for (const quantity of ["force", "moment"]) {
       const largest = Math.max(0, ...patches.map((patch) => Math.hypot(...patch[quantity])));

@@ -1,11 +1,11 @@
-// How bodies look: matt, under a soft sky and two lamps. Simple enough to be drawn without a graphics processor.
+// Material of bodies: matt, under a soft sky and two lamps. Simple enough for software rendering.
 
 import { Color, DoubleSide, FrontSide, ShaderMaterial, Vector3 } from "./vendor/three/three.module.min.js";
 
 export const KEY_LIGHT = new Vector3(0.4, -0.62, 0.68).normalize(); // towards the lamp, world
 const FILL_LIGHT = new Vector3(-0.75, 0.6, 0.28).normalize();
 
-/** All in the colours of the screen, without gamma: shades stay soft, and no pixel needs a power. */
+/** Lighting in screen colours without gamma: shades stay soft, and no pixel needs a power function. */
 const SHADE = `
   uniform vec3 albedo, keyLight, fillLight;
   uniform float opacity;
@@ -16,7 +16,7 @@ const SHADE = `
     float facing = abs(dot(normal, toEye));
     vec3 colour = albedo * (sky + 0.24 * key + 0.07 * fill + 0.05 * facing);
     #ifdef CLEAR
-      // Like a thin shell: clear where it faces the eye, denser towards its outline.
+      // Like a thin shell: clear where it faces the camera, denser towards its outline.
       return vec4(colour, mix(0.75, 0.17, facing));
     #else
       return vec4(colour, opacity);
@@ -56,7 +56,7 @@ const FRAGMENT = `
 export class BodyMaterial extends ShaderMaterial {
   /**
    * @param {number[]} rgba
-   * @param {boolean} litAtVertices Cheaper, and nearly the same on meshes that are not coarse.
+   * @param {boolean} litAtVertices Light vertices instead of pixels: cheaper, and nearly equal on fine meshes.
    */
   constructor(rgba, litAtVertices) {
     super({
@@ -84,7 +84,7 @@ export class BodyMaterial extends ShaderMaterial {
     else delete this.defines.CLEAR;
     this.transparent = clear || this.alpha < 1;
     this.depthWrite = !this.transparent;
-    this.side = this.transparent ? FrontSide : DoubleSide; // meshes of others are not always closed
+    this.side = this.transparent ? FrontSide : DoubleSide; // third-party meshes are not always closed
     this.needsUpdate = true;
   }
 }

@@ -1,13 +1,13 @@
-// Where the scene is looked at from: orbiting by hand, named views, and flights to what was double-clicked.
+// The camera: orbiting by hand, named views, and flights to double-clicked objects.
 
 import { MathUtils, Vector3 } from "./vendor/three/three.module.min.js";
 import { OrbitControls } from "./vendor/three/OrbitControls.js";
 
 const FLIGHT = 450; // ms
-const NOTHING = 0.5; // m, what is shown where there is nothing
-const ROOM = 1.12; // how much wider the view is than what it shows
+const NOTHING = 0.5; // m, radius of the view of an empty scene
+const ROOM = 1.12; // size of the view relative to its objects
 
-/** Directions from what is looked at to the camera, world; that of "contact" depends on the contact. */
+/** Directions in the world from the target to the camera; that of "contact" depends on the contact. */
 const VIEWS = {
   iso: [0.62, -0.72, 0.36],
   front: [1, 0, 0],
@@ -40,7 +40,7 @@ export class CameraMan {
     this.lookAt(points, new Vector3(...(VIEWS[view] ?? VIEWS.iso)), atOnce);
   }
 
-  /** Come just so close that all points are in view; from where the camera is now, unless told otherwise. */
+  /** Move the camera so that all points fill the view; by default along its present direction. */
   lookAt(points, direction = null, atOnce = false) {
     if (!points.length) return this.lookAt(around(new Vector3(), NOTHING), direction, atOnce);
     const camera = this.stage.camera;
@@ -80,7 +80,7 @@ export class CameraMan {
   }
 }
 
-/** What to look at, and from how far, so that all points are seen: in the middle of their extent across the view. */
+/** Target and distance of the camera at which all points are in view; the target is the centre of their extent. */
 function fit(points, away, camera) {
   const right = camera.up.clone().cross(away).normalize();
   const up = away.clone().cross(right);
@@ -98,7 +98,7 @@ function fit(points, away, camera) {
   return { target, distance: Math.max(...distances) };
 }
 
-/** Points that stand for a sphere. */
+/** Points that represent a sphere. */
 export function around(centre, radius) {
   return [0, 1, 2].flatMap((axis) => [-radius, radius].map((x) => centre.clone().setComponent(axis, centre.getComponent(axis) + x)));
 }

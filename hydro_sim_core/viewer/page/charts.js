@@ -1,4 +1,4 @@
-// The last seconds as curves.
+// Charts of the last seconds.
 
 import uPlot from "./vendor/uplot/uPlot.esm.js";
 import { byId, make } from "./elements.js";
@@ -6,9 +6,9 @@ import { throttle } from "./throttle.js";
 
 const SAMPLES = 600; // 20 s at 30 frames a second
 const PERIOD = 250; // ms between two drawings
-const LONGEST_STEP = 0.4; // s of simulated time between two frames; nothing is known of what was in a longer one
+const LONGEST_STEP = 0.4; // s of simulated time between two frames; a longer step leaves a gap
 const HEIGHT = 78; // px
-const MOST_CURVES = 6; // as many as there are colours
+const MOST_CURVES = 6; // the number of colours
 
 /**
  * @typedef {import("./protocol.js").FrameHeader} FrameHeader
@@ -16,10 +16,10 @@ const MOST_CURVES = 6; // as many as there are colours
  *
  * @typedef {object} Kind
  * @property {string} title
- * @property {(scene: Scene) => unknown} fits Whether the scene has any.
- * @property {(frame: FrameHeader) => Object<string, number|null>} values Of each curve, by its name.
- * @property {boolean} [named] Whether a reader has to be told which curve is which.
- * @property {number|null} [absent] Value of a curve that the frame does not tell of.
+ * @property {(scene: Scene) => unknown} fits Whether the scene has such curves.
+ * @property {(frame: FrameHeader) => Object<string, number|null>} values Value of each curve by its name.
+ * @property {boolean} [named] Whether the curves need names in the legend.
+ * @property {number|null} [absent] Value of a curve that is missing in a frame.
  */
 
 /** @type {Kind[]} */
@@ -91,7 +91,7 @@ class Chart {
     this._push(frame.time, (name) => values[name] ?? this.kind.absent ?? null);
   }
 
-  /** Draw no line across the time before this one. */
+  /** Leave a gap before this time. */
   breakOff(time) {
     this._push(time, () => null);
   }
@@ -111,7 +111,7 @@ class Chart {
   }
 
   draw() {
-    if (!this.element.offsetParent) return; // behind the closed drawer
+    if (!this.element.offsetParent) return; // hidden in the closed drawer
     this._choose();
     const plotted = this._plot.series.slice(1).map(({ label }) => label);
     if (plotted.join("\n") !== this._drawn.join("\n")) this.replot();
@@ -119,7 +119,7 @@ class Chart {
     this._tell();
   }
 
-  /** Take the curves that reach highest. */
+  /** Select the curves with the highest values. */
   _choose() {
     const peaks = new Map([...this._curves].map(([name, row]) => [name, Math.max(...row)]));
     const highest = [...peaks.keys()].sort((p, q) => peaks.get(q) - peaks.get(p)).slice(0, MOST_CURVES);
@@ -132,14 +132,14 @@ class Chart {
     return [this._times, ...this._drawn.map((name) => this._curves.get(name))];
   }
 
-  /** The newest values. */
+  /** Show the newest values. */
   _tell() {
     const newest = this._drawn.map((name) => threeDigits(this._curves.get(name).at(-1)));
     if (!this.kind.named) this._now.textContent = newest.join("  ");
     else this._key.querySelectorAll("output").forEach((output, i) => (output.textContent = newest[i]));
   }
 
-  /** Draw anew, in the colours of the theme; what is known stays. */
+  /** Redraw in the colours of the theme, with the same data. */
   replot() {
     this._plot?.destroy();
     const axis = { stroke: this.theme.colour("muted"), grid: { stroke: this.theme.colour("line"), width: 1 }, ticks: { show: false } };
@@ -201,7 +201,7 @@ function threeDigits(value) {
   return String(Number(Number(value.toPrecision(3)).toFixed(3)));
 }
 
-/** From zero, with room above, and never so narrow that noise fills the chart. */
+/** Range of an axis from zero, with room above, and wide enough that noise does not fill the chart. */
 function roomyRange(_, lowest, highest) {
   if (!Number.isFinite(highest)) return [0, 1];
   return [Math.min(0, lowest), highest > 0 ? 1.15 * highest : 1];

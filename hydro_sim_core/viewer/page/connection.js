@@ -1,4 +1,4 @@
-// The websocket to the server: it is opened again for as long as the page is.
+// The WebSocket to the server, reconnected as long as the page is open.
 
 const FIRST_WAIT = 250; // ms
 const LONGEST_WAIT = 4000; // ms
@@ -13,7 +13,7 @@ export class Connection extends EventTarget {
     this._open();
   }
 
-  /** @param {object} message Dropped while there is no connection: a command that comes late is worse than none. */
+  /** @param {object} message Dropped while disconnected: a late command is worse than none. */
   send(message) {
     if (this._socket.readyState === WebSocket.OPEN) this._socket.send(JSON.stringify(message));
   }

@@ -1,9 +1,9 @@
-// From where a contact is seen best.
+// View of a contact.
 
 import { Vector3 } from "./vendor/three/three.module.min.js";
 import { around } from "./camera.js";
 
-const ROOM = 1.9; // how much of the surroundings is shown
+const ROOM = 1.9; // size of the view relative to the patch
 const SMALLEST = 0.01; // m
 
 /** Points around all patches. @param {import("./protocol.js").Patch[]} patches */
@@ -14,7 +14,7 @@ export function contactPoints(patches) {
   return around(centre, ROOM * Math.max(SMALLEST, ...reaches));
 }
 
-/** Obliquely onto the patch with the largest force, from above. @param {import("./protocol.js").Patch[]} patches */
+/** View obliquely from above onto the patch with the largest force. @param {import("./protocol.js").Patch[]} patches */
 export function contactDirection(patches) {
   const size = ({ force }) => Math.hypot(...force);
   const strongest = patches.reduce((best, patch) => (size(patch) > size(best) ? patch : best));

@@ -1,4 +1,4 @@
-// Short ways to make and find elements.
+// Helpers to make and find elements.
 
 /** @param {string} id */
 export const byId = (id) => document.getElementById(id);
@@ -14,10 +14,10 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Simulated seconds a second. */
+/** Real-time factors offered. */
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5];
 
-/** A `<select>` of speeds; a speed that is not offered is added when it is shown. */
+/** A `<select>` of speeds; other speeds are added when they are shown. */
 export class SpeedChoice {
   /**
    * @param {HTMLSelectElement} select
@@ -31,7 +31,7 @@ export class SpeedChoice {
     select.value = this._told;
     select.addEventListener("change", () => {
       choose(select.value === "null" ? null : Number(select.value));
-      select.value = this._told; // until a frame tells that it was obeyed: it may be refused
+      select.value = this._told; // until a frame confirms the command, which may be rejected
       select.blur();
     });
   }

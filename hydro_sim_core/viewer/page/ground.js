@@ -1,4 +1,4 @@
-// What the scene stands on: a grid that fades out, on the half spaces of the scene or on a floor below it.
+// The ground: a grid that fades out, on the half spaces of the scene or on a floor below it.
 
 import {
   BufferAttribute,
@@ -11,14 +11,14 @@ import {
   Vector3,
 } from "./vendor/three/three.module.min.js";
 
-const CELLS = 20; // to every side
+const CELLS = 20; // in every direction
 const SPACINGS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]; // m
 
 export class Ground {
   /**
    * @param {import("./stage.js").Stage} stage
    * @param {import("./theme.js").Theme} theme
-   * @param {import("./shadow.js").ShadowMaterial} shadow Falls on it.
+   * @param {import("./shadow.js").ShadowMaterial} shadow Material of the shadow on it.
    */
   constructor(stage, theme, shadow) {
     this.group = new Group();
@@ -43,7 +43,7 @@ export class Ground {
           gl_FragColor = vec4(colour, fade);
         }`,
     });
-    // As written, without conversion: the shader puts it out unchanged.
+    // Without conversion of colours, because the shader outputs it unchanged.
     const follow = () => this._lines.uniforms.colour.value.setStyle(theme.colour("grid"), "");
     theme.addEventListener("change", follow);
     follow();
@@ -51,7 +51,7 @@ export class Ground {
 
   /**
    * @param {{X_WG: number[]}[]} halfSpaces
-   * @param {import("./vendor/three/three.module.min.js").Box3} extent Around the scene.
+   * @param {import("./vendor/three/three.module.min.js").Box3} extent Bounding box of the scene.
    */
   lay(halfSpaces, extent) {
     for (const grid of this.group.children) grid.geometry.dispose();

@@ -1,4 +1,4 @@
-// What the colours and the arrows mean.
+// Legend of colours and arrows.
 
 import { make } from "./elements.js";
 
@@ -33,7 +33,7 @@ export class Legend {
 
   /**
    * @param {import("./protocol.js").Frame} frame
-   * @param {{force: number, moment: number}|null} unit N and N m of an arrow of 5 cm; null when there are no arrows.
+   * @param {{force: number, moment: number}|null} unit N and N m of an arrow of 5 cm; null without arrows.
    */
   show({ patches }, unit) {
     const largest = Math.max(0, ...patches.map((patch) => patch.max_pressure));

@@ -1,4 +1,4 @@
-// Connects what arrives from the server to what is shown, and what is moved by hand to the server.
+// Main module: shows what the server sends, and sends the user's commands to the server.
 
 import { Arrows } from "./arrows.js";
 import { CameraMan, VIEW_NAMES } from "./camera.js";
@@ -46,15 +46,15 @@ new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
 
 /** @type {import("./protocol.js").Scene|null} */
 let scene = null;
-/** The newest frame that has arrived and was not yet drawn. @type {ArrayBuffer|null} */
+/** The newest frame that is not drawn yet. @type {ArrayBuffer|null} */
 let arrived = null;
 /** @type {import("./protocol.js").Frame|null} */
 let shown = null;
-/** What the charts have yet to tell of: headers of frames in their order, also of those that were never drawn. */
+/** Headers of frames that the charts do not show yet, in order, including frames that were never drawn. */
 let untold = [];
 let unacknowledged = null;
 let simulationGone = false;
-/** View to take with the next frame; "contact" waits for a contact. */
+/** View for the next frame; "contact" waits for a contact. */
 let wantedView = VIEW_NAMES.includes(asked.get("view")) ? asked.get("view") : "iso";
 
 connection.addEventListener("text", ({ detail }) => {
@@ -77,7 +77,7 @@ stage.afterDrawing.push(() => {
   unacknowledged = null;
 });
 
-/** The newest scene is fetched; frames wait for it, since they mean nothing without it. */
+/** Number of the newest scene; frames wait until it is loaded, because they cannot be decoded without it. */
 let loading = 0;
 async function loadScene(next) {
   const mine = ++loading;
@@ -108,7 +108,7 @@ async function loadScene(next) {
   stage.invalidate();
 }
 
-/** A frame of another scene: told of like one that was drawn, so that the server sends the next. */
+/** Drop a frame of another scene; report it as drawn, so that the server sends the next. */
 function dropFrame() {
   if (arrived) send({ type: "shown", seq: frameHeader(arrived).seq });
   arrived = null;
@@ -173,7 +173,7 @@ function runningWord() {
   return `${word}${pace} · ${shown.counts.length} faces`;
 }
 
-/** Words are costlier than pictures; in a picture, they have to be those of its instant. */
+/** Text takes longer than drawing, so it is throttled; in a picture it must be that of the instant. */
 const describe = still ? describeNow : throttle(describeNow, 150);
 
 function describeNow() {
@@ -216,13 +216,13 @@ function onCheck(id, act) {
   byId(id).addEventListener("change", ({ target }) => act(target.checked));
 }
 
-/** @param {string|null} size "WxH": the stage has just this size, whatever the window has. */
+/** @param {string|null} size "WxH": size of the stage in pixels, independent of the window. */
 function fixSize(size) {
   const match = /^(\d{2,4})x(\d{2,4})$/.exec(size ?? "");
   if (match) Object.assign(byId("stage").style, { width: `${match[1]}px`, height: `${match[2]}px`, flex: "none" });
 }
 
-/** What tests and the makers of pictures look at. */
+/** Interface for tests and for taking pictures. */
 window.hydroSim = {
   get state() {
     return connection.state === "live" && !shown ? "connecting" : connection.state;

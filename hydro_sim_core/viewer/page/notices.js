@@ -1,11 +1,11 @@
-// Words from the server, and what became of it.
+// Notices: messages of the server and the state of the connection.
 
 import { byId, make } from "./elements.js";
 
 const TOAST = 5000; // ms
 const MOST_TOASTS = 3;
 
-/** A short word on something that was refused. */
+/** Show a short message about a rejected command. */
 export function toast(text) {
   const toasts = byId("toasts");
   const shown = [...toasts.children].find((child) => child.textContent === text);
@@ -16,7 +16,7 @@ export function toast(text) {
   while (toasts.children.length > MOST_TOASTS) toasts.firstChild.remove();
 }
 
-/** Tells across the page why nothing moves; null when it does. */
+/** Show across the page why nothing moves; null removes the text. */
 export function showBanner(text) {
   const banner = byId("banner");
   banner.hidden = text === null;

@@ -1,12 +1,12 @@
-// The controls beside the scene: what is commanded, and what the contacts carry in numbers.
+// The panel beside the scene: controls, and a table of contacts.
 
 import { byId, make, SpeedChoice, SPEEDS } from "./elements.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
-const PERIOD = 150; // ms between two updates of numbers: no eye reads faster
+const PERIOD = 150; // ms between two updates of numbers, as fast as they can be read
 const MOST_CONTACTS = 12;
-const ANY_ANGLE = Math.PI; // range of a joint without stops
+const ANY_ANGLE = Math.PI; // range of a joint without limits
 const ANY_LENGTH = 1; // m
 
 export class Panel {

@@ -1,4 +1,4 @@
-// Contact patches: faces filled by pressure with the colours of the scale, their edges, and what is under the pointer.
+// Contact patches: faces coloured by pressure, their edges, and picking by the pointer.
 
 import {
   BufferAttribute,
@@ -16,11 +16,11 @@ import {
   Vector3,
 } from "./vendor/three/three.module.min.js";
 
-const SMALLEST = 1024; // vertices, to begin with
-const AFTER_BODIES = 2; // drawn after bodies that are seen through, so that nothing tints the colours
-export const PATCH_STENCIL = 0x80; // where faces are; shadows count below it
+const SMALLEST = 1024; // initial number of vertices
+const AFTER_BODIES = 2; // drawn after transparent bodies, so that nothing tints the colours
+export const PATCH_STENCIL = 0x80; // stencil bit of faces; shadows use lower bits
 const EDGE_STRENGTH = 0.55;
-const FAINTEST_EDGE = 3; // px: edges of smaller faces are left out, they would cover the colours
+const FAINTEST_EDGE = 3; // px: edges of smaller faces would cover the colours and are left out
 const STRONGEST_EDGE = 14; // px
 
 export class Patches {
@@ -32,7 +32,7 @@ export class Patches {
     this._capacity = 0;
     this._geometry = new BufferGeometry();
     this._edgeGeometry = new BufferGeometry();
-    this._geometry.boundingSphere = new Sphere(new Vector3(), Infinity); // never culled, always asked by rays
+    this._geometry.boundingSphere = new Sphere(new Vector3(), Infinity); // never culled, always tested by rays
     this._faces = new Mesh(this._geometry, faceMaterial());
     this._edges = new LineSegments(this._edgeGeometry, edgeMaterial());
     for (const drawn of [this._faces, this._edges]) {
@@ -41,7 +41,7 @@ export class Patches {
       stage.scene.add(drawn);
     }
     this._grow(SMALLEST);
-    /** Number of triangles up to and with each patch. @type {number[]} */
+    /** Cumulative number of triangles up to each patch, inclusive. @type {number[]} */
     this._triangleEnds = [];
     stage.beforeDrawing.push(() => this._fadeEdges());
   }
@@ -108,7 +108,7 @@ export class Patches {
     return share(b, c) * pressure(face.a) + share(c, a) * pressure(face.b) + share(a, b) * pressure(face.c);
   }
 
-  /** Indices of the fans that fill the faces, and of the lines around them. */
+  /** Write the indices of the fans that fill the faces, and of the lines around them. */
   _connect({ counts, patches }) {
     const corners = this._geometry.index.array;
     const ends = this._edgeGeometry.index.array;
@@ -173,11 +173,11 @@ function upload(attribute, length) {
   attribute.needsUpdate = true;
 }
 
-/** Unlit, without conversion of colours: what reaches the screen is the table of the scale, byte for byte. */
+/** Unlit, without conversion of colours: the screen shows exactly the colours of the scale's table. */
 function faceMaterial() {
   return new ShaderMaterial({
     side: DoubleSide,
-    transparent: true, // drawn in the order of the see-through bodies, yet opaque
+    transparent: true, // opaque, but drawn among the transparent bodies
     depthWrite: true,
     stencilWrite: true,
     stencilRef: PATCH_STENCIL,

@@ -1,4 +1,4 @@
-// What the pointer is over, and where a double-click leads.
+// Pointer: tooltips, and the targets of double-clicks.
 
 import { Raycaster, Vector2 } from "./vendor/three/three.module.min.js";
 import { contactPoints } from "./contact_view.js";

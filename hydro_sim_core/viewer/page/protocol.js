@@ -1,4 +1,4 @@
-// What travels between the server and the page. The layout of a frame is that of hydro_sim_core/viewer/frame.py.
+// Protocol between server and page. The layout of a frame is that of hydro_sim_core/viewer/frame.py.
 
 /**
  * @typedef {object} Scene Sent once, and again when the scene changes.
@@ -53,14 +53,14 @@
  * @property {Float32Array} poses x y z qx qy qz qw of every link.
  * @property {Float32Array} vertices Of all faces of all patches, world, m.
  * @property {Float32Array} pressures At the vertices, Pa.
- * @property {Uint8Array} counts Vertices of every face.
+ * @property {Uint8Array} counts Number of vertices of every face.
  */
 
 const POSE_NUMBERS = 7;
 
 /**
  * @param {ArrayBuffer} bytes
- * @param {number} links How many poses the frame holds.
+ * @param {number} links Number of poses in the frame.
  * @returns {Frame}
  */
 export function decodeFrame(bytes, links) {
@@ -82,7 +82,7 @@ export function decodeFrame(bytes, links) {
 }
 
 /**
- * Header of a frame, which is all that is known without its scene.
+ * Decode the header of a frame, which needs no scene.
  * @param {ArrayBuffer} bytes
  * @returns {FrameHeader}
  */

@@ -1,4 +1,4 @@
-// The bodies: meshes on the frames of the links.
+// Bodies: meshes on the frames of links.
 
 import {
   AxesHelper,
@@ -20,12 +20,12 @@ import { ShadowMaterial } from "./shadow.js";
 
 const AXIS = 0.06; // m
 const AXIS_COLOURS = ["#e5484d", "#30a46c", "#3b82f6"]; // x, y, z
-const CREASE = 32; // degrees; sharper edges are drawn
-const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes: they are scanned for them, and their edges only dirty them
+const CREASE = 32; // degrees; edges with larger angles are drawn
+const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes, such as scans, where they are only noise
 const AFTER_PATCHES = 2.5;
-const FAR_AWAY = 8; // times the median distance from the middle
-const SMALL_SCENE = 2; // m within which nothing is far away
-const STAYS_CLEAR = 1.0; // s of simulated time after a contact, so that bodies do not flicker
+const FAR_AWAY = 8; // times the median distance from the centre
+const SMALL_SCENE = 2; // m; nearer bodies are never far away
+const STAYS_CLEAR = 1.0; // s of simulated time after a contact, against flicker
 
 export class Robot {
   /**
@@ -43,7 +43,7 @@ export class Robot {
     this.mode = "contact";
     this.shadow = new ShadowMaterial(theme);
     this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
-    // Faces keep their colours even where a body that is seen through is before them; its edges say that it is.
+    // Faces keep their colours behind a transparent body; only its edges are drawn over them.
     this._edgesOverPatches = new LineBasicMaterial({ color: "#ffffff", opacity: 0.5, transparent: true, depthWrite: false });
     Object.assign(this._edgesOverPatches, { stencilWrite: true, stencilRef: PATCH_STENCIL, stencilFunc: EqualStencilFunc });
     const follow = () => {
@@ -55,7 +55,7 @@ export class Robot {
   }
 
   /**
-   * Build the bodies of a scene; resolves when all meshes are there.
+   * Build the bodies of a scene; resolves when all meshes are loaded.
    * @param {import("./protocol.js").Scene} scene
    */
   async load(scene) {
@@ -76,7 +76,7 @@ export class Robot {
     this._lookThrough(frame);
   }
 
-  /** @param {"contact"|"solid"|"clear"} mode Which bodies can be seen through. */
+  /** @param {"contact"|"solid"|"clear"} mode Which bodies are transparent. */
   setMode(mode) {
     this.mode = mode;
     for (const link of this._links) this._setClear(link, mode === "clear" || (mode === "contact" && link.touched));
@@ -88,7 +88,7 @@ export class Robot {
     this.stage.invalidate();
   }
 
-  /** Meshes that hide what is behind them. */
+  /** Opaque meshes. */
   get solids() {
     return this._links.flatMap((link) => (link.clear ? [] : link.bodies));
   }
@@ -98,8 +98,7 @@ export class Robot {
   }
 
   /**
-   * Corners of the boxes around the bodies of the links of these names; without names, of all bodies but those that
-   * have left the rest far behind.
+   * Corners of the bounding boxes of the bodies of named links; without names, of all bodies except far outliers.
    * @param {Set<string>|null} names
    * @returns {Vector3[]}
    */
@@ -117,7 +116,7 @@ export class Robot {
   _geometry(url) {
     if (!this._geometries.has(url)) {
       const geometry = fetchGeometry(url);
-      geometry.catch(() => this._geometries.delete(url)); // asked for again with the next scene
+      geometry.catch(() => this._geometries.delete(url)); // fetched again with the next scene
       this._geometries.set(url, geometry);
     }
     return this._geometries.get(url);
@@ -158,7 +157,7 @@ export class Robot {
       body.add(new LineSegments(lines, this._edges), overPatches);
     }
     const shadow = new Mesh(geometry, this.shadow);
-    shadow.frustumCulled = false; // it is not where its vertices are
+    shadow.frustumCulled = false; // its vertices are not where it is drawn
     shadow.renderOrder = -1;
     body.add(shadow);
     link.bodies.push(body);
@@ -166,7 +165,7 @@ export class Robot {
     showClear(body, link.clear);
   }
 
-  /** Bodies in contact are seen through, or the contact inside a grip would be hidden. */
+  /** Make bodies in contact transparent, which would otherwise hide the contact inside a grip. */
   _lookThrough({ patches, time }) {
     for (const { a, b } of patches) {
       this._touched.set(a, time);
@@ -174,7 +173,7 @@ export class Robot {
     }
     for (const link of this._links) {
       const since = time - (this._touched.get(link.name) ?? -Infinity);
-      if (since < 0) this._touched.delete(link.name); // the time was set back
+      if (since < 0) this._touched.delete(link.name); // time was reset
       link.touched = since >= 0 && since < STAYS_CLEAR;
       if (this.mode === "contact") this._setClear(link, link.touched);
     }
@@ -187,7 +186,7 @@ export class Robot {
   }
 }
 
-/** What has fallen off a table for a minute is a kilometre away; nobody wants to see it all. */
+/** The bodies without far outliers, such as one that has been falling for a minute. */
 function withoutStrays(bodies) {
   if (!bodies.length) return [];
   const centres = bodies.map(({ geometry, matrixWorld }) => geometry.boundingSphere.center.clone().applyMatrix4(matrixWorld));

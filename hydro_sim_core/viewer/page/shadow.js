@@ -1,9 +1,9 @@
-// The shadow on the ground: every body once more, flattened onto it along the rays of the lamp.
+// Shadow on the ground: every body is drawn again, projected onto it along the light.
 
 import { Color, DoubleSide, IncrementStencilOp, EqualStencilFunc, ShaderMaterial, Vector4 } from "./vendor/three/three.module.min.js";
 import { KEY_LIGHT } from "./body_material.js";
 
-/** Shared by all bodies; where their shadows overlap, the stencil lets only the first one darken the ground. */
+/** Shared by all bodies; the stencil lets overlapping shadows darken the ground only once. */
 export class ShadowMaterial extends ShaderMaterial {
   /** @param {import("./theme.js").Theme} theme */
   constructor(theme) {
@@ -39,7 +39,7 @@ export class ShadowMaterial extends ShaderMaterial {
   }
 
   /**
-   * The ground.
+   * Set the plane of the ground.
    * @param {import("./vendor/three/three.module.min.js").Vector3} normal
    * @param {import("./vendor/three/three.module.min.js").Vector3} point
    */

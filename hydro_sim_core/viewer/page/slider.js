@@ -1,10 +1,10 @@
-// A slider with a number beside it. Both follow the simulation, except while a hand is on them.
+// A slider with a number. Both follow the simulation except while the user moves them.
 
 import { make } from "./elements.js";
 import { throttle } from "./throttle.js";
 
 const COMMAND_PERIOD = 50; // ms between two commands while dragging
-const LET_GO = 600; // ms after which a slider follows again: the simulation needs a moment to obey
+const LET_GO = 600; // ms after which a slider follows again, time for the command to take effect
 
 export class Slider {
   /**
@@ -24,7 +24,7 @@ export class Slider {
     this._listen();
   }
 
-  /** @param {number} value What the simulation has. */
+  /** @param {number} value Value in the simulation. */
   follow(value) {
     if (this._held || !Number.isFinite(value)) return;
     const text = value.toFixed(this._digits);

@@ -1,20 +1,20 @@
-// The renderer, and the loop that draws only when something changed.
+// The stage: renderer and draw loop, which draws only after changes.
 
 import { Color, PerspectiveCamera, Scene, WebGLRenderer } from "./vendor/three/three.module.min.js";
 
 const FIELD_OF_VIEW = 32; // degrees
-const MOST_PIXELS = 2; // device pixels a CSS pixel, more is not seen
-const RATE_WINDOW = 1000; // ms over which frames a second are counted
+const MOST_PIXELS = 2; // device pixels per CSS pixel; more are not visible
+const RATE_WINDOW = 1000; // ms over which the frame rate is measured
 
 export class Stage {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {import("./theme.js").Theme} theme
-   * @param {boolean} finest For a single picture, however long it takes.
+   * @param {boolean} finest Best quality, for single pictures, at any cost.
    */
   constructor(canvas, theme, finest) {
     this.canvas = canvas;
-    /** Without a graphics processor, what costs most is left out: smooth outlines, light at every pixel. */
+    /** Without a graphics processor, leave out antialiasing and lighting per pixel. */
     this.software = !finest && rendersInSoftware();
     this.renderer = new WebGLRenderer({ canvas, antialias: !this.software, stencil: true });
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, MOST_PIXELS));
@@ -24,9 +24,9 @@ export class Stage {
     this.camera = new PerspectiveCamera(FIELD_OF_VIEW, 1, 0.01, 100);
     this.camera.up.set(0, 0, 1);
 
-    /** Called before a drawing, in order; what it returns is ignored. @type {(() => void)[]} */
+    /** Called before each drawing, in order; results are ignored. @type {(() => void)[]} */
     this.beforeDrawing = [];
-    /** Called after a drawing. @type {(() => void)[]} */
+    /** Called after each drawing. @type {(() => void)[]} */
     this.afterDrawing = [];
     this.drawings = 0;
     this._times = [];
@@ -42,13 +42,13 @@ export class Stage {
     if (!this._due) this._due = requestAnimationFrame(() => this._draw());
   }
 
-  /** Drawings a second over the last second, 0 while nothing changes. */
+  /** Frame rate over the last second; 0 while nothing changes. */
   get rate() {
     const now = performance.now();
     return this._times.filter((time) => now - time <= RATE_WINDOW).length / (RATE_WINDOW / 1000);
   }
 
-  /** Let the camera see all of something of this size, m, from near and far. */
+  /** Set the camera's clipping planes for a scene of this size, m. */
   cover(size) {
     this.camera.near = 1e-3 * Math.max(size, 0.1);
     this.camera.far = 30 * Math.max(size, 0.1);
@@ -91,7 +91,7 @@ export function hasWebGL() {
   return document.createElement("canvas").getContext("webgl2") !== null;
 }
 
-/** Whether the processor draws, not a graphics processor. */
+/** Whether WebGL is rendered in software. */
 function rendersInSoftware() {
   const gl = document.createElement("canvas").getContext("webgl2");
   const info = gl.getExtension("WEBGL_debug_renderer_info");

@@ -1,8 +1,8 @@
-// Light or dark: as the system has it, unless chosen here or by `?theme=`.
+// Light or dark theme: that of the system, unless chosen here or by `?theme=`.
 
 const query = matchMedia("(prefers-color-scheme: dark)");
 
-/** Events: "change". Colours are read from the style sheet, which is the only place that names them. */
+/** Events: "change". Colours are read from the style sheet, the only place that defines them. */
 export class Theme extends EventTarget {
   /** @param {string} chosen "auto", "light" or "dark". */
   constructor(chosen) {
@@ -18,7 +18,7 @@ export class Theme extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  /** @param {string} name Of a custom property, without its dashes. */
+  /** @param {string} name Name of a custom property, without its dashes. */
   colour(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   }

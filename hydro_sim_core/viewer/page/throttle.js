@@ -1,5 +1,5 @@
 /**
- * Calls at once, then at most every `period` ms, always with the newest arguments; the last call is never lost.
+ * Limit calls to one every `period` ms, with the newest arguments; the last call is never lost.
  * @template {any[]} A
  * @param {(...values: A) => void} action
  * @param {number} period ms
