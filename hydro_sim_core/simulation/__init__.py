@@ -1,4 +1,4 @@
-"""A scene becomes a ``World`` that steps, and a runner that steps it at a fixed rate."""
+"""Simulation: ``World``, a scene that can be stepped, and a runner that steps it at a fixed rate."""
 
 from hydro_sim_core.simulation.loading import load_scene, load_urdf
 from hydro_sim_core.simulation.running.runner import FixedRateRunner

@@ -1,4 +1,4 @@
-"""From files, and from names of what ships with the project, to worlds."""
+"""Loading of worlds from files or by the names of shipped scenes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def load_scene(scene: str | os.PathLike[str]) -> World:
     """Load a scene file, or a shipped scene by its name.
 
     Raises:
-        InputError: There is no such file or scene, or it or something it names is wrong.
+        InputError: There is no such file or scene, or it, or a file that it names, is invalid.
     """
     return World(find_scene(scene))
 
 
 def find_scene(scene: str | os.PathLike[str]) -> LoadedScene:
-    """What ``load_scene`` makes a world of; ``with_`` changes values of it before.
+    """The scene of which ``load_scene`` makes a world; its ``with_`` changes values.
 
     Raises:
         InputError: As for ``load_scene``.
@@ -57,12 +57,12 @@ def load_urdf(
 
     Args:
         path: URDF or xacro file.
-        package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
-        fixed_base: Weld the root link to the world; otherwise it floats.
+        package_dirs: ROS packages, or folders of packages, for ``package://`` and ``$(find …)``.
+        fixed_base: Whether to weld the root link to the world; otherwise it floats.
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
 
     Raises:
-        InputError: The file is wrong.
+        InputError: The file is invalid.
     """
     return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args))
 
@@ -73,7 +73,7 @@ def scene_of_robot(
     fixed_base: bool = True,
     xacro_args: Mapping[str, object] | None = None,
 ) -> LoadedScene:
-    """What ``load_urdf`` makes a world of; arguments and errors are its."""
+    """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
     robot = load_robot(path, package_dirs, xacro_args)
     model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
     spec = SceneSpec(name=robot.name, models=(model,))

@@ -1,4 +1,4 @@
-"""The scenes that ship with the project, and the way from what a user typed to a world."""
+"""Shipped scenes and robots, and worlds by a path or name that a user typed."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def open_world(
 
     Args:
         scene: Path, or name of a shipped scene.
-        package_dirs: Packages, or folders that hold packages, of a robot file.
-        xacro_args: Arguments of a xacro file, each ``name:=value``.
-        values: To use in place of those of the scene, by path; see ``LoadedScene.with_``.
+        package_dirs: ROS packages of a robot file, or folders of packages.
+        xacro_args: Arguments of a xacro file, each of the form ``name:=value``.
+        values: Values that replace those of the scene, by path; see ``LoadedScene.with_``.
 
     Raises:
-        InputError: There is no such file or scene, or it is wrong, or a scene is given options for robots.
+        InputError: There is no such file or scene, it is invalid, or options for robots are given for a scene.
     """
     path = Path(scene)
     if path.suffix in _ROBOT_SUFFIXES:

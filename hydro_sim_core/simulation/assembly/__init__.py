@@ -1,1 +1,1 @@
-"""From the robots and shapes of a scene to the arrays of a ``Model``."""
+"""Assembly of a ``Model`` from the robots and shapes of a scene."""

@@ -1,4 +1,4 @@
-"""From placed robots and static shapes to a ``Model``."""
+"""Builder of a ``Model`` from placed robots and static shapes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
 
-#: Group of what is welded to the world and belongs to no robot.
+#: Group of static shapes, which are welded to the world and belong to no robot.
 _WORLD_GROUP: Group = ("world", -1)
 
 
@@ -46,7 +46,7 @@ class BuiltModel:
         model: The model.
         assembly: Names of links, joints, velocities.
         colliders: Collision geometry behind each geometry index.
-        unsupported_pairs: (U, 2) geometries of different robots that could meet but do not feel each other, both being
+        unsupported_pairs: (U, 2) geometries of different robots that could touch but have no contact law, both being
             rigid.
     """
 
@@ -73,12 +73,12 @@ def build_model(
         placed: Robots, in the order of their coordinates.
         environment: Static shapes; ``X_LG`` places them in the world.
         gravity: (3,) m/s^2.
-        contact: Contact set-up of the scene.
+        contact: Contact settings of the scene.
         damping: Law of dissipation.
         law: Friction law.
         options: Solver options.
-        compensated_joints: Coordinates whose drives also bear the weight that they carry.
-        made: Colliders of another scene; geometry that both share is not made again.
+        compensated_joints: Coordinates whose drives compensate gravity.
+        made: Colliders of another scene; geometry in both is reused.
 
     Raises:
         InputError: Something in the descriptions cannot be simulated.
@@ -109,7 +109,7 @@ def build_model(
 
 
 def _surfaces(colliders: Sequence[Collider]) -> dict[str, Any]:
-    """Fields of ``Model`` that tell of geometries."""
+    """Fields of ``Model`` that describe geometries."""
     geometries = {id(c.geometry): c.geometry for c in colliders}
     row = {identity: i for i, identity in enumerate(geometries)}
     nothing = (0.0, 0.0, 0.0)
@@ -131,7 +131,7 @@ def _surfaces(colliders: Sequence[Collider]) -> dict[str, Any]:
 def _pair_properties(
     colliders: Sequence[Collider], pairs: NDArray[np.int64], damping: Damping
 ) -> dict[str, Any]:
-    """Fields of ``Model`` that tell of pairs."""
+    """Fields of ``Model`` that describe pairs."""
     is_linear, nothing = damping == "linear", np.zeros(len(pairs))
     return {
         "pairs": frozen(pairs, np.int64, (-1, 2)),
@@ -142,7 +142,7 @@ def _pair_properties(
 
 
 def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: FrictionLaw) -> None:
-    """Refuse grains that the law does not look at, and pairs with two of them."""
+    """Refuse grains that the law does not support, and pairs in which both sides have a grain."""
     grained = np.array([any(collider.proximity.grain or ()) for collider in colliders], dtype=bool)
     if grained.any() and not law.uses_grain:
         one = colliders[int(np.flatnonzero(grained)[0])]
@@ -159,9 +159,9 @@ def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: 
 
 
 def _short_axis(grain: tuple[float, float, float]) -> Floats:
-    """The vector h by which friction is ``mu (I - h h^T)``, squared lengths of the ellipse's axes, from a grain."""
+    """Vector h of a grain: the friction ellipse has the squared semi-axes ``mu^2 (I - h h^T)``."""
     share = float(np.sqrt(np.square(grain).sum()))
-    # The short axis is 1 - share of the long one: 1 - |h|^2 = (1 - share)^2.
+    # The short semi-axis is (1 - share) times the long one, so 1 - |h|^2 = (1 - share)^2.
     return np.array(grain) * (math.sqrt((2.0 - share) / share) if share > 0.0 else 0.0)
 
 
@@ -183,7 +183,7 @@ def _make_colliders(
 
     for robot, item in enumerate(placed):
         for link in item.robot.links:
-            # Links named "world" are the world itself, not one of the assembly's.
+            # Links named "world" are the world itself, not links of the assembly.
             i = index.get(link.name)
             body = -1 if i is None else int(assembly.link_body[i])
             X_BL = np.eye(4) if i is None else assembly.X_BL[i]
@@ -207,10 +207,10 @@ class _Geometries:
         self._made: dict[tuple[ShapeSpec, ProximitySpec, bool], tuple[Geometry, bool]] = {}
 
     def make(self, link: str, collision: CollisionSpec) -> tuple[ProximitySpec, Geometry, bool]:
-        """Its properties with defaults filled in, its geometry, and whether that is a hull that nobody asked for."""
+        """Proximity with defaults, geometry, and whether a mesh was replaced by its hull without being asked."""
         self._parts.begin(f"{link}, {collision.name}")
         proximity = self._defaults.complete(collision.proximity)
-        # Whether a mesh may be filled depends on what the description itself says.
+        # Whether a mesh may be filled depends on the description's own properties, before defaults.
         key = collision.shape, proximity, collision.proximity.compliance is not None
         twin = self._known.get(collision)
         if twin is not None and twin.proximity == proximity:
@@ -222,7 +222,7 @@ class _Geometries:
 
 
 def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
-    """Name the links whose meshes were replaced by hulls, in one warning a robot and one for the static shapes."""
+    """Warn of links whose meshes were replaced by hulls: once per robot, and once for the static shapes."""
     links: dict[int, dict[str, None]] = {}
     for collider in colliders:
         if collider.is_hull:
@@ -237,7 +237,7 @@ def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot])
 
 
 def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str, tuple[str, int]]:
-    """What moves rigidly with each link; links welded to the world group by robot."""
+    """Rigid group of each link; links welded to the world form one group per robot."""
     body = dict(zip(assembly.link_names, assembly.link_body, strict=True))
     groups: dict[str, tuple[str, int]] = {}
     for k, item in enumerate(placed):
@@ -249,7 +249,7 @@ def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str,
 
 
 def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[frozenset[tuple[str, int]]]:
-    """Groups joined by a joint: their shapes overlap by construction and do not collide."""
+    """Pairs of groups connected by a joint: their shapes may overlap by construction and do not collide."""
     groups = _link_groups(placed, assembly)
     adjacent = set()
     for item in placed:
@@ -260,5 +260,5 @@ def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[f
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:
-    """1 for the velocities of ``joints`` that a drive can move: those of joints with a quaternion have none."""
+    """1 for the driven velocities of ``joints``; joints with a quaternion have no drives."""
     return frozen([int(name in joints) for name in assembly.velocity_names], np.int64)

@@ -1,4 +1,4 @@
-"""What one world hands over to another that has more bodies, or fewer: the state of all that both have."""
+"""Transfer of state between worlds with different bodies: the state of everything that both have."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Indices = NDArray[np.int64]
 
 
 def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: Machine) -> None:
-    """Copy time, motion, drives and the last step's contacts of what two models share, matched by name.
+    """Copy time, motion, drives and the last step's contacts of everything that two models share, by name.
 
-    What only the new one has is left as it is.
+    Anything that only the new model has is left as it is.
 
     Args:
         old: Model to copy from.
-        old_machine: Its machine.
+        old_machine: Machine of the old model.
         new: Model to copy to.
-        machine: Its machine.
+        machine: Machine of the new model.
     """
     v_old, v_new = _matches(old.assembly.velocity_names, new.assembly.velocity_names)
     q_old, q_new = _coordinates(old, new)
@@ -60,7 +60,7 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
 def carry_over_motion(
     old: BuiltModel, motion: tuple[Array, Array], new: BuiltModel, like: tuple[Array, Array]
 ) -> tuple[Array, Array]:
-    """Coordinates and velocities of one model as those of another; what only the new one has is as in ``like``."""
+    """Coordinates and velocities of one model as those of another; those only in the new one are from ``like``."""
     (q_source, v_source), (q, v) = motion, (array.copy() for array in like)
     v_old, v_new = _matches(old.assembly.velocity_names, new.assembly.velocity_names)
     q_old, q_new = _coordinates(old, new)
@@ -69,7 +69,7 @@ def carry_over_motion(
 
 
 def _matches(old: tuple[object, ...], new: tuple[object, ...]) -> tuple[Indices, Indices]:
-    """Rows of what two lists of names share, in each."""
+    """Rows of common names in each of two lists."""
     row = {name: i for i, name in enumerate(old)}
     both = [(row[name], i) for i, name in enumerate(new) if name in row]
     rows = np.array(both, dtype=np.int64).reshape(-1, 2)
@@ -77,7 +77,7 @@ def _matches(old: tuple[object, ...], new: tuple[object, ...]) -> tuple[Indices,
 
 
 def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
-    """Coordinates of the joints that two models share, in each."""
+    """Indices in each model of the coordinates of common joints."""
     found: list[tuple[int, int]] = []
     tree_old, tree_new = old.assembly.tree, new.assembly.tree
     for i, j in zip(*_matches(old.assembly.joint_names, new.assembly.joint_names), strict=True):
@@ -91,7 +91,7 @@ def _coordinates(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
 
 
 def _shared_pairs(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
-    """Rows of the pairs of geometries, in this order, that two models share, in each."""
+    """Rows in each model of common pairs of geometries in the same order."""
     names_old, names_new = ([(c.link, c.name) for c in built.colliders] for built in (old, new))
     geometries_old, geometries_new = _matches(tuple(names_old), tuple(names_new))
     in_old = np.full(len(names_new), -1)
@@ -105,7 +105,7 @@ def _shared_pairs(old: BuiltModel, new: BuiltModel) -> tuple[Indices, Indices]:
 
 
 def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:
-    """Copy the patches of the last step whose pairs are still there: wrenches must not drop to zero in between.
+    """Copy the patches of the last step whose pairs still exist, so that wrenches do not drop to zero in between.
 
     Args:
         old: Machine to copy from.

@@ -1,4 +1,4 @@
-"""Fingers of a gripper as the coordinates see them that move them."""
+"""Groups of gripper fingers by the coordinate that moves them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class FingerGroup:
 
     Attributes:
         master: Joint whose coordinate x is.
-        fingers: The joints and their closing directions; the master only if it is a finger itself.
+        fingers: Finger joints and their closing directions; includes the master only if it is a finger.
     """
 
     master: str
@@ -22,16 +22,16 @@ class FingerGroup:
 
     @property
     def closing(self) -> float:
-        """How much further all fingers together are closed for a unit of x, m or m/rad."""
+        """Closing of all fingers together per unit of x, m/m or m/rad."""
         return sum(sign * joint.scale for joint, sign in self.fingers)
 
     @property
     def stiffness(self) -> float:
-        """Stiffness seen by x for a unit of stiffness of each finger."""
+        """Stiffness along x for unit stiffness of each finger."""
         return sum(joint.scale**2 for joint, _ in self.fingers)
 
     def coordinate(self, positions: dict[str, float]) -> float:
-        """x at which the fingers are together as far closed as at ``positions`` (m)."""
+        """Value of x at which the sum of the fingers' closings is that at ``positions`` (m)."""
         closed = sum(sign * (positions[joint.name] - joint.offset) for joint, sign in self.fingers)
         return closed / self.closing
 

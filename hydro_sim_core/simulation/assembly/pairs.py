@@ -1,4 +1,4 @@
-"""Which geometries of a scene may touch, and what holds between two: whole rows at a time, as there are many pairs."""
+"""Pairs of geometries that may touch, and their contact properties, vectorised because there are many pairs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hydro_sim_core.geometry import Geometry, GeometryKind
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Group of what moves together: ``("body", index)``, ``("base", index)`` of a robot, or the world's.
+#: Rigid group: ``("body", index)``, ``("base", index)`` of a robot, or that of static shapes.
 Group = tuple[str, int]
 
-#: By the kinds of two geometries: 1 if they are queried in this order, 0 if in the other, -1 if not at all.
+#: By the kinds of two geometries: 1 if queried in this order, 0 if in reverse order, -1 if not queried.
 _ORDER = np.array(
     [
         [-1 if (order := canonical_order(a, b)) is None else int(order) for b in GeometryKind]
@@ -38,10 +38,10 @@ class Collider:
         proximity: Properties with defaults filled in.
         body: Body that carries it, -1 for the world.
         X_BG: (4, 4) pose in that body.
-        group: What moves with it rigidly; links of one group never touch.
-        robot: Index of its robot, -1 for static shapes.
-        is_hull: The convex hull took the place of a mesh that cannot be used as it is.
-        collision: What it was made from.
+        group: Rigid group; links of one group never touch.
+        robot: Index of the robot, -1 for static shapes.
+        is_hull: Whether the convex hull replaces a mesh that cannot be used as it is.
+        collision: Description that it was made from.
     """
 
     link: str
@@ -66,14 +66,14 @@ def find_pairs(
 
     Args:
         colliders: Collision geometries.
-        adjacent: Pairs of groups that never touch; a group beside itself counts once.
-        excluded: Pairs of links that never touch, likewise.
-        prescribed: Bodies that yield to no force, as the world does not: two of them never touch.
+        adjacent: Pairs of groups that never touch; a set of one group stands for a pair of equal groups.
+        excluded: Pairs of links that never touch, in the same form.
+        prescribed: Bodies with prescribed motion; pairs of them, or with the world, are left out.
 
     Returns:
-        Pairs (P, 2) of indices in the query's canonical order, sorted by the lower index, then by the other; and those
-        (U, 2) that could meet but feel nothing, the lower index first. The links of one robot are usually all rigid;
-        that they do not collide is a stated limit, so these are not among them.
+        Pairs (P, 2) of indices in the query's canonical order, sorted by the lower index, then by the other; and pairs
+        (U, 2) that could touch but have no contact law, the lower index first. The latter omit pairs within one robot,
+        whose links are usually all rigid: that these do not collide is a documented limitation.
     """
     body = np.array([collider.body for collider in colliders])
     yields = (body >= 0) & ~np.isin(body, np.asarray(prescribed, dtype=np.int64))
@@ -103,7 +103,7 @@ def find_pairs(
 def _numbered(
     names: Sequence[object], pairs: Iterable[Collection[object]]
 ) -> tuple[Indices, dict[int, Indices]]:
-    """A number for every name, and of each number those that it stands in a pair with."""
+    """Numbers of the names, and for each number its partners in the pairs."""
     number: dict[object, int] = {}
     numbers = np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)
     partners: dict[int, list[int]] = {}
@@ -129,7 +129,7 @@ def mixed_friction(mu_a: ArrayLike, mu_b: ArrayLike) -> Floats:
 
 
 def dissipation_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
-    """Dissipation (P,), s/m: the softer side deforms more and weighs more; a rigid side not at all."""
+    """Dissipation (P,), s/m, weighted by compliance: the softer side counts more, a rigid side not at all."""
     d_a, d_b = _of_pairs(np.array([collider.proximity.dissipation or 0.0 for collider in colliders]), pairs)
     E_a, E_b = _of_pairs(np.array([collider.geometry.modulus for collider in colliders]), pairs)
     mixed = np.where(np.isinf(E_a), d_b, d_a)
@@ -151,11 +151,11 @@ def _of_pairs(values: Floats, pairs: Indices) -> tuple[Floats, Floats]:
 
 
 def linked_pairs(colliders: Sequence[Collider], pairs: Indices) -> tuple[list[str], Indices, Indices]:
-    """Pairs of links behind pairs of colliders.
+    """Pairs of links of the pairs of colliders.
 
     Returns:
-        Names of links; pairs (K, 2) of indices of names, each once and in the order in which it comes first, the link
-        of the lower collider first; and how many pairs of colliders (K,) each stands for.
+        Names of links; distinct pairs (K, 2) of indices of names in the order of first occurrence, the link of the
+        lower collider first; and the number (K,) of pairs of colliders of each.
     """
     number: dict[str, int] = {}
     link = np.array([number.setdefault(collider.link, len(number)) for collider in colliders], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Where a scene puts its robots, how they stand at first, and which contacts it wants to hear of."""
+"""Placement of a scene's robots, their start coordinates, and the reported pairs of links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
-    """The robots of a scene where it puts them."""
+    """The robots of a scene at their places."""
     return [
         PlacedRobot(
             robot=_with_proximity(robot, model.proximity.spec),
@@ -32,7 +32,7 @@ def place_robots(scene: LoadedScene) -> list[PlacedRobot]:
 
 
 def _with_proximity(robot: RobotSpec, proximity: ProximitySpec) -> RobotSpec:
-    """The robot with these contact properties wherever they are given."""
+    """The robot with these contact properties on all its collision geometries."""
     given = {name: value for name, value in vars(proximity).items() if value is not None}
     if not given:
         return robot
@@ -71,5 +71,5 @@ def reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str],
 
 
 def _code(pairs: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """One number for every pair (P, 2) of numbers below ``size``, whichever is first."""
+    """A key for every pair (P, 2) of numbers below ``size``, independent of their order."""
     return pairs.min(axis=1, initial=size) * size + pairs.max(axis=1, initial=-1)

@@ -1,1 +1,1 @@
-"""How a world gets from one time step to the next: one convex step, several that keep an accuracy, or continuously."""
+"""Integrators: convex steps of fixed length, error-controlled convex steps, and continuous integration."""

@@ -1,4 +1,4 @@
-"""Error-controlled integration of a scene at acceleration level, as a stepper beside the compiled convex ones."""
+"""Stepper with error-controlled integration at acceleration level (Radau IIA)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hydro_sim_core.simulation.stepping.model import State
 
 Array = NDArray[np.float64]
 
-#: Local error to keep to where the scene gives no accuracy, relative to how far the state moves in a time step.
+#: Default accuracy: local error relative to the change of the state in a time step.
 DEFAULT_ACCURACY = 1e-4
-#: Error of a velocity that is always allowed, m/s or rad/s a unit of accuracy.
+#: Absolute error of a velocity that is always allowed, m/s or rad/s per unit of accuracy.
 ABSOLUTE_SHARE = 1e-2
-#: Integration steps below this share of the time step mean that no step is good enough.
+#: Smallest integration step as a share of the time step; below it the integration fails.
 LEAST_SHARE = 1e-9
 
 
@@ -39,19 +39,19 @@ class _BuffersTooSmall(Exception):
 
 @cache
 def _thread_pools() -> ThreadpoolController:
-    """The libraries that are loaded, SciPy's among them once its method was named."""
+    """Thread pools of the loaded libraries, including SciPy's once its integrator is imported."""
     return ThreadpoolController()
 
 
 class ContinuousSteps:
-    """Integrates M(q) a = tau - bias + contact by Radau IIA of order 5 (SciPy's), as finely as the accuracy asks.
+    """Integrates M(q) a = tau - bias + contact by SciPy's Radau IIA of order 5 to a given accuracy.
 
-    A time step of the scene is cut into as many integration steps as the accuracy asks, at least one, so that a falling
-    body cannot step over a thin one unseen.
+    A time step of the scene takes as many integration steps as the accuracy needs and at least one, so that a falling
+    body cannot pass a thin one undetected.
 
     Args:
-        machine: What is advanced.
-        time_step: Whole time steps, s.
+        machine: Machine to advance.
+        time_step: Time step of the scene, s.
         accuracy: Relative error allowed in an integration step; the absolute one is ``ABSOLUTE_SHARE`` of it.
     """
 
@@ -73,7 +73,7 @@ class ContinuousSteps:
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
         last = int(self.machine.state.step[0]) + steps
-        # SciPy's linear algebra rounds differently with another number of threads.
+        # SciPy's linear algebra rounds differently with different numbers of threads.
         with _thread_pools().limit(limits=1, user_api="blas"):
             while self.machine.state.step[0] < last:
                 self._cross_time_step()
@@ -91,7 +91,7 @@ class ContinuousSteps:
         self._store(y)
 
     def _integrate(self) -> Array | None:
-        """State (nq + nv,) a time step later, at which the memory is then evaluated; None if it is out of reach."""
+        """State (nq + nv,) a time step later, at which the scratch memory is then evaluated; None on failure."""
         machine, dt = self.machine, self._time_step
         state, nq = machine.state, len(machine.state.q)
         start = np.concatenate((state.q, self._velocities()))
@@ -113,13 +113,13 @@ class ContinuousSteps:
         def jacobian(_: float, change: Array) -> Array:
             matrix = np.empty((len(start), len(start)))
             evaluate(change, matrix)
-            # SciPy refuses what is not finite by an exception; with zeros its Newton iterations fail and it gives up.
+            # SciPy raises on values that are not finite; with zeros its Newton iterations fail and it gives up.
             return matrix if np.isfinite(matrix).all() else np.zeros_like(matrix)
 
         if not np.isfinite(derivative(0.0, np.zeros_like(start))).all():
             return None
-        # Of the change since the step began: errors relative to coordinates would be relative to the choice of origin,
-        # and larger than penetrations. A new Jacobian every step also makes n steps those of n calls, bit for bit.
+        # Relative to the change since the step began: errors relative to coordinates would depend on the choice of
+        # origin and exceed penetrations. A new Jacobian every step makes n steps bit-identical to n calls.
         integrator = self._method(
             derivative,
             0.0,
@@ -132,11 +132,11 @@ class ContinuousSteps:
         )
         proposed = 0.0
         while integrator.status == "running":
-            # SciPy takes what overflows for an error that is too large, and shortens the step.
+            # SciPy takes an overflow for too large an error, and shortens the step.
             with np.errstate(over="ignore", invalid="ignore"):
                 integrator.step()
             self._integration_steps += 1
-            # The last step is cut to fit, so what it proposes for the next one may be too short.
+            # The last step is cut to fit, so its proposal for the next one may be too short.
             is_last = integrator.status == "finished"
             proposed = max(proposed, integrator.h_abs) if is_last else integrator.h_abs
             if proposed < LEAST_SHARE * dt:
@@ -148,9 +148,9 @@ class ContinuousSteps:
         return start + integrator.y
 
     def _velocities(self) -> Array:
-        """(nv,) velocities that a time step begins with: the state's, after what is prescribed has changed at once.
+        """Velocities (nv,) at the begin of a time step: the state's after jumps of prescribed velocities.
 
-        What is carried keeps its generalised momentum in that change.
+        Bodies on a prescribed one keep their generalised momentum in the jump.
         """
         model, state = self.machine.model, self.machine.state
         told = model.forest.prescribed
@@ -168,7 +168,7 @@ class ContinuousSteps:
         nq = len(state.q)
         state.v_previous[:] = state.v
         state.v[:] = y[nq:]
-        # Over no time at all: this normalises the quaternions.
+        # Integration over zero time normalises the quaternions.
         integrate_positions(model.tree, y[:nq], state.v, 0.0, state.q)
         state.push[:] = scratch.push
         state.step[0] += 1

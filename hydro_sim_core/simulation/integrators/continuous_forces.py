@@ -1,10 +1,10 @@
 # mypy: allow-untyped-defs
-"""The state's derivative at an instant: M(q) a = tau - bias + contact, all forces explicit, no time step in them.
+"""Time derivative of the state: M(q) a = tau - bias + contact, with all forces explicit.
 
 Contact is that of the convex models in the limit of short steps: the same pressure on the same faces, damping by the
 same laws, friction regularised by the same soft norm (Elandt 2019, sections III and X-C). Faces are cut into triangles
 around their centroids, and each triangle presses at its centre of pressure. Force and moment are then the exact
-integrals of the pressure, however faces are split, so that they vary continuously and derive from the stored energy.
+integrals of the pressure, for any split of the faces, so that they are continuous and derive from the stored energy.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
-#: Change of a coordinate or velocity for the Jacobian: far above round-off, far below depths and stiction speeds.
+#: Finite difference of a coordinate or velocity: far above round-off, far below depths and stiction speeds.
 JACOBIAN_STEP = 1e-8
 
-#: Over this time (s) impulse and force are the same number, so that the convex models' laws serve here too.
+#: Time (s) over which impulse and force are equal in number, so that the convex models' laws apply here too.
 _UNIT_TIME = 1.0
 
 
@@ -54,26 +54,26 @@ def state_derivative(
     shifted: Float1D,
     jacobian: Float2D,
 ) -> int:
-    """Rates of coordinates and velocities, and how they change with both.
+    """Time derivatives of coordinates and velocities, and their Jacobian.
 
-    Differences are forward ones. Velocities move nothing at once, so that only coordinates cost a contact query each.
+    The Jacobian is by forward differences. Contact faces depend on coordinates only, so velocities need no query.
 
     Args:
-        machine: What the step works on; of the state only sizes and ``push`` are read. Where no Jacobian is wanted, the
-            scratch memory holds poses, patches with their wrenches and drive efforts at ``y`` afterwards.
-        dt: Time step of the scene, s: how stiff end stops are that have no stiffness of their own.
-        y: (n,) coordinates, then velocities; changed in between and restored.
+        machine: Data of the step; of the state only sizes and ``push`` are read. Without a Jacobian, the scratch memory
+            has poses, patches with their wrenches and drive efforts at ``y`` afterwards.
+        dt: Time step of the scene, s, which sets the stiffness of joint limits that have none of their own.
+        y: (n,) coordinates, then velocities; changed during the call and restored.
         dy: (n,) out; NaN where the mass matrix cannot be inverted.
-        shifted: (n,) scratch.
-        jacobian: (n, n) out; (0, 0) where none is wanted.
+        shifted: (n,) scratch, derivative at a shifted state.
+        jacobian: (n, n) out; (0, 0) for none.
 
     Returns:
-        Number of contact faces; where it is more than the buffers hold, the results are incomplete.
+        Number of contact faces; if it exceeds the buffers' size, the results are incomplete.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     nq, size = state.q.shape[0], jacobian.shape[0]
     for column in range(size, -1, -1):
-        # The first round, beyond the last column, is the state itself.
+        # The first iteration, beyond the last column, is the unshifted state.
         is_shifted = column < size
         before = y[column] if is_shifted else 0.0
         if is_shifted:
@@ -94,7 +94,7 @@ def state_derivative(
 
 @kernel
 def _place(model, state, scratch, dt, y):
-    """Bodies, mass matrix and contact faces at the coordinates; returns the number of faces.
+    """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces.
 
     Reads scratch: M, R_WB, S, gravity, p_WB; model.forest: prescribed.
     Writes scratch: M, R_WB, S, gravity, p_WB.
@@ -110,7 +110,7 @@ def _place(model, state, scratch, dt, y):
 
 @kernel
 def _hold_prescribed(prescribed, M):
-    """Make rows and columns of velocities that stay as they are those of the identity."""
+    """Make rows and columns of prescribed velocities those of the identity."""
     for k in range(prescribed.shape[0]):
         M[prescribed[k], :] = 0.0
         M[:, prescribed[k]] = 0.0
@@ -119,7 +119,7 @@ def _hold_prescribed(prescribed, M):
 
 @kernel
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
-    """Rates at the poses and faces in ``scratch``.
+    """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
 
     Reads loads: num; scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
     scratch.problem.islands: envelope.
@@ -153,7 +153,7 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
 
 @kernel
 def _load_joints(model, drives, scratch, dt, q):
-    """End stops, drives and friction of all velocities, as forces.
+    """Load joint limits, drives and friction of all velocities, as forces.
 
     Reads scratch: M, gravity; model.tree: friction, q_of_v.
     Writes scratch.problem: dt, joint_friction.
@@ -170,7 +170,7 @@ def _load_joints(model, drives, scratch, dt, q):
 
 @kernel
 def _press_patches(model, scratch, v):
-    """Wrenches of all patches, into the patch table and onto the bodies (``scratch.tree.F_WB``, about the origin).
+    """Write wrenches of all patches to the patch table and to the bodies (``scratch.tree.F_WB``, about the origin).
 
     Reads model: geometry_body, pairs; scratch: S; scratch.patches: R_WG, num, p_WG, pair, wrench; scratch.solver:
     twists; scratch.tree: F_WB, V_WB.
@@ -212,13 +212,13 @@ def _relative_twist(V_WB, body_a, body_b, R_WG, p_WG, twist):
 
 @kernel
 def _press_faces(model, scratch, p, twist):
-    """Wrench of patch p on B about the origin of B's geometry, and the normal part of its force, in world axes.
+    """Sum the wrench of patch p on B about the origin of B's geometry and the normal part of its force, world axes.
 
     Args:
         model: ``Model``.
         scratch: ``Scratch``; ``patches.wrench`` and ``patches.normal_force`` receive the sums.
-        p: The patch.
-        twist: (6,) of B relative to A at that origin, in the axes of B's geometry.
+        p: Index of the patch.
+        twist: (6,) twist of B relative to A at that origin, in the axes of B's geometry.
 
     Reads model: pair_dissipation, pair_friction, pair_relaxation; model.options: stiction_speed; scratch.faces: data,
     num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
@@ -242,7 +242,7 @@ def _press_faces(model, scratch, p, twist):
         pressure, last = data[PRESSURE, f], faces.num_vertices[f] - 1
         b0, b1, b2 = polygons[f, last, 0] - c0, polygons[f, last, 1] - c1, polygons[f, last, 2] - c2
         for i in range(last + 1):
-            # The triangle between the centroid (the origin of a and b) and the edge from a to b.
+            # Triangle of the centroid (from which a and b are measured) and the edge from a to b.
             a0, a1, a2 = b0, b1, b2
             b0, b1, b2 = polygons[f, i, 0] - c0, polygons[f, i, 1] - c1, polygons[f, i, 2] - c2
             k0, k1, k2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
@@ -273,13 +273,13 @@ def _press_faces(model, scratch, p, twist):
 
 
 class PressedPart(NamedTuple):
-    """Integrals over the part of a triangle with a positive pressure, over the area of the whole triangle.
+    """Integrals over the part of a triangle with positive pressure, divided by the area of the whole triangle.
 
     Attributes:
-        mean: Of the pressure, Pa.
-        share: Of one.
-        weight_b: Of the pressure times the barycentric coordinate of the second vertex, Pa.
-        weight_c: Of the pressure times that of the third.
+        mean: Integral of the pressure, Pa.
+        share: Integral of one: the share of the area.
+        weight_b: Integral of the pressure times the barycentric coordinate of the second vertex, Pa.
+        weight_c: Integral of the pressure times that of the third vertex, Pa.
     """
 
     mean: float
@@ -290,14 +290,14 @@ class PressedPart(NamedTuple):
 
 @kernel
 def pressed_part(p0, p1, p2):
-    """The ``PressedPart`` of a triangle for pressures (Pa) at its three vertices, linear in between."""
+    """``PressedPart`` of a triangle with a linear pressure, from its values (Pa) at the vertices."""
     total = p0 + p1 + p2
     mean, weight1, weight2 = total / 3.0, (total + p1) / 12.0, (total + p2) / 12.0
     if min(p0, min(p1, p2)) >= 0.0:
         return PressedPart(mean, 1.0, weight1, weight2)
     if max(p0, max(p1, p2)) <= 0.0:
         return PressedPart(0.0, 0.0, 0.0, 0.0)
-    # One vertex has a sign of its own; the line of no pressure cuts its corner off.
+    # One vertex differs in sign; the line of zero pressure cuts off its corner.
     if (p1 > 0.0) == (p2 > 0.0):
         corner, share, corner1, corner2 = _corner(p0, p1, p2)
         is_pressed = p0 > 0.0
@@ -316,7 +316,7 @@ def pressed_part(p0, p1, p2):
 
 @kernel
 def _corner(p0, p1, p2):
-    """``PressedPart`` of the corner at the first vertex, up to the line of no pressure."""
+    """``PressedPart`` of the corner at the first vertex, up to the line of zero pressure."""
     reach1, reach2 = p0 / (p0 - p1), p0 / (p0 - p2)
     share = reach1 * reach2
     pressed = share * p0
@@ -325,7 +325,7 @@ def _corner(p0, p1, p2):
 
 @kernel
 def _add_wrench(wrench, sign, p, total):
-    """Add ``sign`` times a wrench (6,) about the point ``p`` to one about the origin."""
+    """Add ``sign`` times a wrench (6,) about the point ``p`` to a wrench about the origin."""
     total[0] += sign * (wrench[0] + p[1] * wrench[5] - p[2] * wrench[4])
     total[1] += sign * (wrench[1] + p[2] * wrench[3] - p[0] * wrench[5])
     total[2] += sign * (wrench[2] + p[0] * wrench[4] - p[1] * wrench[3])
@@ -335,7 +335,7 @@ def _add_wrench(wrench, sign, p, total):
 
 @kernel
 def _move_to_reference_point(scratch, p):
-    """Take patch p's moment about the mean of its faces' centroids, where the other models take it.
+    """Move the reference point of patch p's moment to the mean of its faces' centroids, as in the other models.
 
     Reads scratch.faces: data; scratch.patches: R_WG, first_face, p_GR, wrench.
     Writes scratch.patches: p_GR, wrench.

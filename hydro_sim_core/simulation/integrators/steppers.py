@@ -1,4 +1,4 @@
-"""How a world gets from one time step to the next: in one convex step, or in as many as accuracy asks for."""
+"""Steppers: advance a world by time steps, with fixed or error-controlled convex steps."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
 
-#: A step that does not converge is cut into 2, 4, 8 and 16.
+#: Numbers of pieces into which a step that does not converge is cut: 2, 4, 8, 16.
 MAX_CUTS = 4
-#: Sub-steps aim at this share of the error allowed, so that few are rejected, and change by at most these factors.
+#: Sub-steps aim at this share of the allowed error, so that few are rejected; limits of their change in length.
 SAFETY = 0.9
 LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
 #: A sub-step that reaches this share of what is left of a time step takes all of it. More than ``SAFETY``, so that one
 #: that was rejected is not tried again.
 NEARLY = 0.95
-#: Whole and halves agree on what a sub-step does to the velocities of a tree: to this share of it.
+#: Relative difference of the velocity change of a tree below which whole and half sub-steps agree.
 SMOOTH = 0.1
-#: Sub-steps tried in a time step, before what is left of it is taken as it is.
+#: Largest number of sub-steps tried in a time step; the remainder is then taken as one step.
 MOST_SUBSTEPS = 1000
 
 
 class StepFailed(Exception):
-    """A step cannot be completed; the state is that of the last good step. The message says why, and what to do."""
+    """A step cannot be completed; the state is that of the last good step. The message has reason and remedy."""
 
 
 OVERFLOW = (
@@ -41,12 +41,12 @@ OVERFLOW = (
 
 
 class Stepper(Protocol):
-    """Advances a machine by whole time steps; made of the machine, the time step (s) and the accuracy, if any."""
+    """Advances a machine by whole time steps. Constructed from the machine, the time step (s) and the accuracy."""
 
-    #: Entry points that it calls, beside the solver of convex steps.
+    #: Entry points that it calls besides the solver of convex steps.
     entries: ClassVar[tuple[Entry, ...]]
     machine: Machine
-    #: The state before the first step that did not meet its tolerance, for replay.
+    #: State before the first step that did not meet its tolerance, for replay.
     failed: State | None
 
     def advance(self, steps: int) -> None:
@@ -57,21 +57,21 @@ class Stepper(Protocol):
         """
 
     def statistics(self) -> dict[str, float | int]:
-        """What was done beyond plain steps, for diagnostics."""
+        """Statistics of steps beyond plain ones, for diagnostics."""
 
 
 AnyStepper = TypeVar("AnyStepper", bound=Stepper)
 
 
 def stepper_of(machine: Machine, like: AnyStepper) -> AnyStepper:
-    """A stepper of another machine, with the settings and statistics of the given one."""
+    """Make a stepper of another machine with the settings and statistics of the given one."""
     stepper = copy.copy(like)
     stepper.machine = machine
     return stepper
 
 
 class FixedSteps:
-    """Convex steps of fixed length; one that does not converge is cut and tried again."""
+    """Convex steps of fixed length; a step that does not converge is repeated in pieces."""
 
     entries = (advance,)
 
@@ -91,7 +91,7 @@ class FixedSteps:
                 self._cut_step()
 
     def _cut_step(self) -> None:
-        """One time step in pieces; the whole one, counted as unconverged, if no pieces converge either."""
+        """Take one time step in pieces, or whole and counted as unconverged if no pieces converge either."""
         machine, before = self.machine, self.machine.copy_state()
         for cuts in range(1, MAX_CUTS + 1):
             pieces = 2**cuts
@@ -105,23 +105,23 @@ class FixedSteps:
             raise StepFailed(OVERFLOW)
 
     def statistics(self) -> dict[str, float | int]:
-        """``cut_steps``: time steps taken in pieces because the whole did not converge."""
+        """``cut_steps``: number of time steps taken in pieces because the whole did not converge."""
         return {"cut_steps": self._cut_steps}
 
 
 class ErrorControlledSteps:
     """Convex steps as long as accuracy allows, within each time step (Kurtz and Castro 2025).
 
-    Every sub-step is taken once whole and once in halves. A first-order method's error in a step grows with the square
-    of its length, so the halves are off by about as much as the two differ; where that is a small part of what the
-    sub-step does to a body, it is taken off (Richardson), which makes smooth motion second order. Where an impact or a
-    beginning slip makes them disagree the halves are kept: extrapolated, an impact that only the halves see would
-    return energy that the contact took.
+    Every sub-step is taken once whole and once as two halves. The error of a first-order step grows with the square of
+    its length, so the error of the halves is about the difference of the two results. Where this is a small part of the
+    velocity change, it is subtracted (Richardson extrapolation), which makes smooth motion second order. Where an
+    impact or the onset of slip makes the results disagree, the halves are kept: extrapolating an impact that only the
+    halves resolve would return energy that the contact dissipated.
 
     Args:
         machine: What is advanced.
         time_step: Whole time steps, s.
-        accuracy: Largest difference allowed between a whole sub-step and its halves: of any coordinate, rad or m.
+        accuracy: Largest difference of any coordinate allowed between a whole sub-step and its halves, rad or m.
     """
 
     entries = (advance,)
@@ -144,7 +144,7 @@ class ErrorControlledSteps:
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
         tried = 0
         while left > 0.0:
-            # A remainder of a sliver would cost as much as a whole sub-step.
+            # A tiny remainder would cost as much as a whole sub-step.
             length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
             error = self._take_substep(length)
             following = min(length * self._factor(error), self._time_step)
@@ -153,7 +153,7 @@ class ErrorControlledSteps:
                 left = 0.0 if length == left else left - length
                 self._substeps += 1
                 self._shortest = min(self._shortest, length)
-                # A sub-step cut short by the end of the time step says nothing against longer ones.
+                # A sub-step cut short by the end of the time step is no reason for shorter ones.
                 wanted = max(wanted, following) if length < wanted else following
             else:
                 self._rejected += 1
@@ -171,14 +171,14 @@ class ErrorControlledSteps:
         return min(max(wanted, LEAST_FACTOR), LARGEST_FACTOR)
 
     def _take_substep(self, length: float) -> float:
-        """Advance by ``length`` (s) unless whole and halves differ too much; returns by how much, rad or m."""
+        """Advance by ``length`` (s) unless whole and halves differ too much; return their difference, rad or m."""
         machine = self.machine
         begin = machine.copy_state()
         status = machine.advance(length, 1)
         if status == DONE:
             whole = machine.copy_state()
             machine.restore_state(begin)
-            # Contacts at the beginning are known now.
+            # Contacts at the beginning were found by the first call.
             status = machine.advance(0.5 * length, 1, same_contacts=True)
         if status == DONE:
             status = machine.advance(0.5 * length, 1)
@@ -192,7 +192,7 @@ class ErrorControlledSteps:
         return error
 
     def _extrapolate(self, v0: Array, whole: State) -> None:
-        """Take the error off the halves in the state, tree by tree, where it is small."""
+        """Subtract the error estimate from the halves in the state, tree by tree, where it is small."""
         machine, state = self.machine, self.machine.state
         weight = machine.scratch.M.diagonal()
         tree = machine.tree_of_velocity
@@ -204,11 +204,11 @@ class ErrorControlledSteps:
         machine.normalise_quaternions()
 
     def _difference(self, q: Array, other: Array) -> Array:
-        """Difference of coordinates; quaternions count as rotation vectors, which are twice as long."""
+        """Differences of coordinates; quaternions count double, like rotation vectors."""
         return self.machine.coordinate_weights * (q - other)
 
     def _give_up(self, begin: State, left: float) -> None:
-        """Take what is left of a time step as it is, and count it as unconverged."""
+        """Take the rest of a time step as one step, and count it as unconverged."""
         self.failed = self.failed or begin
         machine = self.machine
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
@@ -227,7 +227,7 @@ class ErrorControlledSteps:
 
 
 def count_as_one(state: State, before: State) -> None:
-    """Let the steps since ``before`` count as one, which was bad if any of them was."""
+    """Count the steps since ``before`` as one, which is unconverged if any of them is."""
     state.step[0] = before.step[0] + 1
     for count, then in (
         (state.unconverged, before.unconverged),

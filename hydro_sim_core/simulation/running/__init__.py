@@ -1,1 +1,1 @@
-"""A world stepped at a fixed rate by a thread, and what other threads see of it."""
+"""Runner of a world at a fixed rate in a thread, and snapshots for other threads."""

@@ -1,4 +1,4 @@
-"""Makes the calling thread a real-time thread, as far as the operating system allows it."""
+"""Real-time scheduling of a thread, as far as the operating system permits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from hydro_sim_core.errors import InputError
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2  # of mlockall(2) on Linux
-#: How long another thread may keep Python's interpreter from one that keeps deadlines, s; Python's default is 5 ms. A
-#: step asks for the interpreter a few times, and each may have to wait for that long.
+#: Interpreter switch interval, s: how long another thread may hold the interpreter lock; Python's default is 5 ms. A
+#: step takes the lock a few times and may wait for that long each time.
 SWITCH_INTERVAL = 1e-4
 
 
@@ -19,8 +19,8 @@ def check_realtime(priority: int, cpus: Sequence[int]) -> None:
     """Check settings before anything is started.
 
     Args:
-        priority: Of SCHED_FIFO, 1 (lowest) to 99; 0 leaves the scheduling as it is.
-        cpus: Processors the thread may run on; none leaves it as it is.
+        priority: Priority of SCHED_FIFO, 1 (lowest) to 99; 0 leaves the scheduling as it is.
+        cpus: Processors that the thread may run on; none leaves the affinity as it is.
 
     Raises:
         InputError: There is no such priority or processor.
@@ -37,15 +37,15 @@ def check_realtime(priority: int, cpus: Sequence[int]) -> None:
 
 
 def make_realtime(priority: int = 0, cpus: Sequence[int] = (), lock_memory: bool = False) -> list[str]:
-    """Give the calling thread a real-time priority and processors of its own, and keep the process in memory.
+    """Set real-time priority and CPU affinity of the calling thread, and lock the process in memory.
 
     Args:
         priority: As for ``check_realtime``.
         cpus: As for ``check_realtime``.
-        lock_memory: Forbid the system to swap out any of this process's memory, present or future.
+        lock_memory: Whether to lock all present and future memory of this process against swapping.
 
     Returns:
-        What was not permitted, one sentence each with the mend; the thread runs on without.
+        Settings that were not permitted, one sentence each with the remedy; the thread runs without them.
     """
     refused = []
     if cpus:
@@ -67,9 +67,9 @@ def make_realtime(priority: int = 0, cpus: Sequence[int] = (), lock_memory: bool
 
 
 def set_aside_what_lives() -> None:
-    """Have the garbage collector look only at objects that are made from now on.
+    """Freeze all present objects: the garbage collector then visits only newer ones.
 
-    It stops every thread while it looks, for 60 to 80 ms at all that a node has loaded. ``gc.unfreeze`` takes it back.
+    A full collection stops every thread, for 60 to 80 ms in a node. ``gc.unfreeze`` reverts it.
     """
     gc.unfreeze()
     gc.collect()

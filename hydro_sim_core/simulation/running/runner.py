@@ -1,4 +1,4 @@
-"""Steps a world at a fixed rate in a thread of its own.
+"""Runner: steps a world at a fixed rate in a thread of its own.
 
 The thread sleeps to absolute deadlines of the monotonic clock, so the rate does not drift. Other threads talk to it
 through ``submit`` and read immutable snapshots; they never touch the world while it runs.
@@ -23,11 +23,11 @@ from hydro_sim_core.simulation.world import World
 
 OverrunPolicy = Literal["skip", "catch_up"]
 
-#: The smallest real-time factor: a slower simulation is one that stands.
+#: Smallest real-time factor; anything slower should be paused.
 SLOWEST = 1e-3
-#: With ``catch_up``, a runner this far behind (s) gives up the backlog: it would never end.
+#: With ``catch_up``, a runner this far behind (s) drops the backlog, which it might never work off.
 MAX_BACKLOG = 1.0
-#: A wait longer than this (s) can be interrupted; a shorter one is slept, which meets the deadline more exactly.
+#: Longer waits than this (s) can be interrupted; shorter ones are slept, which meets the deadline more exactly.
 LONGEST_SLEEP = 0.02
 #: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
 HANDSHAKE_TIMEOUT = 600.0
@@ -35,7 +35,7 @@ HANDSHAKE_TIMEOUT = 600.0
 
 @dataclass(eq=False)
 class _StepRequest:
-    """Single steps asked for while paused; ``wanted`` falls to 0 when they are broken off."""
+    """Single steps requested while paused; ``wanted`` becomes 0 when they are aborted."""
 
     wanted: int
     taken: int = 0
@@ -49,23 +49,23 @@ class FixedRateRunner:
     falls behind and the rate is kept from there on. With ``catch_up`` steps follow each other without sleeping until
     the schedule is met again; a backlog over ``MAX_BACKLOG`` is dropped. Both are counted in the report.
 
-    A step without finite result (``FloatingPointError``) pauses the runner at the last good state, so that it can be
+    A step without a finite result (``FloatingPointError``) pauses the runner at the last good state, so that it can be
     reset; see ``failure``. Any other exception ends the thread; see ``error``.
 
-    In lock-step a step is taken only when ``permit`` allows it: a controller does so with every command. The factor is
-    then the fastest pace, and waiting is no overrun.
+    In lock-step a step is taken only when ``permit`` allows it, as a controller does with every command. The real-time
+    factor is then an upper limit, and waiting is not an overrun.
 
     Args:
         world: The world; the runner owns it from ``start`` to ``stop``.
-        real_time_factor: Simulated seconds a wall-clock second, at least ``SLOWEST``; ``inf`` for as fast as
+        real_time_factor: Simulated seconds per wall-clock second, at least ``SLOWEST``; ``inf`` for as fast as
             possible.
-        overrun: What to do when late.
-        start_paused: Wait for ``resume``.
-        lock_step: Wait for ``permit`` before every step, unless it was asked for while paused.
-        thread_setup: Called first of all in the stepping thread, to make it a real-time thread for example.
+        overrun: Policy when a step is late.
+        start_paused: Whether to start paused, until ``resume``.
+        lock_step: Whether to wait for ``permit`` before every step except single steps while paused.
+        thread_setup: Called first in the stepping thread, for example to make it a real-time thread.
 
     Raises:
-        InputError: The factor is no number or too small, or the policy is unknown.
+        InputError: The factor is not a number or too small, or the policy is unknown.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class FixedRateRunner:
     # --- control, from any thread
 
     def set_pace(self, real_time_factor: float = 1.0, overrun: OverrunPolicy = "skip") -> None:
-        """Change the pace and what to do when late, from the next deadline on; arguments as for the constructor.
+        """Change real-time factor and overrun policy from the next deadline on; arguments as for the constructor.
 
         Raises:
-            InputError: The factor is no number or too small, or the policy is unknown.
+            InputError: The factor is not a number or too small, or the policy is unknown.
         """
         if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
             problem = f"{real_time_factor!r} is no factor that a run could keep"
@@ -114,7 +114,7 @@ class FixedRateRunner:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated seconds wanted a wall-clock second; infinite for as fast as possible."""
+        """Real-time factor asked for; infinite for as fast as possible."""
         return self._real_time_factor
 
     @property
@@ -139,12 +139,12 @@ class FixedRateRunner:
 
     @property
     def running(self) -> bool:
-        """Whether the thread steps or waits to be told to."""
+        """Whether the thread runs, stepping or paused."""
         return self._running
 
     @property
     def error(self) -> BaseException | None:
-        """What ended the thread, if it was not ``stop``."""
+        """Exception that ended the thread; None after ``stop``."""
         return self._error
 
     @property
@@ -158,7 +158,7 @@ class FixedRateRunner:
         return self._paused
 
     def pause(self) -> None:
-        """Stop stepping after the current step; breaks off single steps too."""
+        """Pause after the current step; aborts single steps too."""
         with self._condition:
             self._paused = True
             self._break_off_single_steps()
@@ -173,7 +173,7 @@ class FixedRateRunner:
             self._condition.notify_all()
 
     def break_off_single_steps(self) -> None:
-        """Take no more of the steps that were asked for while paused."""
+        """Abort the remaining single steps."""
         with self._condition:
             self._break_off_single_steps()
 
@@ -185,18 +185,18 @@ class FixedRateRunner:
         """Take ``n`` steps while paused and return the snapshot after the last; otherwise as ``begin_steps``.
 
         Raises:
-            InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
+            InputError: The runner is not paused or not running, or ``n`` is not a positive integer.
             FloatingPointError: A step has no finite result; the state stays at the last good step.
         """
         self.begin_steps(n).result()
         return self._snapshot
 
     def begin_steps(self, n: int) -> Future[int]:
-        """Have ``n`` steps taken while paused, without waiting for them.
+        """Request ``n`` steps while paused, without waiting for them.
 
         Returns:
             Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset``, ``exchange`` or
-            ``stop`` broke them off; holds the ``FloatingPointError`` of a step without finite result.
+            ``stop`` aborted them; holds the ``FloatingPointError`` of a step without a finite result.
 
         Raises:
             InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
@@ -209,14 +209,14 @@ class FixedRateRunner:
                 raise InputError("step", "runner", "is not paused", "pause it first")
             self._failure = None
             request = _StepRequest(n)
-            # A caller that cancelled it would make the answer an error in the stepping thread.
+            # A future cancelled by the caller must not raise in the stepping thread.
             request.answer.set_running_or_notify_cancel()
             self._step_requests.append(request)
             self._condition.notify_all()
         return request.answer
 
     def reset(self, *, time: bool = True, state: bool = True) -> None:
-        """Take the world back to its start before the next step; breaks off single steps.
+        """Reset the world before the next step; aborts single steps.
 
         Args:
             time: As for ``World.reset``.
@@ -231,12 +231,12 @@ class FixedRateRunner:
     def exchange(
         self, world: World, settle: Callable[[World, World], None] | None = None, *, anew: bool = True
     ) -> None:
-        """Go on with another world before the next step; breaks off single steps. Snapshots of the old one stay valid.
+        """Replace the world before the next step; aborts single steps. Snapshots of the old world stay valid.
 
         Args:
             world: The other world; the runner owns it from now on.
-            settle: Called in the stepping thread with the old and the new world, to hand over what has to be handed
-                over, and to adapt those who talk to the world there; it must be quick and raise nothing.
+            settle: Called in the stepping thread with the old and the new world, to transfer state and to adapt users
+                of the world in that thread; it must be quick and not raise.
             anew: As for ``change``.
 
         Raises:
@@ -252,16 +252,16 @@ class FixedRateRunner:
         self.change(take, anew=anew)
 
     def change(self, action: Callable[[World], None], *, anew: bool = False) -> None:
-        """Have the world's state changed from outside, before the next step, and wait for it.
+        """Change the world's state from outside before the next step, and wait for it.
 
         Args:
             action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
-                quick and raise nothing.
-            anew: Whether an epoch begins: what was under way before is over, and permits are void.
+                quick and not raise.
+            anew: Whether a new epoch begins, in which earlier requests and permits are void.
 
         Raises:
-            RuntimeError: It was not carried out, as the stepping thread failed, in ``action`` itself perhaps, or does
-                not answer.
+            RuntimeError: The action was not completed, because the stepping thread failed, perhaps in ``action``
+                itself, or does not answer.
         """
         done = False
 
@@ -273,7 +273,7 @@ class FixedRateRunner:
                 self._epoch += 1
                 self._permitted = 0
             self._publish(take_snapshot(self.world, self._epoch))
-            # Told only now: listeners may take their time, and whoever waits would have looked before.
+            # Notify after the listeners, which may be slow, so that waiting threads see their effects.
             with self._condition:
                 done = True
                 self._condition.notify_all()
@@ -288,18 +288,18 @@ class FixedRateRunner:
             raise RuntimeError(f"nothing was changed: the stepping thread {what}") from self._error
 
     def permit(self, steps: int = 1) -> None:
-        """Allow the next ``steps`` steps in lock-step; what was allowed before and not taken is forgotten."""
+        """Allow the next ``steps`` steps in lock-step; replaces earlier permits."""
         with self._condition:
             self._permitted = steps
             self._condition.notify_all()
 
     @property
     def waiting_for_permit(self) -> bool:
-        """Whether a step is due in lock-step that ``permit`` has not allowed yet."""
+        """Whether a step in lock-step is due but not yet permitted."""
         return self._lock_step and not self._paused and not self._permitted
 
     def submit(self, action: Callable[[World], None]) -> None:
-        """Have ``action`` called with the world in the stepping thread, before the next step or while paused.
+        """Call ``action`` with the world in the stepping thread, before the next step or while paused.
 
         Check commands first (``World.check_command``): an exception ends the run.
         """
@@ -308,15 +308,15 @@ class FixedRateRunner:
             self._condition.notify_all()
 
     def add_command_source(self, source: Callable[[World], None]) -> None:
-        """Have ``source`` called with the world before every step; it must be quick and raise nothing."""
+        """Call ``source`` with the world before every step; it must be quick and not raise."""
         self._sources.append(source)
 
     # --- reading, from any thread
 
     def add_listener(self, listener: Callable[[Snapshot], None]) -> None:
-        """Have ``listener`` called in the stepping thread with every snapshot, a reset's too; it must be quick.
+        """Call ``listener`` in the stepping thread with every snapshot, also after a reset; it must be quick.
 
-        Unlike ``wait_for_step``, which gives the newest, it misses none. It must raise nothing.
+        Unlike ``wait_for_step``, which gives the newest, it misses none. It must not raise.
         """
         self._listeners.append(listener)
 
@@ -329,10 +329,10 @@ class FixedRateRunner:
 
         Args:
             after: The last snapshot seen; None returns the current one at once.
-            timeout: s.
+            timeout: Longest wait, s.
 
         Returns:
-            The newest snapshot, None if there was none in time.
+            The newest snapshot; None after the timeout.
         """
         with self._condition:
             if self._condition.wait_for(lambda: self._snapshot is not after, timeout):
@@ -345,7 +345,7 @@ class FixedRateRunner:
 
     @property
     def pace(self) -> PaceRecorder:
-        """What the report is made from, with whole histograms."""
+        """Raw data of the report, with full histograms."""
         return self._pace
 
     # --- the stepping thread
@@ -373,7 +373,7 @@ class FixedRateRunner:
                 self._one_step()
                 deadline = self._keep_deadline(deadline + self._period)
         except BaseException as error:
-            # Any failure must reach the owner: a thread that dies silently looks like a pause.
+            # Any failure must reach the owner, because a thread that dies silently looks like a pause.
             self._error = error
         finally:
             self._pace.stand_still()
@@ -384,7 +384,7 @@ class FixedRateRunner:
             self._answer_step_requests()
 
     def _attend(self) -> None:
-        """Do what other threads asked for."""
+        """Carry out requests of other threads."""
         self._empty_inbox()
         self._answer_step_requests()
 
@@ -397,7 +397,7 @@ class FixedRateRunner:
             action(self.world)
 
     def _answer_step_requests(self) -> None:
-        """Answer those that are fulfilled or broken off, and all of them after a failed step."""
+        """Complete the futures of finished or aborted requests, and of all requests after a failed step."""
         while self._step_requests:
             request = self._step_requests[0]
             if self._failure is not None:
@@ -409,7 +409,7 @@ class FixedRateRunner:
             self._step_requests.popleft()
 
     def _wait_for_word(self, paused: bool, timeout: float | None = None) -> None:
-        """Wait until another thread wants something, or ends or begins a pause, at most ``timeout`` (s)."""
+        """Wait at most ``timeout`` (s) until another thread makes a request, or begins or ends a pause."""
         with self._condition:
             self._condition.wait_for(
                 lambda: (
@@ -444,7 +444,7 @@ class FixedRateRunner:
         self._publish(take_snapshot(self.world, self._epoch))
 
     def _keep_deadline(self, deadline: float) -> float:
-        """Wait until ``deadline``; returns it, or a later one if periods had to be dropped."""
+        """Wait until ``deadline``; return it, or a later one if periods had to be dropped."""
         late = time.monotonic() - deadline
         if late <= 0.0:
             self._pace.on_time()
@@ -462,7 +462,7 @@ class FixedRateRunner:
         return deadline
 
     def _wait_until(self, deadline: float) -> None:
-        """Wait until ``deadline``, or until paused or stopped; what is submitted during a long wait acts at once."""
+        """Wait until ``deadline``, pause or stop; actions submitted during a long wait run at once."""
         while (left := deadline - time.monotonic()) > 0.0 and not (self._stopping or self._paused):
             if left > LONGEST_SLEEP:
                 self._wait_for_word(paused=False, timeout=left - 0.5 * LONGEST_SLEEP)

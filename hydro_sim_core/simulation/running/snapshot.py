@@ -1,4 +1,4 @@
-"""What other threads see of a running world: its state after a step."""
+"""Snapshots: immutable states of a running world after a step, for other threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Where the links of a world are at an instant and how they move; readable from any thread.
+    """Poses and velocities of the links of a world at an instant; readable from any thread.
 
     Attributes:
         q: (nq,) coordinates.
@@ -48,18 +48,18 @@ class Motion:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(Motion):
-    """State of a world after a step; immutable, readable from any thread. Its arrays cannot be written.
+    """State of a world after a step; immutable, with read-only arrays, readable from any thread.
 
     Attributes:
         time: Simulated time, s.
         step: Steps since the last reset.
-        epoch: How often the simulation began anew; (epoch, step) repeats only where the state was changed from outside.
-        joint_positions: In the order of ``World.joint_names``, rad or m.
-        joint_velocities: rad/s or m/s.
-        joint_efforts: Drive efforts of the last step, N m or N.
+        epoch: Number of restarts of the simulation; (epoch, step) repeats only if the state is changed from outside.
+        joint_positions: (J,) positions in the order of ``World.joint_names``, rad or m.
+        joint_velocities: (J,) velocities, rad/s or m/s.
+        joint_efforts: (J,) drive efforts of the last step, N m or N.
         diagnostics: ``World.diagnostics``.
-        before: What the last step began with. None where there was none since the start or since another state was
-            set, and in scenes without sensors.
+        before: Motion at the begin of the last step. None if there was no step since the start or since another state
+            was set, and in scenes without sensors.
     """
 
     time: float
@@ -74,11 +74,11 @@ class Snapshot(Motion):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names behind the joint arrays; the same object as long as the world is the same."""
+        """Names of the joints in the arrays; the same object as long as the world is the same."""
         return self._world.joint_names
 
     def is_of(self, world: World) -> bool:
-        """Whether it was taken of this world, and not of another that the simulation went on with or came from."""
+        """Whether it was taken of this world, not of one that replaced it or that it replaced."""
         return self._world is world
 
     @cached_property
@@ -88,7 +88,7 @@ class Snapshot(Motion):
 
     @cached_property
     def contact_summary(self) -> ContactSummary:
-        """How far the contact forces can be trusted; computed by who asks first."""
+        """Quality of the contact forces; computed at the first access."""
         return ContactSummary(self.contacts, self._world.faceless_overlaps_of(self._record))
 
     @cached_property
@@ -99,21 +99,21 @@ class Snapshot(Motion):
 
     @cached_property
     def energies(self) -> Energies:
-        """Where the energy is; see ``World.energies``."""
+        """Kinetic, potential and elastic energy; see ``World.energies``."""
         return self._world.energies_of(self.q, self.v, self._record)
 
     @cached_property
     def entities(self) -> EntityStates:
-        """Where the models and static shapes are."""
+        """Poses and twists of models and static shapes."""
         return EntityStates(self._world.entities, self.q, self.v)
 
 
 def take_snapshot(world: World, epoch: int) -> Snapshot:
-    """The present state; called where the world is stepped.
+    """Take a snapshot of the present state; called in the thread that steps the world.
 
     Args:
         world: The world.
-        epoch: As in the snapshot.
+        epoch: As in ``Snapshot``.
     """
     before = world.before_last_step
     return Snapshot(

@@ -1,4 +1,4 @@
-"""How well a rate is kept: distributions of durations in constant memory, and what a runner reports of its pace."""
+"""Timing statistics: distributions of durations in constant memory, and reports of a runner's pace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-#: Shortest and longest duration told apart, s, and the width of a bin as a share of its duration.
+#: Shortest and longest duration of the bins, s, and the width of a bin as a share of its duration.
 _SHORTEST = 1e-7
 _LONGEST = 1e3
 _BIN_WIDTH = 0.01
@@ -18,16 +18,16 @@ _NUM_BINS = 2 + int(math.log(_LONGEST / _SHORTEST) * _PER_UNIT)
 
 @dataclass(frozen=True)
 class Distribution:
-    """Durations in s; all zero without any. Percentiles are exact within half a per cent.
+    """Statistics of durations, s; all zero without samples. Percentiles are exact within half a per cent.
 
     Attributes:
-        count: How many.
+        count: Number of durations.
         mean: Arithmetic mean.
         std: Standard deviation.
         p50: Median.
         p99: 99th percentile.
         p999: 99.9th percentile.
-        max: Longest.
+        max: Maximum.
     """
 
     count: int = 0
@@ -39,7 +39,7 @@ class Distribution:
     max: float = 0.0
 
     def in_milliseconds(self) -> dict[str, float]:
-        """Its figures by the names that people are shown."""
+        """Its values in ms by the names shown to users."""
         shown = {"mean": "mean", "std": "std", "p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
         return {label: 1e3 * getattr(self, name) for name, label in shown.items()}
 
@@ -50,17 +50,17 @@ class Distribution:
 
 
 class Durations:
-    """Counts durations in bins whose width is one per cent of the duration, however many there are.
+    """Histogram of durations in bins whose width is one per cent of the duration, in constant memory.
 
     One thread adds; any thread may read.
     """
 
     def __init__(self) -> None:
-        self._bins = [0] * _NUM_BINS  # a list: its items are incremented faster than those of an array
+        self._bins = [0] * _NUM_BINS  # a list, because its items are incremented faster than an array's
         self._sum = self._squares = self._max = 0.0
 
     def add(self, duration: float) -> None:
-        """Count a duration, s; below the shortest it counts as zero."""
+        """Count a duration, s; one below the shortest counts as zero."""
         index = 0
         if duration > _SHORTEST:
             index = min(1 + int(math.log(duration / _SHORTEST) * _PER_UNIT), _NUM_BINS - 1)
@@ -71,14 +71,14 @@ class Durations:
             self._max = duration
 
     def copy(self) -> Durations:
-        """What was counted so far; from any thread."""
+        """Copy of the counts so far; from any thread."""
         taken = Durations()
         taken._bins = self._bins.copy()
         taken._sum, taken._squares, taken._max = self._sum, self._squares, self._max
         return taken
 
     def since(self, earlier: Durations) -> Durations:
-        """What was counted after ``earlier`` was copied; its maximum is that of all."""
+        """Counts since ``earlier`` was copied; the maximum is that of all counts."""
         later = self.copy()
         later._bins = [now - before for now, before in zip(later._bins, earlier._bins, strict=True)]
         later._sum -= earlier._sum
@@ -113,7 +113,7 @@ class Durations:
 
 
 def _percentile(histogram: list[tuple[float, int]], count: int, share: float) -> float:
-    """Smallest duration that at least this share of all does not exceed."""
+    """Smallest duration not exceeded by at least this share of all."""
     below = 0
     for middle, number in histogram:
         below += number
@@ -124,20 +124,20 @@ def _percentile(histogram: list[tuple[float, int]], count: int, share: float) ->
 
 @dataclass(frozen=True)
 class RunnerReport:
-    """How well the rate was kept.
+    """Statistics of a runner.
 
     Attributes:
-        simulated_time: s.
+        simulated_time: Simulated time, s.
         wall_time: Time spent running (not paused), s.
         real_time_factor: Simulated over wall time.
         steps: Steps taken.
-        overruns: Deadline misses: steps that ended after the next one should have begun.
+        overruns: Missed deadlines: steps that ended after the next one should have begun.
         longest_overrun: Most overruns in a row.
-        skipped_steps: Periods given up because the runner was too late.
+        skipped_steps: Periods dropped because the runner was too late.
         late_max: Largest lateness of a step's end, s.
-        step_time: From the start to the end of a step.
-        period: From the start of a step to that of the next.
-        jitter: Distance of the period from the nominal one; empty where there is none.
+        step_time: Durations of steps.
+        period: Times from the start of a step to the start of the next.
+        jitter: Deviations of the period from the nominal one; empty without a nominal one.
     """
 
     simulated_time: float
@@ -154,28 +154,28 @@ class RunnerReport:
 
     @property
     def achieved_rate(self) -> float:
-        """Steps a second of wall time."""
+        """Steps per second of wall time."""
         return self.steps / self.wall_time if self.wall_time > 0.0 else 0.0
 
 
-#: Ways for a command to get lost: fields of ``CommandReport``.
+#: Reasons for a lost command: fields of ``CommandReport``.
 LOSSES = ("lost", "stale", "out_of_order", "duplicate", "timeouts")
 
 
 @dataclass(frozen=True)
 class CommandReport:
-    """What became of the commands on one interface.
+    """Statistics of the commands on one interface.
 
     Attributes:
         received: Messages that passed the check of their contents.
         applied: Commands that reached the world.
-        lost: Lost by the faults that were asked for.
-        stale: Dropped because they were too old, or answered an earlier state in lock-step.
-        out_of_order: Dropped because a newer one had come before.
-        duplicate: Dropped because they came twice.
-        timeouts: How often the interface fell silent while it was in command.
-        age: From the stamp of a command to the step that obeys it, s of the stamp's clock.
-        latency: From receiving a command to the step that obeys it, s of wall time.
+        lost: Lost by injected faults.
+        stale: Dropped because they were too old, or belonged to an earlier state in lock-step.
+        out_of_order: Dropped because a newer one had arrived before.
+        duplicate: Dropped because they arrived twice.
+        timeouts: Number of timeouts of the interface while it was in control.
+        age: Time from the stamp of a command to the step that applies it, s of the stamp's clock.
+        latency: Time from the receipt of a command to the step that applies it, s of wall time.
     """
 
     received: int
@@ -196,10 +196,10 @@ class CommandReport:
 
 @dataclass(eq=False)
 class PaceRecorder:
-    """What a runner notes of its steps, in the stepping thread; times are those of ``clock``, s.
+    """Records the timing of a runner's steps, in the stepping thread; times are those of ``clock``, s.
 
-    Where the wall time changes or is told, the clock is read under the lock. A time that was read before would be that
-    of another moment: the wall time of a report goes back if a pause begins, or ends, between the two.
+    Where the wall time is updated or reported, the clock is read under the lock. With a time read earlier, the wall
+    time of a report could decrease if a pause begins or ends in between.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -218,13 +218,13 @@ class PaceRecorder:
     _lock: Lock = field(default_factory=Lock)
 
     def run_on(self) -> None:
-        """The clock runs: it did already, or a pause is over."""
+        """Let the wall time run, for example at the end of a pause."""
         if self._resumed_at is None:
             with self._lock:
                 self._resumed_at = self.clock()
 
     def stand_still(self) -> None:
-        """A pause begins, or goes on; the time until the next step is nobody's period."""
+        """Stop the wall time during a pause; the time until the next step is not a period."""
         self._began = None
         self._overruns_in_a_row = 0
         with self._lock:
@@ -232,7 +232,7 @@ class PaceRecorder:
             self._resumed_at = None
 
     def step_taken(self, began: float, ended: float, nominal: float | None) -> None:
-        """A step was taken; ``nominal`` is the period wanted, None where there is none."""
+        """Record a step; ``nominal`` is the nominal period, None without one."""
         self.steps += 1
         self.step_time.add(ended - began)
         if self._began is not None:
@@ -243,11 +243,11 @@ class PaceRecorder:
         self._began = began
 
     def on_time(self) -> None:
-        """The step ended before its deadline."""
+        """Record that the step ended before its deadline."""
         self._overruns_in_a_row = 0
 
     def overran(self, late: float) -> None:
-        """The step ended ``late`` s after its deadline."""
+        """Record that the step ended ``late`` s after its deadline."""
         self.overruns += 1
         self._overruns_in_a_row += 1
         self.longest_overrun = max(self.longest_overrun, self._overruns_in_a_row)
@@ -257,7 +257,7 @@ class PaceRecorder:
         return 0.0 if self._resumed_at is None else self.clock() - self._resumed_at
 
     def report(self, time_step: float) -> RunnerReport:
-        """Everything so far, from any thread."""
+        """Make a report of everything so far; from any thread."""
         with self._lock:
             wall = self._wall + self._since_resumed()
         simulated = self.steps * time_step

@@ -1,4 +1,4 @@
-"""The sensors of a world as a program reads them."""
+"""Sensors of a world, for programs that step it themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WorldSensor:
         self._world = world
 
     def read(self) -> Any:
-        """What it reads in the world as it is now, a NamedTuple."""
+        """Reading in the world as it is now, a NamedTuple."""
         return self.sensor.read(take_snapshot(self._world, epoch=0))
 
     def __repr__(self) -> str:
