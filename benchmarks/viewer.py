@@ -36,8 +36,8 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView
 from hydro_sim_core.viewer.scene import scene_of_world

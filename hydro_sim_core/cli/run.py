@@ -49,9 +49,9 @@ from hydro_sim_core.pictures.film import check_film, check_frame_count, open_pag
 from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.simulation.scenes import open_world
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer
 

@@ -2,10 +2,10 @@
 
 from hydro_sim_core.simulation.loading import load_scene, load_urdf
 from hydro_sim_core.simulation.running.runner import FixedRateRunner
-from hydro_sim_core.simulation.running.snapshot import Snapshot
 from hydro_sim_core.simulation.running.timing import CommandReport, Distribution, RunnerReport
 from hydro_sim_core.simulation.world import World
 from hydro_sim_core.simulation.world.drives import JointCommand
+from hydro_sim_core.simulation.world.snapshot import Snapshot
 
 __all__ = [
     "CommandReport",

@@ -8,7 +8,7 @@ import webbrowser
 
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import ViewFrame, frame_of_snapshot
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions

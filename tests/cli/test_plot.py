@@ -12,8 +12,8 @@ from hydro_sim_core.cli import app
 from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.recording import Recorder, read_messages
 from hydro_sim_core.recording.mcap_file import RecordingFile
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 PNG = b"\x89PNG\r\n\x1a\n"
 STEPS = 200

@@ -6,8 +6,8 @@ import pytest
 
 from hydro_sim_core import load_scene
 from hydro_sim_core.recording import Recorder
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.replay import Recording
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.recording.foreign_reader import decoded
 
 SECOND = 10**9

@@ -13,8 +13,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import depth_in_mm, make_camera
 from hydro_sim_core.messages.streams import stream_kinds
 from hydro_sim_core.simulation import World, load_scene
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.scenes import shipped_scene
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 BUBBLES = {
     "bubbles": ("left_finger", "right_finger"),

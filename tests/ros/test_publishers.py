@@ -19,7 +19,7 @@ from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import StreamKind
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 TEXT = "std_msgs/msg/String"
 

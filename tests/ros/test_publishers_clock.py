@@ -15,7 +15,7 @@ from hydro_sim.publishing import newcomers
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.ros.ros_client import RELIABLE, Client
 
 ROOT = Path(__file__).parents[2]

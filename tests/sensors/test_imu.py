@@ -10,7 +10,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.rotations import matrix_of, quaternions_of
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 G = 9.81
 DT = 1e-3

@@ -15,7 +15,7 @@ from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.messages.streams import recorded_streams, stream_kinds
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording import Recorder
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 DT = 1e-3
 MOUNT = {"xyz": (0.1, 0.2, 0.3), "rpy": (0.3, -0.2, 0.9)}

@@ -7,7 +7,7 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.simulation.made_scenes import GROUND, free, make_world, sphere
 
 

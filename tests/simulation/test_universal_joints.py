@@ -19,7 +19,7 @@ from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.replay import Recording
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.scene import scene_of_urdf, scene_of_world
 from support.simulation.made_scenes import Robot, fixed, make_world
 

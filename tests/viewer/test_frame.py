@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 import hydro_sim_core as hs
 from hydro_sim_core.drawing.patch_surface import PatchFaces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import Pace, ViewFrame, ViewPatch, encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.scene import scene_of_world
 

@@ -18,7 +18,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.commands import SetGrip
 from hydro_sim_core.viewer.frame import frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls

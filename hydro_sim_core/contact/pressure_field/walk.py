@@ -187,9 +187,8 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    All overlapping pairs of elements, not only those of shells, are tried if the pressure is positive on a boundary,
-    since a surface may then end outside the shells, and if both fields have valleys, since a closed surface may then
-    enclose no peak. For a half space B, these are all elements of A below the end of B's margin.
+    All overlapping pairs of elements are tried, not only those of shells, if the pressure is positive on a boundary (a
+    surface may then end outside the shells), if both fields have valleys (it may enclose no peak), or on a half space.
 
     Reads geometries: field_start, kind, peak_start; scratch: pending.
     Writes scratch: report.

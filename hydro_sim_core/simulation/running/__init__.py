@@ -1,1 +1,1 @@
-"""Runner of a world at a fixed rate in a thread, and snapshots for other threads."""
+"""Runner of a world at a fixed rate, in a thread of its own."""

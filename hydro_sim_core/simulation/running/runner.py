@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.simulation.running.snapshot import Snapshot, take_snapshot
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
+from hydro_sim_core.simulation.world.snapshot import Snapshot, take_snapshot
 
 OverrunPolicy = Literal["skip", "catch_up"]
 

@@ -41,7 +41,7 @@ from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.solvers import SolverOptions, solver_entry
 
 if TYPE_CHECKING:
-    from hydro_sim_core.simulation.running.world_sensors import WorldSensors
+    from hydro_sim_core.simulation.world.world_sensors import WorldSensors
     from hydro_sim_core.viewer.world_view import WorldView
 
 Array = NDArray[np.float64]
@@ -280,7 +280,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
     @property
     def sensors(self) -> WorldSensors:
         """What the scene's sensors read: ``world.sensors["wrist_imu"].read()``."""
-        room = import_module("hydro_sim_core.simulation.running.world_sensors")
+        room = import_module("hydro_sim_core.simulation.world.world_sensors")
         sensors: WorldSensors = room.WorldSensors(self._sensors, self)
         return sensors
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError, shortened
-from hydro_sim_core.simulation.running.snapshot import take_snapshot
 from hydro_sim_core.simulation.world import World
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from hydro_sim_core.sensors.sensor import Sensor
