@@ -2,21 +2,21 @@
 
 A path goes down the scene file, keys joined by dots. An item of a list is named by its name, an actuator by one of its
 joints, a command by what it commands; the number of its place does as well. Below a model stand, beside its entry in
-the file, what its description says of ``links`` and ``joints``; contact properties may be named without ``proximity``,
-and ``friction`` is both coefficients of it.
+the file, what its description says of ``links`` and ``joints`` (``model_overrides``); contact properties may be named
+without ``proximity``, and ``friction`` is both coefficients of it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hydro_sim_core.description.model_overrides import with_joint_value, with_link_value
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.places import CallSite
 from hydro_sim_core.description.scene import SceneSpec
-from hydro_sim_core.description.spec import JointSpec, LimitSpec, LinkSpec, RobotSpec
-from hydro_sim_core.description.values import CONTACT_KEYS, is_finite, plain
+from hydro_sim_core.description.spec import RobotSpec
+from hydro_sim_core.description.values import CONTACT_KEYS, plain
 from hydro_sim_core.description.yaml_source import checked
 from hydro_sim_core.errors import InputError, excerpt
 
@@ -29,8 +29,6 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "actuators": lambda item: item["joints"],
     "commands": lambda item: [item.get("gripper") or item.get("joint") or item.get("model") or ""],
 }
-_JOINT_VALUES = ("damping", "friction", "rotor_inertia")
-_LIMITS = tuple(field.name for field in fields(LimitSpec))
 
 
 def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
@@ -65,8 +63,8 @@ def overridden_robots(
         into = _into_description(data, path)
         if into is not None:
             index, what, rest = into
-            change = _with_link_value if what == "links" else _with_joint_value
-            changed[index] = change(changed[index], rest, path, value)
+            change = with_link_value if what == "links" else with_joint_value
+            changed[index] = change(changed[index], rest, CallSite("override", path), value)
     return tuple(changed)
 
 
@@ -91,6 +89,9 @@ def _set(data: dict[str, Any], path: str, value: Any) -> None:
                     node[name] = value
                 return
             continue
+        if parts[0] == "defaults" and parts[1] in CONTACT_KEYS and len(parts) == 2:
+            node.setdefault("defaults", {}).update(dict.fromkeys(CONTACT_KEYS[parts[1]], value))
+            return
         within = parts.pop(0)
         if not isinstance(node.get(within), dict | list):
             node[within] = [] if within in _NAMES else {}
@@ -114,9 +115,6 @@ def _item(items: list[Any], within: str, parts: list[str], path: str) -> tuple[i
     raise InputError("override", path, f"'{parts[0]}' is none of {within}", did_you_mean(parts[0], names))
 
 
-# --- Values of descriptions ------------------------------------------------------------------------------------------
-
-
 def _into_description(data: dict[str, Any], path: str) -> tuple[int, str, list[str]] | None:
     """Place of the model, ``links`` or ``joints``, and the rest of a path that leads into its description."""
     parts = path.split(".")
@@ -124,56 +122,3 @@ def _into_description(data: dict[str, Any], path: str) -> tuple[int, str, list[s
         return None
     index, rest = _item(data.get("models", []), "models", parts[1:], path)
     return (index, rest[0], rest[1:]) if rest and rest[0] in ("links", "joints") else None
-
-
-def _with_link_value(robot: RobotSpec, rest: list[str], path: str, value: Any) -> RobotSpec:
-    index, names = _named([link.name for link in robot.links], rest, path)
-    link = robot.links[index]
-    if names != ["mass"]:
-        raise InputError("override", path, "leads to no value of a link", "override mass")
-    mass = _number(path, value, least=0.0)
-    inertial = link.inertial
-    if inertial is None or not inertial.mass > 0.0 or mass == 0.0:
-        raise InputError("override", path, "the link has no mass, or would have none", "give one above 0")
-    # The same shape of another density.
-    heavier = replace(inertial, mass=mass, I_LCo=inertial.I_LCo * (mass / inertial.mass))
-    links: Iterator[LinkSpec] = (
-        replace(link, inertial=heavier) if one is link else one for one in robot.links
-    )
-    return replace(robot, links=tuple(links))
-
-
-def _with_joint_value(robot: RobotSpec, rest: list[str], path: str, value: Any) -> RobotSpec:
-    index, names = _named([joint.name for joint in robot.joints], rest, path)
-    joint = robot.joints[index]
-    changed: JointSpec
-    if len(names) == 1 and names[0] in _JOINT_VALUES:
-        given: dict[str, Any] = {names[0]: _number(path, value, least=0.0)}
-        changed = replace(joint, **given)
-    elif len(names) == 2 and names[0] == "limits" and names[1] in _LIMITS:
-        least = -math.inf if names[1] in ("lower", "upper") else 0.0
-        limits = replace(joint.limits, **{names[1]: _number(path, value, least)})
-        if limits.lower > limits.upper:
-            raise InputError("override", path, "the lower limit is above the upper one", "correct one")
-        changed = replace(joint, limits=limits)
-    else:
-        known = [*_JOINT_VALUES, *(f"limits.{name}" for name in _LIMITS)]
-        mend = did_you_mean(".".join(names), known)
-        raise InputError("override", path, "leads to no value of a joint", mend)
-    joints = (changed if one is joint else one for one in robot.joints)
-    return replace(robot, joints=tuple(joints))
-
-
-def _named(known: list[str], rest: list[str], path: str) -> tuple[int, list[str]]:
-    for count in range(len(rest), 0, -1):
-        if (name := ".".join(rest[:count])) in known:
-            return known.index(name), rest[count:]
-    asked = rest[0] if rest else ""
-    raise InputError("override", path, f"'{asked}' is not in the model", did_you_mean(asked, known))
-
-
-def _number(path: str, value: Any, least: float) -> float:
-    if not is_finite(value) or float(value) < least:
-        mend = "give a finite number" if least == -math.inf else f"give a finite number of at least {least:g}"
-        raise InputError("override", path, f"{excerpt(value)} does not fit there", mend)
-    return float(value)

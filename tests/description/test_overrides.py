@@ -55,6 +55,31 @@ def test_changes_follow_each_other(scene: LoadedScene) -> None:
     assert twice.robots[2].links[0].inertial.mass == 0.2
 
 
+def test_links_and_joints_take_all_that_a_description_says(scene: LoadedScene) -> None:
+    changed = scene.with_(
+        {
+            "models.spatula.links.spatula.center_of_mass": [0.01, 0.0, 0.02],
+            "models.spatula.links.spatula.inertia": [2e-4, 2e-4, 3e-4],
+            "models.spatula.links.spatula.friction": 0.3,
+            "models.arm.joints.joint_2.axis": [0, 0, -2],
+            "models.arm.joints.joint_3.xyz": [0.1, 0.2, 0.3],
+            "models.arm.joints.joint_3.rpy": [0.0, 0.5, 0.0],
+            "contact.defaults.friction": 0.7,
+        }
+    )
+    spatula = changed.robots[2].links[0]
+    assert spatula.inertial is not None
+    np.testing.assert_array_equal(spatula.inertial.p_LCo, [0.01, 0.0, 0.02])
+    np.testing.assert_array_equal(spatula.inertial.I_LCo, np.diag([2e-4, 2e-4, 3e-4]))
+    assert {one.proximity.mu_dynamic for one in spatula.collisions} == {0.3}
+    joints = {joint.name: joint for joint in changed.robots[1].joints}
+    np.testing.assert_array_equal(joints["joint_2"].axis, [0, 0, -1])
+    np.testing.assert_allclose(joints["joint_3"].X_PJ[:3, 3], [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(joints["joint_3"].X_PJ[0, 0], np.cos(0.5))
+    assert changed.spec.contact.defaults.mu_dynamic == 0.7
+    assert World(changed).frame_pose("spatula").shape == (4, 4)
+
+
 def test_friction_of_a_model_reaches_its_contacts(scene: LoadedScene) -> None:
     def frictions(one: LoadedScene) -> dict[frozenset[str], float]:
         built = World(one).built
@@ -125,9 +150,14 @@ def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:
         ("models.spatula.friction", -1.0, "mu_static: -1.0 is not accepted"),
         ("models.spatula.friction", "smooth", "'smooth' is not accepted"),
         ("models.spatula.links.spatla.mass", 1.0, "did you mean 'spatula'"),
-        ("models.spatula.links.spatula.mass", 0.0, "give one above 0"),
-        ("models.spatula.links.spatula.mass", float("nan"), "give a finite number of at least 0"),
-        ("models.spatula.links.spatula.inertia", 1.0, "override mass"),
+        ("models.spatula.links.spatula.mass", 0.0, "is not above 0"),
+        ("models.spatula.links.spatula.mass", float("nan"), "give a finite number"),
+        ("models.spatula.links.spatula.inertia", 1.0, "or three principal moments"),
+        ("models.spatula.links.spatula.inertia", [1.0, 1.0, 3.0], "triangle inequality"),
+        ("models.spatula.links.spatula.mass", 1e300, "absurd"),
+        ("models.spatula.links.spatula.weight", 1.0, "leads to no value of a link"),
+        ("models.spatula.links.spatula.friction", -1.0, "not accepted"),
+        ("models.arm.joints.joint_1.axis", [0, 0, 0], "axis"),
         ("models.arm.joints.joint_1.dampin", 1.0, "did you mean 'damping'"),
         ("models.arm.joints.joint_2.limits.lower", 3.0, "the lower limit is above the upper one"),
         ("actuators.joint_9.kp", 1.0, "'joint_9' is none of actuators"),
