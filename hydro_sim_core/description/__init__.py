@@ -1,7 +1,7 @@
-"""Description files become plain data: URDF into ``RobotSpec``, scene files into ``LoadedScene``.
+"""Readers of description files: URDF to ``RobotSpec``, scene files to ``LoadedScene``, all plain data.
 
-Modules are imported when something of theirs is first used: those of plug-ins import the table of shapes, and scenes
-import those of plug-ins.
+Modules are imported on first use, because of circular imports: plug-ins import the table of shapes, and scenes import
+plug-ins.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What a file is that is given as a scene and is none: a mesh, or a model of another program."""
+"""Recognition of files that are given as a scene but are a mesh, or a model of another program."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hydro_sim_core.description.paths import MESH_EXTENSIONS
 from hydro_sim_core.description.xml_source import read_bytes
 from hydro_sim_core.errors import InputError
 
-#: What an outermost element stands for.
+#: Formats of other programs by the root element of the XML.
 XML_FORMATS = {
     "mujoco": "a MuJoCo model (MJCF)",
     "sdf": "an SDF file, as Gazebo reads",
 }
 _MESH_SUFFIXES = (*MESH_EXTENSIONS, ".vtu", ".gltf", ".3mf", ".off", ".step", ".stp")
 _USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
-#: What may stand before the outermost element.
+#: Everything that may precede the root element.
 _PROLOGUE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", re.DOTALL)
 _OUTERMOST = re.compile(rb"\s*<([\w.-]+)")
 _ACCEPTED = "a scene is YAML, a robot URDF or xacro"
@@ -24,10 +24,10 @@ MEND = "export the robot as URDF, and name that file"
 
 
 def refuse_what_is_no_scene(path: Path) -> None:
-    """Tell what a file is that cannot be a scene, before YAML is tried and complains of its first character.
+    """Refuse a file that cannot be a scene, with its actual format; reading it as YAML would give an obscure error.
 
     Raises:
-        InputError: It is a mesh, a robot, or a model of another program; or it cannot be read.
+        InputError: The file is a mesh, a robot, or a model of another program; or it cannot be read.
     """
     text = read_bytes(path)
     suffix = path.suffix.lower()

@@ -1,4 +1,4 @@
-"""``<inertial>`` becomes a mass, a centre and an inertia that a rigid body can have."""
+"""Reader of ``<inertial>``, with checks that mass and inertia are physically possible."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, InertialSpec
 from hydro_sim_core.description.xml_source import XmlElement
 
-#: By what part a principal moment may exceed the sum of the other two: files round to about six digits.
+#: Relative amount by which a principal moment may exceed the sum of the other two: files have about six digits.
 _TRIANGLE_ROUND_OFF = 1e-5
 
-#: Mass (kg) and inertia (kg m^2) from which on a number is a slip: products with it would overflow.
+#: Mass (kg) and inertia (kg m^2) above which a number is taken for an error: products with it would overflow.
 _ABSURD = 1e12
 
 
 def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
-    """Mass, centre of mass and inertia of a link, the inertia turned into link axes.
+    """Mass, centre of mass and inertia of a link, the inertia in link axes.
 
     Args:
         inertial: The element.
-        welded: A fixed joint holds the link, so it may be a frame that was written with zeros.
+        welded: Whether a fixed joint holds the link, which may then be a massless frame with zeros in this element.
 
     Returns:
-        None for such a frame.
+        The mass properties; None for such a massless frame.
 
     Raises:
-        InputError: The mass is not positive, no distribution of mass has this inertia, or either is absurd.
+        InputError: The mass is not positive, no mass distribution has this inertia, or a value is implausibly large.
     """
     X_LC = read_origin(inertial)
     mass_element = inertial.required_child("mass")
@@ -50,10 +50,10 @@ def _read_inertia(inertial: XmlElement) -> Array:
 
 
 def check_mass(mass: float, place: Place) -> None:
-    """Refuse a mass that no link has.
+    """Check the mass of a link.
 
     Raises:
-        InputError: It is not positive, or absurd.
+        InputError: The mass is not positive, or implausibly large.
     """
     if mass <= 0.0:
         raise place.error(
@@ -65,17 +65,17 @@ def check_mass(mass: float, place: Place) -> None:
 
 
 def check_inertia(inertia: Array, place: Place) -> None:
-    """Refuse an inertia (3, 3), kg m^2, that no distribution of mass has.
+    """Check that a mass distribution with this inertia (3, 3), kg m^2, exists.
 
     Raises:
-        InputError: A principal moment is negative or exceeds the sum of the other two, or one is absurd.
+        InputError: A principal moment is negative, exceeds the sum of the other two, or is implausibly large.
     """
     largest = np.abs(inertia).max()
     if largest >= _ABSURD:
         raise place.error(f"inertia {largest:g} kg m^2 is absurd", f"write one below {_ABSURD:g} kg m^2")
     small, middle, large = np.linalg.eigvalsh(inertia)
     moments = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg m^2"
-    # Zeros are those of a point mass or a thin rod.
+    # Zero moments are allowed: those of a point mass or a thin rod.
     if small < -_TRIANGLE_ROUND_OFF * large:
         raise place.error(f"a principal moment is negative ({moments})", "correct the six numbers")
     if large > (small + middle) * (1.0 + _TRIANGLE_ROUND_OFF):

@@ -1,7 +1,7 @@
-"""The table of joint types: what URDFs, scenes and programs may write, and what other rooms need to know of each.
+"""Table of joint types: names and attributes in URDFs and programs, and properties that other packages need.
 
-A type is added by a row here, or by a plug-in's entry point in the group ``hydro_sim.joints``, and the kernels that
-move its child.
+To add a type, add a row here, or a plug-in's entry point in the group ``hydro_sim.joints``, and the kernels of its
+kinematics.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import load_plugins
 
 Unit = Literal["rad", "m"]
-#: Types that every reader of URDF knows.
+#: Types of the URDF standard.
 STANDARD_TYPES = frozenset({"revolute", "continuous", "prismatic", "fixed", "floating", "planar"})
 _GROUP = "hydro_sim.joints"
-#: A body has no more ways to move.
+#: Number of degrees of freedom of a free body.
 _MOST = 6
 
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A length or an angle of a joint, whose rate is one of its velocities.
+    """A length or an angle of a joint, whose rate is one of the joint's velocities.
 
     Attributes:
         unit: ``rad`` or ``m``.
-        suffix: What is put after the joint's name and a slash, to name it; nothing where it is the only one.
+        suffix: Suffix of its name after the joint's name and a slash; empty if it is the only one.
     """
 
     unit: Unit
@@ -45,22 +45,22 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class JointType:
-    """A kind of joint.
+    """A type of joint.
 
-    It has coordinates that are lengths and angles, or ``num_velocities``, or neither, and then moves nothing.
+    A type has either coordinates that are lengths and angles, or ``num_velocities``, or neither, and is then fixed.
 
     Attributes:
-        name: Its name, as ``type`` of a URDF's ``<joint>``. Other readers get a type of which they do not know as a
-            floating one, whose child is where its transform says.
-        description: What it is, as a sentence.
-        coordinates: The lengths and angles. A type with one can mimic another joint, and be mimicked; each takes
-            commands and has the limits of speed and effort.
-        num_velocities: Number of velocities of a type with other coordinates: a unit quaternion (w, x, y, z), then
-            lengths; one more in all than velocities.
-        kernels: Its ``JointKernels``, ``module:name``.
-        axis: What ``<axis>`` says: nothing; a direction, as which kernels get it; or the normal of a plane, and then
-            the frame J that kernels see is turned the shortest way that takes z to it.
-        ends: Whether a joint has a lowest and a highest position, which hold for each of its coordinates.
+        name: Name, as ``type`` of a URDF's ``<joint>``. For other readers, types that URDF does not have are exported
+            as floating joints.
+        description: Description, as a sentence.
+        coordinates: Lengths and angles. A type with exactly one can mimic another joint, and be mimicked. Each
+            coordinate takes commands and has limits of velocity and effort.
+        num_velocities: Number of velocities of a type whose coordinates are a unit quaternion (w, x, y, z) followed by
+            lengths; there is one more coordinate than velocities.
+        kernels: Reference ``module:name`` to its ``JointKernels``.
+        axis: Meaning of ``<axis>``: unused; a direction, which is passed to the kernels; or the normal of a plane, and
+            then the frame J of the kernels is rotated by the smallest rotation that takes z to it.
+        ends: Whether position limits, which apply to each coordinate, are allowed or required.
     """
 
     name: str
@@ -84,7 +84,7 @@ class JointType:
         suffixes = {one.suffix for one in named}
         if len(suffixes) != len(named) or len(named) > _MOST or (len(named) > 1 and "" in suffixes):
             refuse("coordinates", f"give at most {_MOST}, and several each its own suffix")
-        # A quaternion stands for three of the velocities.
+        # A quaternion belongs to three of the velocities.
         if self.num_velocities not in ((0,) if named else (0, *range(3, _MOST + 1))):
             refuse("num_velocities", f"give 3 to {_MOST}, or coordinates")
         if not isinstance(self.kernels, str) or (":" in self.kernels) != (self.num_v > 0):
@@ -96,51 +96,51 @@ class JointType:
 
     @property
     def num_q(self) -> int:
-        """Number of its coordinates, those of a quaternion included."""
+        """Number of coordinates, including the four of a quaternion."""
         return len(self.coordinates) or self.num_velocities + (self.num_velocities > 0)
 
     @property
     def num_v(self) -> int:
-        """Number of its velocities."""
+        """Number of velocities."""
         return len(self.coordinates) or self.num_velocities
 
     @property
     def start(self) -> tuple[float, ...]:
-        """Coordinates (num_q,) of the joint's zero."""
+        """Zero position (num_q,), at which the child's frame coincides with that of the joint."""
         return (0.0,) * self.num_q if self.coordinates else (1.0, *[0.0] * self.num_q)[: self.num_q]
 
     @property
     def is_free(self) -> bool:
-        """Whether it lets its child move in every way."""
+        """Whether the child has all six degrees of freedom."""
         return self.num_v == _MOST
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it has one length or angle, so that it can mimic and be mimicked."""
+        """Whether the type has one length or angle, so that it can mimic and be mimicked."""
         return len(self.coordinates) == 1
 
     @property
     def is_slide(self) -> bool:
-        """Whether it has one coordinate, a length."""
+        """Whether the only coordinate is a length."""
         return self.is_scalar and self.coordinates[0].unit == "m"
 
     @property
     def urdf_type(self) -> str:
-        """Type that is written for other readers of URDF."""
+        """Standard URDF type for export to other readers."""
         return self.name if self.name in STANDARD_TYPES else "floating"
 
 
 def joint_types() -> dict[str, JointType]:
-    """Every type of joint by its name, those of plug-ins too.
+    """All joint types by name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no joint type, or has the name of another one.
+        InputError: A plug-in cannot be loaded, is not a joint type, or has the name of another one.
     """
     return dict(_all_types())
 
 
 def joint_type(name: str) -> JointType:
-    """The type of this name, which there has to be."""
+    """The type of this name, which must exist."""
     return _all_types()[name]
 
 

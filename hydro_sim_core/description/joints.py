@@ -1,4 +1,4 @@
-"""``<joint>`` and ``<transmission>`` become joint data."""
+"""Reader of ``<joint>`` and ``<transmission>`` elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
 
 JOINT_TAGS = ("joint", "drake:joint")
-#: What our own attributes stand in, with the prefix hydro.
+#: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
 NAMESPACE = "urn:hydro-sim"
 
 
@@ -56,7 +56,7 @@ def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSp
 
 def _read_type(element: XmlElement) -> JointType:
     known, written = joint_types(), element.required_text("type")
-    # Readers that do not know a type find another one in its place, see ``scene_urdf``.
+    # ``hydro:type`` outranks ``type``, which holds a standard type for other readers, see ``scene_urdf``.
     written = element.text("hydro:type") or written
     if written not in known:
         raise element.error(f"unknown joint type '{written}'", did_you_mean(written, known))
@@ -76,15 +76,15 @@ def _read_axis(element: XmlElement, kind: JointType) -> Array:
 
 
 def unit_axis(axis: Array, place: Place) -> Array:
-    """The direction (3,) of an axis.
+    """Unit vector (3,) along an axis.
 
     Raises:
-        InputError: It has none.
+        InputError: The axis is zero or not finite.
     """
     largest = np.abs(axis).max()
     if largest == 0.0:
         raise place.error("the axis has no direction", "write an axis other than 0 0 0")
-    if not 1e-100 < largest < 1e100:  # squares of such numbers overflow, or vanish
+    if not 1e-100 < largest < 1e100:  # squares of such numbers overflow or underflow
         axis = axis / largest
     return np.asarray(axis / norm(axis))
 
@@ -101,11 +101,11 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
         raise limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
     lower, upper = -np.inf, np.inf
     if kind.ends != "none" and any(ends):
-        # URDF: an end that is not written is 0.
+        # URDF: a limit that is not given is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
         check_range(lower, upper, limit)
     elif any(ends):
-        # Written by many exporters for continuous joints, and without meaning there.
+        # Many exporters write these for continuous joints, where they have no meaning.
         limit.number("lower", default=0.0), limit.number("upper", default=0.0)
     return LimitSpec(
         lower=lower,
@@ -117,7 +117,7 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
 
 
 def check_range(lower: float, upper: float, place: Place) -> None:
-    """Refuse limits that leave no position.
+    """Check that the limits leave an admissible position.
 
     Raises:
         InputError: The lower limit is above the upper one.
@@ -136,10 +136,10 @@ def _read_mimic(element: XmlElement, kind: JointType) -> MimicSpec | None:
 
 
 def check_mimic(kind: JointType, multiplier: float, place: Place) -> None:
-    """Refuse a mimic joint that cannot follow.
+    """Check that a mimic joint can follow its master.
 
     Raises:
-        InputError: It has not one coordinate, or the multiplier is 0.
+        InputError: The joint does not have exactly one coordinate, or the multiplier is 0.
     """
     if not kind.is_scalar:
         raise place.error(f"a {kind.name} joint cannot mimic another", "remove its mimic")
@@ -148,7 +148,7 @@ def check_mimic(kind: JointType, multiplier: float, place: Place) -> None:
 
 
 def _read_rotor_inertias(robot: XmlElement) -> dict[str, float]:
-    """Inertia of each joint's drive as felt at the joint: rotor inertia times gear ratio squared."""
+    """Reflected inertia of each joint's drive: rotor inertia times gear ratio squared."""
     joint_names = {joint.text("name") for joint in robot.children(*JOINT_TAGS)}
     reflected: dict[str, float] = {}
     for transmission in robot.children("transmission"):

@@ -1,4 +1,4 @@
-"""Mass, centre and inertia of bodies that are made of shapes of one density."""
+"""Mass, centre of mass and inertia of bodies that consist of shapes of uniform density."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hydro_sim_core.held_interrupts import held_interrupts
 
 
 def mass_properties(shapes: Sequence[tuple[ShapeSpec, Array]], place: Place) -> tuple[float, Array, Array]:
-    """Volume, centre of mass and inertia of solids that are taken together; where they overlap they count twice.
+    """Volume, centre of mass and inertia of a union of solids; overlaps count twice.
 
     Args:
-        shapes: Each with its pose (4, 4) in the link frame L.
-        place: Where they are described.
+        shapes: Shapes with their poses (4, 4) in the link frame L.
+        place: Place of their description, for errors.
 
     Returns:
-        Volume, m^3; p_LCo (3,), m; inertia about the centre in link axes per mass (3, 3), m^2.
+        Volume, m^3; p_LCo (3,), m; inertia (3, 3) about the centre of mass in link axes, per mass, m^2.
 
     Raises:
-        InputError: A shape has no volume, or a mesh is not closed or is no surface.
+        InputError: A shape has no volume, or a mesh is not a closed surface.
     """
     parts = []
     for shape, X_LG in shapes:
@@ -61,7 +61,7 @@ def _mesh(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
         mesh.apply_scale(shape.scale)
         mesh = mesh.convex_hull if shape.declare_convex else mesh
         if mesh.is_watertight and mesh.volume < 0.0:
-            mesh.invert()  # its triangles are turned inwards
+            mesh.invert()  # its triangles are oriented inwards
         is_solid = bool(mesh.is_watertight and mesh.volume > 0.0)
     except Exception as error:  # parsers of damaged files raise anything
         raise place.error(f"{shape.path} gives no inertia ({error})", "give mass and inertia") from None

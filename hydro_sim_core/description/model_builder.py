@@ -1,4 +1,4 @@
-"""A robot or object put together link by link: what the reader of URDF fills, and programs too."""
+"""Builder of a robot or object, used by the URDF reader and by programs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class LinkBuilder:
-    """A rigid body that is being put together. ``ModelBuilder.add_link`` and ``SceneBuilder.add_body`` make one.
+    """Builder of a rigid body, made by ``ModelBuilder.add_link`` and ``SceneBuilder.add_body``.
 
     Attributes:
-        name: Of the link.
-        model: What it belongs to.
+        name: Name of the link.
+        model: Builder of the model that the link belongs to.
     """
 
     def __init__(self, name: str, model: ModelBuilder, place: Place) -> None:
@@ -62,18 +62,18 @@ class LinkBuilder:
         center_of_mass: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
     ) -> LinkBuilder:
-        """Say how the link resists motion; what is not said follows from its shapes, as solids of one density.
+        """Set mass properties; those never given are computed from the shapes, as solids of uniform density.
 
-        What is left out stays as it was said before; a density takes the place of a mass, and a mass that of a density.
+        Arguments that are left out keep their earlier values; a density replaces a mass, and a mass a density.
 
         Args:
             mass: kg.
-            density: kg/m^3, in place of the mass.
+            density: kg/m^3, instead of the mass.
             center_of_mass: p_LCo (3,), m.
             inertia: About the centre of mass in link axes, kg m^2: (3, 3), or three principal moments (3,).
 
         Raises:
-            InputError: A value does not fit, or mass and density are both given. Nothing is then changed.
+            InputError: A value does not fit, or mass and density are both given. The link is then unchanged.
         """
         place = call_site(f"link '{self.name}'")
         if mass is not None and density is not None:
@@ -105,21 +105,21 @@ class LinkBuilder:
         collision: bool = True,
         **values: Any,
     ) -> LinkBuilder:
-        """Add a shape that touches, and is seen.
+        """Add a shape for contact and display.
 
         Args:
-            kind: ``sphere``, ``box``, ``cylinder``, ``capsule``, ``ellipsoid`` or ``mesh``, or a plug-in's.
-            name: Of the shape in the link.
-            xyz: Its origin in the link frame, (3,), m.
-            rpy: Its fixed-axis roll, pitch, yaw, (3,), rad.
-            rgba: Its colour, four numbers in 0 … 1.
-            visual: Whether it is drawn.
-            collision: Whether it touches.
-            **values: Its lengths, as a scene file calls them (``radius=0.1``; ``path="cup.stl"``), and its contact
-                properties (``modulus``, ``friction``, ``compliance``, …; ``friction`` is both coefficients).
+            kind: ``sphere``, ``box``, ``cylinder``, ``capsule``, ``ellipsoid`` or ``mesh``, or a kind from a plug-in.
+            name: Name of the shape in the link.
+            xyz: Origin of the shape in the link frame, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw of the shape, (3,), rad.
+            rgba: Colour, four numbers in 0 … 1.
+            visual: Whether the shape is drawn.
+            collision: Whether the shape takes part in contact.
+            **values: Lengths, by the keys of a scene file (``radius=0.1``; ``path="cup.stl"``), and contact properties
+                (``modulus``, ``friction``, ``compliance``, …; ``friction`` sets both coefficients).
 
         Raises:
-            InputError: There is no such kind or value, or one does not fit.
+            InputError: The kind or a keyword is unknown, or a value does not fit.
         """
         place = call_site(f"link '{self.name}', {kind}")
         name = (
@@ -147,10 +147,10 @@ class LinkBuilder:
         return self
 
     def insert_collision(self, collision: CollisionSpec, place: Place) -> None:
-        """Add a collision geometry that is described already.
+        """Add a collision geometry from its specification.
 
         Raises:
-            InputError: The link has one of this name.
+            InputError: The link has a collision geometry of this name.
         """
         if any(other.name == collision.name for other in self._collisions):
             problem = f"two collisions are named '{collision.name}'"
@@ -158,10 +158,10 @@ class LinkBuilder:
         self._collisions.append(collision)
 
     def build(self) -> LinkSpec:
-        """The link as it is now.
+        """The link as specified so far.
 
         Raises:
-            InputError: Its inertia does not follow from what was said.
+            InputError: The mass properties are incomplete or cannot be computed from the shapes.
         """
         return LinkSpec(self.name, self._inertial(), tuple(self._collisions), tuple(self._visuals))
 
@@ -181,16 +181,16 @@ class LinkBuilder:
 
 
 class ModelBuilder:
-    """A robot or object that is being put together.
+    """Builder of a robot or object.
 
     Example:
         ``arm.add_link("upper", mass=1.0).add_shape("capsule", radius=0.03, length=0.3)`` and
         ``arm.add_joint("shoulder", "revolute", parent="base", child="upper", axis=(0, 1, 0), lower=-2, upper=2)``
 
     Args:
-        name: Of the model.
-        place: Where it is described; the calling line by default.
-        resolver: Where its mesh files are; paths are relative to the working folder by default.
+        name: Name of the model.
+        place: Place of the description, for errors; the calling line by default.
+        resolver: Resolver of mesh file names; paths are relative to the working folder by default.
     """
 
     def __init__(
@@ -210,10 +210,10 @@ class ModelBuilder:
         center_of_mass: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
     ) -> LinkBuilder:
-        """Add a link; without mass and density it is a frame. See ``LinkBuilder.set_inertia``.
+        """Add a link; without mass and density it is a massless frame. See ``LinkBuilder.set_inertia``.
 
         Raises:
-            InputError: There is a link of this name, or a value does not fit.
+            InputError: A link of this name exists, or a value does not fit.
         """
         place = call_site(f"link '{name}'")
         name = text(name, "name", place)
@@ -222,11 +222,10 @@ class ModelBuilder:
         return link
 
     def insert_link(self, link: LinkSpec, place: Place) -> None:
-        """Add a link that is described already.
+        """Add a link from its specification.
 
         Raises:
-            InputError: There is a link of this name.
-        """
+            InputError: A link of this name exists."""
         self._insert(link, place)
 
     def _insert(self, link: LinkSpec | LinkBuilder, place: Place) -> None:
@@ -256,30 +255,30 @@ class ModelBuilder:
         multiplier: float = 1.0,
         offset: float = 0.0,
     ) -> ModelBuilder:
-        """Join two links.
+        """Add a joint between two links.
 
         Args:
-            name: Of the joint.
-            type: As in a URDF (``revolute``, ``planar``, ...), or another of ``joint_types``.
-            parent: Link that carries it.
-            child: Link that it moves.
+            name: Name of the joint.
+            type: Type of the joint, as in a URDF (``revolute``, ``planar``, ...), or another of ``joint_types``.
+            parent: Parent link.
+            child: Child link.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
-            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
+            rpy: Fixed-axis roll, pitch, yaw of the joint frame, (3,), rad.
             axis: (3,) in the joint's frame: of rotation, of translation, or the plane's normal; x where nobody says.
             lower: Lowest position of each coordinate, rad or m; revolute and prismatic joints need both ends.
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.
             effort: Largest torque or force, N m or N.
-            stiffness: Of the stops, N m/rad or N/m; as stiff as the time step allows by default.
-            damping: Viscous, N m s/rad or N s/m.
-            friction: Coulomb, N m or N.
-            rotor_inertia: Of the drive, as felt at the joint, kg m^2 or kg.
-            mimic: Joint whose position it follows.
-            multiplier: Of that position.
-            offset: Added to it, rad or m.
+            stiffness: Stiffness of the stops, N m/rad or N/m; by default as stiff as the time step allows.
+            damping: Viscous damping, N m s/rad or N s/m.
+            friction: Coulomb friction, N m or N.
+            rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
+            mimic: Joint whose position this one follows.
+            multiplier: Factor on that position.
+            offset: Offset added to the product, rad or m.
 
         Raises:
-            InputError: There is a joint of this name, or a value does not fit. Links are looked for by ``build``.
+            InputError: A joint of this name exists, or a value does not fit. ``build`` checks that the links exist.
         """
         place = call_site(f"joint '{name}'")
         kind = _joint_type(type, place)
@@ -295,36 +294,35 @@ class ModelBuilder:
         return self
 
     def insert_joint(self, placed: PlacedJoint) -> None:
-        """Add a joint that is described already.
+        """Add a joint from its specification.
 
         Raises:
-            InputError: There is a joint of this name.
-        """
+            InputError: A joint of this name exists."""
         if placed.joint.name in self._joints:
             raise placed.place.error("a second joint of this name", "give every joint its own name")
         self._joints[placed.joint.name] = placed
 
     @property
     def links(self) -> dict[str, LinkSpec]:
-        """Every link as it is now, by name, in the order in which they were added."""
+        """Links as specified so far, by name, in the order in which they were added."""
         return {
             name: link.build() if isinstance(link, LinkBuilder) else link
             for name, link in self._links.items()
         }
 
     def build(self, source: str = "") -> RobotSpec:
-        """Everything as a tree, parents first.
+        """Build the robot as a tree, parents first.
 
         Args:
-            source: What to call the model's description in later errors; where it was described by default.
+            source: Name of the description in later error messages; by default the place of the description.
 
         Raises:
-            InputError: The links are not joined to one tree, a joint names or mimics something that is not there, or an
-                inertia does not follow from what was said.
+            InputError: The links do not form one tree, a joint refers to an unknown link or joint, or the mass
+                properties of a link are incomplete.
         """
         links = self.links
         if any(placed.joint.parent == "world" for placed in self._joints.values()):
-            # Descriptions that weld themselves down this way seldom declare the link.
+            # Descriptions that are fixed to a link ``world`` often do not declare it.
             links.setdefault("world", LinkSpec("world", inertial=None))
         ordered, joints = order_tree(self._place, links, self._joints)
         return RobotSpec(
@@ -405,7 +403,7 @@ def _limits(
 
 
 def _inertia(values: ArrayLike, place: CallSite) -> Array:
-    """An inertia (3, 3) from what is given for it."""
+    """Inertia (3, 3) from a matrix or three principal moments."""
     given = np.array(values, dtype=object)
     if given.shape == (3,):
         I_LCo = np.diag(vector(values, 3, "inertia", place))

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names, and which names can be keys."""
+"""Suggestions for misspelt names, and the rule for names of keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from keyword import iskeyword
 
-#: What is looked for from other simulators and is not here under any name; then what there is instead.
+#: Features of other simulators that have no counterpart, with what to use instead.
 _ABSENT = {
     "restitution": "there is no restitution: what a bounce loses follows from dissipation"
     " (s/m; drake:hunt_crossley_dissipation in a URDF) and the speed of the impact",
@@ -14,12 +14,12 @@ _ABSENT = {
 
 
 def mend_of_absent(name: str) -> str | None:
-    """What to write in place of what other simulators have, such as ``<drake:restitution>``; else None."""
+    """Suggestion for a feature of other simulators without counterpart, such as ``<drake:restitution>``; else None."""
     return next((mend for absent, mend in _ABSENT.items() if absent in name.lower()), None)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown ``name``: try the nearest known one, else any of them."""
+    """Suggestion for an unknown ``name``: the most similar known name, or else a list of all."""
     names = sorted(known)
     if not names:
         return "remove it: there is none to choose from"
@@ -30,6 +30,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def is_key(name: object) -> bool:
-    """Whether it can be a key of scene files and a keyword of programs."""
+    """Whether a name can be a key of scene files and a keyword of programs."""
     is_word = isinstance(name, str) and name.isidentifier() and not iskeyword(name)
     return is_word and not str(name).startswith("_")

@@ -1,9 +1,8 @@
-"""A scene with other values at some paths, like ``models.ball.friction`` or ``contact.defaults.modulus``.
+"""Overrides of values of a scene by paths such as ``models.ball.friction`` or ``contact.defaults.modulus``.
 
-A path goes down the scene file, keys joined by dots. An item of a list is named by its name, an actuator by one of its
-joints, a command by what it commands; the number of its place does as well. Below a model stand, beside its entry in
-the file, what its description says of ``links`` and ``joints`` (``model_overrides``); contact properties may be named
-without ``proximity``, and ``friction`` is both coefficients of it.
+A path consists of keys of the scene file, joined by dots. Items of lists are given by name, actuators by one of their
+joints, commands by their target; an index works for all. Below a model, paths also lead to ``links`` and ``joints`` of
+its description (``model_overrides``). Contact properties may be given without ``proximity``, and ``friction`` sets both coefficients.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from hydro_sim_core.description.values import CONTACT_KEYS, plain
 from hydro_sim_core.description.yaml_source import checked
 from hydro_sim_core.errors import InputError, excerpt
 
-#: Names by which an item of a list may be called.
+#: Names of the items of each list.
 _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "models": lambda item: [item["name"]],
     "environment": lambda item: [item["name"]],
@@ -32,7 +31,7 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
 
 
 def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
-    """The scene file with other values; paths into descriptions of models are left out.
+    """Contents of the scene file with other values; paths into descriptions of models are ignored here.
 
     Raises:
         InputError: A path leads nowhere, or a value does not fit there.
@@ -52,7 +51,7 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
 def overridden_robots(
     spec: SceneSpec, robots: tuple[RobotSpec, ...], values: Mapping[str, Any]
 ) -> tuple[RobotSpec, ...]:
-    """The models with other values of their links and joints.
+    """Robots with other values of their links and joints.
 
     Raises:
         InputError: A path leads nowhere, or a value does not fit there.
@@ -72,7 +71,7 @@ def overridden_robots(
 
 
 def _set(data: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a path; what is not given in the file yet is begun on the way."""
+    """Set the value at a path; missing sections on the way are created."""
     node: Any = data
     parts = path.split(".")
     within = ""
@@ -104,7 +103,7 @@ def _set(data: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _item(items: list[Any], within: str, parts: list[str], path: str) -> tuple[int, list[str]]:
-    """Place of the item that the first parts name, and the parts after it; names may hold dots."""
+    """Index of the item that the first parts of a path name, and the remaining parts; names may contain dots."""
     if parts[0].isdecimal() and int(parts[0]) < len(items):
         return int(parts[0]), parts[1:]
     names = {name: i for i, item in enumerate(items) for name in _NAMES.get(within, lambda _: [])(item)}
@@ -116,7 +115,7 @@ def _item(items: list[Any], within: str, parts: list[str], path: str) -> tuple[i
 
 
 def _into_description(data: dict[str, Any], path: str) -> tuple[int, str, list[str]] | None:
-    """Place of the model, ``links`` or ``joints``, and the rest of a path that leads into its description."""
+    """Index of the model, ``links`` or ``joints``, and the rest of a path into a description; else None."""
     parts = path.split(".")
     if parts[0] != "models" or len(parts) < 3:
         return None

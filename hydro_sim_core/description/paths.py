@@ -1,9 +1,9 @@
-"""Where the files that a description names are: ``package://``, ``file://`` and relative paths.
+"""Resolution of file names in descriptions: ``package://``, ``file://`` and relative paths.
 
-A relative or ``package://`` path may name only files of a package: the description's own, one given in
-``package_dirs``, or one that the ROS environment knows. ``file://`` names any file, and says so. Containment is judged
-on the path as written, links unresolved, because a ``colcon build --symlink-install`` workspace is made of links that
-leave the package.
+A relative or ``package://`` path may refer only to files of a package: the description's own, one given in
+``package_dirs``, or one of the ROS environment. ``file://`` may refer to any file. Containment is checked on the path
+as written, with symbolic links unresolved, because a ``colcon build --symlink-install`` workspace consists of links
+that point out of the package.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
 
 
 class PackageResolver:
-    """Turns a URI of one description file into an absolute path.
+    """Resolver of the URIs in one description file to absolute paths.
 
     Args:
-        description: The URDF, xacro or scene file in which the URIs stand.
+        description: The URDF, xacro or scene file that contains the URIs.
         package_dirs: Packages, or folders that hold packages; searched before the ROS environment.
-        confined: Refuse paths outside the packages. A scene is its user's own file and may name any path.
-        placeless: The description is no file, so nothing is relative to it.
+        confined: Refuse paths outside the packages. A scene file is trusted and may name any path.
+        placeless: The description is not a file, so that relative paths are refused.
 
     Raises:
         InputError: A package folder does not exist.
@@ -57,10 +57,10 @@ class PackageResolver:
 
         Args:
             uri: ``package://name/path``, ``file:///path`` or a path relative to the description.
-            element: What to call the place of the URI in errors.
+            element: Name of the URI's place in error messages.
 
         Raises:
-            InputError: Unknown scheme or package, a path outside the package, or no such file.
+            InputError: The scheme or package is unknown, the path is outside the package, or the file does not exist.
         """
         path = self._locate(uri, element)
         if not path.is_file():
@@ -70,7 +70,7 @@ class PackageResolver:
         return path
 
     def resolve_mesh(self, uri: str, element: str) -> Path:
-        """Like :meth:`resolve`, for a mesh in one of the known formats."""
+        """Like :meth:`resolve`, for a mesh file in one of the supported formats."""
         suffix = Path(uri).suffix
         if suffix.lower() not in MESH_EXTENSIONS:
             problem = (
@@ -86,7 +86,7 @@ class PackageResolver:
         """Folder of the package ``name``.
 
         Raises:
-            InputError: No searched place holds it.
+            InputError: The package was not found.
         """
         for candidate in self._package_candidates(name):
             if candidate.is_dir():
@@ -137,10 +137,10 @@ class PackageResolver:
         return normal
 
     def _own_roots(self) -> list[Path]:
-        """Folders that paths without a package name may stay in; the description's own package comes first.
+        """Folders that may contain files with relative paths; the description's own package comes first.
 
-        Without a ``package.xml`` above it, the package of ``robot/urdf/arm.urdf`` is ``robot``, the usual
-        layout with the meshes in ``robot/meshes``.
+        Without a ``package.xml`` above it, the package of ``robot/urdf/arm.urdf`` is ``robot``, in the usual layout
+        with meshes in ``robot/meshes``.
         """
         folder = self.description.parent
         if not self.confined:
@@ -163,10 +163,10 @@ class PackageResolver:
 
 
 def as_path(value: str | os.PathLike[str], asker: str) -> Path:
-    """A path that a program gives.
+    """A path argument of a program as a ``Path``.
 
     Raises:
-        InputError: It is none.
+        InputError: The value is not a path.
     """
     if not isinstance(value, str | os.PathLike):
         raise InputError(asker, excerpt(value), "is no path", "give the path of a file as text")
@@ -174,7 +174,7 @@ def as_path(value: str | os.PathLike[str], asker: str) -> Path:
 
 
 def absolute(path: Path) -> Path:
-    """``path`` made absolute and free of ``..``, links unresolved."""
+    """``path`` made absolute and without ``..``, with symbolic links unresolved."""
     return Path(os.path.abspath(path.expanduser()))
 
 

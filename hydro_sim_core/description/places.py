@@ -1,4 +1,4 @@
-"""Where a description says something, so that an error can name it: an element of a file or a line of a program."""
+"""Places in descriptions that errors refer to: an element of a file or a line of a program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Protocol
 
 from hydro_sim_core.errors import InputError, shortened
 
-#: Package whose own frames are no place that a user wrote.
+#: This package, whose stack frames are not part of a user's program.
 _DESCRIPTION = __name__.rpartition(".")[0]
 
 
 class Place(Protocol):
-    """Something that can say what is wrong with itself."""
+    """A place in a description, which makes errors that refer to it."""
 
     def error(self, problem: str, mend: str) -> InputError:
         """The error to raise."""
@@ -26,7 +26,7 @@ class CallSite:
 
     Attributes:
         source: File and line, ``grasp.py:12``.
-        element: What is built there.
+        element: Name of the part that is built there.
     """
 
     source: str
@@ -38,7 +38,7 @@ class CallSite:
 
 
 def call_site(element: str) -> CallSite:
-    """The line outside of this room that called into it."""
+    """The innermost line of the call stack outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_DESCRIPTION):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Poses as description files write them."""
+"""Poses from ``xyz`` and ``rpy``, as in description files."""
 
 from __future__ import annotations
 

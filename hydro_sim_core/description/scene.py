@@ -1,8 +1,7 @@
-"""What a scene file may say.
+"""Schema of scene files.
 
-A scene is a list of robots, static geometry around them, contact and solver settings, actuators, grippers,
-scripted commands and sensors. SI units; poses as ``xyz`` (m) and fixed-axis ``rpy`` (rad). Link and joint names
-carry their model's prefix.
+A scene is a list of robots, static geometry, contact and solver settings, actuators, grippers, scripted commands and
+sensors. SI units; poses as ``xyz`` (m) and fixed-axis ``rpy`` (rad). Link and joint names include their model's prefix.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class ProximityChoice(Section):
 
     @property
     def spec(self) -> ProximitySpec:
-        """The same as the plain data that a URDF gives."""
+        """The properties as a ``ProximitySpec``."""
         return ProximitySpec(**self.model_dump())
 
 
@@ -128,7 +127,7 @@ class ModelSpec(Section):
 
     @property
     def base_joint_name(self) -> str:
-        """Name of the joint of a base that is not welded."""
+        """Name of the joint of a floating or kinematic base."""
         return f"{self.prefix}{self.name}_base"
 
     @model_validator(mode="after")
@@ -182,7 +181,7 @@ class ContactDefaults(Section):
     )
 
     def complete(self, proximity: ProximitySpec) -> ProximitySpec:
-        """``proximity`` with these values wherever it has none."""
+        """``proximity`` with its missing values replaced by these."""
         given = {name: value for name, value in vars(proximity).items() if value is not None}
         return ProximitySpec(**{**self.model_dump(), **given})
 
@@ -244,7 +243,7 @@ class GripperSpec(Section):
     kd: NonNegative = Field(description="Velocity gain a finger.", json_schema_extra=unit("N s/m"))
 
     def gap(self, positions: dict[str, float]) -> float:
-        """Opening (m) when the joints stand at ``positions`` (m)."""
+        """Opening (m) at joint ``positions`` (m)."""
         return sum(
             sign * (self.closed.get(joint, 0.0) - positions[joint]) for joint, sign in self.joints.items()
         )
@@ -290,7 +289,7 @@ class SineSignal(Section):
         return self.offset + self.amplitude * sine
 
     def constant_until(self, time: float) -> float:
-        """``time`` itself: the value changes all the time."""
+        """``time`` itself, as the value changes continuously."""
         return time
 
 
@@ -314,7 +313,7 @@ class SignalSpec(Section):
         return signal.at(time) if isinstance(signal, SquareSignal | SineSignal) else float(signal)
 
     def constant_until(self, time: float) -> float:
-        """Time (s) up to which the value stays what it is at ``time``; infinite for a constant."""
+        """Time (s) up to which the value is the same as at ``time``; infinite for a constant."""
         signal = only_choice(self)
         return signal.constant_until(time) if isinstance(signal, SquareSignal | SineSignal) else math.inf
 
@@ -353,7 +352,7 @@ class CommandSpec(Section):
 
     @property
     def target(self) -> str:
-        """What is commanded: a gripper, a joint, or a component of a model's twist."""
+        """Name of the commanded gripper, joint, or component of a model's twist."""
         return self.gripper or self.joint or f"{self.model}.{self.mode}"
 
 
@@ -395,5 +394,5 @@ class SceneSpec(Section):
 
     @property
     def damping(self) -> Literal["hunt_crossley", "linear"]:
-        """Law of dissipation."""
+        """Damping law: the given one, or the default of the friction law."""
         return self.contact.damping or self.solver.choice.law.damping[0]

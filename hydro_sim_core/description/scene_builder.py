@@ -1,4 +1,4 @@
-"""A scene put together in a program: what the reader of scene files fills, and people too."""
+"""Builder of scenes in a program, also used by the reader of scene files."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _EARTH = (0.0, 0.0, -9.81)
 
 
 class SceneBuilder:
-    """A scene that is being put together; ``build`` makes what a ``World`` is made of.
+    """Builder of a scene; ``build`` returns the scene from which a ``World`` is made.
 
-    Everything has the name that a scene file has for it, and errors name the line of the program that was wrong.
+    Names of arguments are those of keys in a scene file, and errors give the line of the program that caused them.
 
     Example:
         ``scene = SceneBuilder("drop")``, ``scene.add_ground(friction=0.5)``,
@@ -46,13 +46,13 @@ class SceneBuilder:
         ``world = World(scene.build())``
 
     Args:
-        name: Of the scene.
-        time_step: s.
-        gravity: (3,) m/s^2.
+        name: Name of the scene.
+        time_step: Time step, s.
+        gravity: (3,) acceleration of gravity, m/s^2.
         solver: Solver model, or all settings of ``solver`` in a scene file.
-        contact: Contact properties of what gives none, as ``contact.defaults`` in a scene file; ``friction`` is both
+        contact: Default contact properties, as ``contact.defaults`` in a scene file; ``friction`` sets both
             coefficients.
-        damping: Law of dissipation, ``hunt_crossley`` or ``linear``.
+        damping: Damping law, ``hunt_crossley`` or ``linear``.
 
     Raises:
         InputError: A value does not fit.
@@ -89,12 +89,12 @@ class SceneBuilder:
 
     @classmethod
     def of(cls, spec: SceneSpec, robots: Sequence[RobotSpec], source: Path) -> SceneBuilder:
-        """A builder that holds what a scene file and its robots say.
+        """A builder with the contents of a scene file and its robots.
 
         Args:
-            spec: The scene file.
-            robots: One for each of its models, prefixes applied.
-            source: The scene file's path.
+            spec: Contents of the scene file.
+            robots: One robot per model, prefixes applied.
+            source: Path of the scene file.
         """
         builder = cls.__new__(cls)
         builder._spec, builder._source = spec, source
@@ -112,19 +112,19 @@ class SceneBuilder:
         positions: Mapping[str, float] | None = None,
         gravity_compensation: bool = False,
     ) -> ModelBuilder:
-        """Add a robot or object of several links, which are then added to what this returns.
+        """Add a robot or object of several links, which are then added to the returned builder.
 
         Args:
             name: Unique in the scene.
-            base: Whether its root link is welded, free, or moves as it is told.
-            xyz: Of its root link in the world, or in the link that it is attached to, (3,), m.
-            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
+            base: Whether its root link is fixed, free, or moves with prescribed velocity.
+            xyz: Origin of its root link in the world, or in the link of ``attach_to``, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw in the same frame, (3,), rad.
             attach_to: Link of an earlier model that carries its root.
             positions: Start positions by joint, rad or m.
-            gravity_compensation: Whether drives also bear the weight that each joint carries.
+            gravity_compensation: Whether the drives compensate for gravity in addition.
 
         Raises:
-            InputError: There is such a model, or a value does not fit.
+            InputError: The name is in use, or a value does not fit.
         """
         place = call_site(f"model '{name}'")
         name = text(name, "name", place)
@@ -147,19 +147,19 @@ class SceneBuilder:
         xyz: ArrayLike = _ORIGIN,
         rpy: ArrayLike = _ORIGIN,
     ) -> LinkBuilder:
-        """Add an object of one link that moves freely; its shapes are then added to what this returns.
+        """Add a free object of one link; its shapes are then added to the returned builder.
 
         Args:
-            name: Unique in the scene: of the model and of its link.
+            name: Name of the model and of its link, unique in the scene.
             mass: kg; see ``LinkBuilder.set_inertia`` for this and the next three.
-            density: kg/m^3, in place of the mass.
+            density: kg/m^3, instead of the mass.
             center_of_mass: (3,) in the link frame, m.
-            inertia: About the centre of mass, (3, 3) or (3,), kg m^2; by default that of its shapes.
-            xyz: Of the link in the world, (3,), m.
-            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
+            inertia: Inertia about the centre of mass, (3, 3) or (3,), kg m^2; by default that of its shapes.
+            xyz: Origin of the link in the world, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw in the same frame, (3,), rad.
 
         Raises:
-            InputError: There is such a model, or a value does not fit.
+            InputError: The name is in use, or a value does not fit.
         """
         place = call_site(f"model '{name}'")
         model = self._new_model(name, place)
@@ -183,24 +183,24 @@ class SceneBuilder:
         xacro_args: Mapping[str, object] | None = None,
         **contact: Any,
     ) -> SceneBuilder:
-        """Add what a URDF or xacro file describes.
+        """Add the robot of a URDF or xacro file.
 
         Args:
-            path: The file.
-            name: Unique in the scene; the robot's own by default.
-            base: As for ``add_model``, like the next five.
-            xyz: m.
-            rpy: rad.
-            attach_to: Link that carries it.
-            positions: rad or m.
-            gravity_compensation: Whether drives also bear weight.
+            path: Path of the file.
+            name: Name, unique in the scene; by default the robot's own.
+            base: As for ``add_model``, like the next five arguments.
+            xyz: (3,) m.
+            rpy: (3,) rad.
+            attach_to: Link that carries its root.
+            positions: Start positions by joint, rad or m.
+            gravity_compensation: Whether the drives compensate for gravity.
             prefix: Put before every link and joint name.
             package_dirs: Packages, or folders that hold packages.
             xacro_args: Arguments of a xacro file.
-            **contact: Contact properties of all its geometries, before those that the file gives.
+            **contact: Contact properties of all its geometries, which override those in the file.
 
         Raises:
-            InputError: The file is wrong, there is such a model, or a value does not fit.
+            InputError: The file is invalid, the name is in use, or a value does not fit.
         """
         place = call_site(f"model '{path if name is None else name}'")
         robot = load_robot(path, package_dirs, xacro_args, prefix)
@@ -246,17 +246,17 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         **values: Any,
     ) -> SceneBuilder:
-        """Add a shape that never moves.
+        """Add a static shape.
 
         Args:
             name: Unique in the scene.
             kind: As for ``LinkBuilder.add_shape``, or ``half_space``.
-            xyz: Of the shape in the world, (3,), m.
-            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
-            **values: Its lengths and contact properties, as for ``LinkBuilder.add_shape``.
+            xyz: Origin of the shape in the world, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw in the same frame, (3,), rad.
+            **values: Lengths and contact properties, as for ``LinkBuilder.add_shape``.
 
         Raises:
-            InputError: There is such a name, or a value does not fit.
+            InputError: The name is in use, or a value does not fit.
         """
         place = call_site(f"'{name}'")
         shape, contact = shape_choice(kind, values, place)
@@ -271,20 +271,20 @@ class SceneBuilder:
 
         Args:
             name: Unique in the scene.
-            height: Of its surface, m.
-            **contact: Its contact properties.
+            height: Height of its surface, m.
+            **contact: Contact properties.
 
         Raises:
-            InputError: There is such a name, or a value does not fit.
+            InputError: The name is in use, or a value does not fit.
         """
         given = contact_keys(contact, call_site(f"'{name}'"))
         return self.add_static(name, "half_space", xyz=(0.0, 0.0, height), **{"compliance": "rigid"} | given)
 
     def add_actuators(self, joints: Iterable[str], **values: Any) -> SceneBuilder:
-        """Drive joints, all with the same gains.
+        """Add drives of joints, all with the same gains.
 
         Args:
-            joints: Their names.
+            joints: Names of the joints.
             **values: ``mode``, ``kp``, ``kd`` and ``effort_limit``, as in a scene file.
 
         Raises:
@@ -299,11 +299,11 @@ class SceneBuilder:
         return self
 
     def add_gripper(self, name: str, joints: Mapping[str, int], **values: Any) -> SceneBuilder:
-        """Let joints be the fingers of a gripper.
+        """Add a gripper whose fingers are joints.
 
         Args:
             name: Unique in the scene.
-            joints: Prismatic joints, with the sign of the direction that closes.
+            joints: Prismatic joints, with the sign of their closing direction.
             **values: ``max_force``, ``kp``, ``kd`` and ``closed``, as in a scene file.
 
         Raises:
@@ -324,17 +324,17 @@ class SceneBuilder:
         model: str | None = None,
         mode: str | None = None,
     ) -> SceneBuilder:
-        """Tell a joint, a gripper or a kinematic model something over time.
+        """Add a scripted command to a joint, a gripper or a kinematic model.
 
         Args:
             signal: A constant, or a signal as in a scene file: ``{"sine": {"amplitude": 0.1, "period": 1.0}}``.
-            joint: Which joint.
-            gripper: Or which gripper.
-            model: Or which kinematic model.
-            mode: What the signal means, as in a scene file.
+            joint: Name of the joint.
+            gripper: Or name of the gripper.
+            model: Or name of the kinematic model.
+            mode: Commanded quantity, as in a scene file.
 
         Raises:
-            InputError: A value does not fit. What is commanded is looked for by ``build``.
+            InputError: A value does not fit. ``build`` checks that the target exists.
         """
         told = {"joint": joint, "gripper": gripper, "model": model, "mode": mode}
         given = {key: value for key, value in told.items() if value is not None}
@@ -354,18 +354,18 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         **values: Any,
     ) -> SceneBuilder:
-        """Let a link carry something that measures.
+        """Add a sensor to a link.
 
         Args:
-            name: Unique in the scene, of letters, digits and _; of its frame and its topics, too.
-            kind: One of the table's types, or what a plug-in adds.
-            link: Which link.
-            xyz: Of its frame in the link, (3,), m.
-            rpy: Fixed-axis roll, pitch, yaw of the same, (3,), rad.
-            **values: ``rate`` (messages a second of simulated time) and its own settings, as in a scene file.
+            name: Name of the sensor, its frame and its topics; unique in the scene, of letters, digits and _.
+            kind: A type of ``sensor_types``, including those of plug-ins.
+            link: Name of the link.
+            xyz: Origin of its frame in the link, (3,), m.
+            rpy: Fixed-axis roll, pitch, yaw in the same frame, (3,), rad.
+            **values: ``rate`` (messages per second of simulated time) and settings of its type, as in a scene file.
 
         Raises:
-            InputError: A value does not fit. The link is looked for by ``build``.
+            InputError: A value does not fit. ``build`` checks that the link exists.
         """
         place = call_site(f"sensor '{name}'")
         if not isinstance(kind, str) or kind not in SENSOR_SECTIONS:
@@ -375,10 +375,10 @@ class SceneBuilder:
         return self
 
     def exclude_contact(self, a: str, b: str) -> SceneBuilder:
-        """Let two bodies never touch; they are looked for by ``build``.
+        """Exclude contact between two bodies; ``build`` checks that they exist.
 
         Raises:
-            InputError: One is no name.
+            InputError: An argument is not a name.
         """
         place = call_site(f"excluded contact of '{a}' and '{b}'")
         a, b = text(a, "a", place), text(b, "b", place)
@@ -391,11 +391,11 @@ class SceneBuilder:
         return self
 
     def build(self) -> LoadedScene:
-        """The scene as it is now; more may be added after.
+        """The scene as specified so far; parts may be added afterwards.
 
         Raises:
-            InputError: A model is no tree or a link has no inertia, a name stands twice or leads nowhere, or a start
-                position is outside its limits. Names the line that added what is wrong.
+            InputError: A model is not a tree, a link has no mass, a name occurs twice or is unknown, or a start
+                position is outside its limits. The error names the line that added the part.
         """
         robots = tuple(
             description.build() if isinstance(description, ModelBuilder) else description

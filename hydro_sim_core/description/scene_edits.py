@@ -1,4 +1,4 @@
-"""A scene with one thing more, one less, or one elsewhere; everything else in it stays the same object."""
+"""Copies of a scene with one model or static shape added, removed or moved; all other parts stay the same objects."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ T = TypeVar("T")
 
 
 def pose_spec(X: Array) -> PoseSpec:
-    """The pose (4, 4) as a scene file has it."""
+    """Convert a pose (4, 4) to the section of a scene file."""
     return PoseSpec(xyz=tuple(X[:3, 3].tolist()), rpy=tuple(roll_pitch_yaw(X[:3, :3]).tolist()))
 
 
 def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> LoadedScene:
-    """The scene and one model more, the last.
+    """Copy of a scene with another model added at the end.
 
     Args:
         scene: The scene.
-        model: As the scene file would have it.
-        robot: What ``model.urdf`` describes, prefix applied.
+        model: Section of the model in a scene file.
+        robot: Robot described by ``model.urdf``, prefix applied.
 
     Raises:
-        InputError: It has a name that something in the scene has, or cannot start where it should.
+        InputError: A name of the model is in use, or a start position is invalid.
     """
     spec = _changed(scene.spec, models=(*scene.spec.models, model))
     robots = (*scene.robots, robot)
@@ -42,10 +42,10 @@ def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> Loaded
 
 
 def without(scene: LoadedScene, name: str) -> LoadedScene:
-    """The scene without a model or a static shape, and without the drives, commands and sensors that only it has.
+    """Copy of a scene without a model or static shape, and without its drives, commands and sensors.
 
     Raises:
-        InputError: There is no such thing, or another model is attached to it.
+        InputError: The name is unknown, or another model is attached to this one.
     """
     index = _model_index(scene, name)
     if index is None:
@@ -74,15 +74,15 @@ def without(scene: LoadedScene, name: str) -> LoadedScene:
 
 
 def moved(scene: LoadedScene, name: str, X_WE: Array) -> LoadedScene:
-    """The scene with a model, from its start on, or a static shape somewhere else.
+    """Copy of a scene with a model's start pose, or a static shape's pose, changed.
 
     Args:
         scene: The scene.
-        name: Model or static shape.
+        name: Name of the model or static shape.
         X_WE: (4, 4) new pose of its root link, or of the shape, in the world.
 
     Raises:
-        InputError: There is no such thing, or another model carries it.
+        InputError: The name is unknown, or another model carries this one.
     """
     index = _model_index(scene, name)
     if index is None:
@@ -103,7 +103,7 @@ def moved(scene: LoadedScene, name: str, X_WE: Array) -> LoadedScene:
 
 
 def _model_index(scene: LoadedScene, name: str) -> int | None:
-    """Row of a model, None for a static shape."""
+    """Index of a model; None for a static shape."""
     models = [model.name for model in scene.spec.models]
     if name in models:
         return models.index(name)

@@ -1,4 +1,4 @@
-"""Kinds of values that many sections of a scene file have."""
+"""Types of values that several sections of a scene file have in common."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Vector3 = tuple[Number, Number, Number]
 Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 WholeNumber = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-# A name that topics and frames can have as it is. The site would take the pattern for a link, so no "#:".
+# A name that is valid as part of topics and frames. No "#:" here, as the site would render the pattern as a link.
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 LinkPair = tuple[Name, Name]
 CommandMode = Literal["position", "velocity", "effort"]
-#: What may be commanded of a kinematic model: the components of its twist, in the order of ``V_WB``.
+#: Commands of a kinematic model: the components of its twist, in the order of ``V_WB``.
 TWIST_MODES = ("wx", "wy", "wz", "vx", "vy", "vz")
-#: Unit of a signal.
+#: Unit of a signal, for the page of keys.
 COMMANDED = "as commanded"
 
 
 def unit(symbol: str) -> dict[str, JsonValue]:
-    """What a field says of its unit, for the page of keys and the JSON schema."""
+    """Schema entry for the unit of a field, for the page of keys and the JSON schema."""
     return {"unit": symbol}
 
 
@@ -44,12 +44,12 @@ class PoseSpec(Section):
 
     @property
     def X(self) -> Array:
-        """The same as a (4, 4) matrix."""
+        """The pose as a (4, 4) matrix."""
         return pose(self.xyz, self.rpy)
 
 
 def only_choice(section: Section) -> Any:
-    """The one alternative that is given."""
+    """The value of the only field that is given."""
     given = [name for name in type(section).model_fields if getattr(section, name) is not None]
     if len(given) != 1:
         alternatives = ", ".join(type(section).model_fields)

@@ -1,4 +1,4 @@
-"""Scene files."""
+"""Reading of scene files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydro_sim_core.description.yaml_source import load_yaml
 
 
 def load_scene_spec(path: str | os.PathLike[str]) -> SceneSpec:
-    """Read a scene file alone, without the robots that it names.
+    """Read a scene file without its robots.
 
     Raises:
         InputError: The file is missing, is not YAML or does not fit :class:`SceneSpec`.
@@ -28,8 +28,8 @@ def load_scene(path: str | os.PathLike[str]) -> LoadedScene:
     """Read a scene file and its robots, and check every name in it.
 
     Raises:
-        InputError: As :func:`load_scene_spec` and ``load_robot``; or two things have one name, a name is
-            unknown, or a start position is outside the limits of its joint.
+        InputError: As :func:`load_scene_spec` and ``load_robot``; or a name occurs twice or is unknown, or a start
+            position is outside the limits of its joint.
     """
     source = absolute(Path(path))
     spec = load_scene_spec(source)

@@ -1,4 +1,4 @@
-"""A scene file becomes a scene: its robots read, its names checked against them."""
+"""Loading of scenes: reads the robots of a scene file and checks all names in it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class LoadedScene:
-    """A scene and everything that it names.
+    """A scene with all that its file refers to.
 
     Attributes:
-        spec: The scene file.
-        robots: One a model, in the same order, prefixes applied.
-        start_positions: One a model: the position (rad or m) of every coordinate that no other joint has.
+        spec: Contents of the scene file.
+        robots: One robot per model, in the same order, prefixes applied.
+        start_positions: Per model the start position (rad or m) of every independent coordinate.
         environment: Static geometry; ``X_LG`` places it in the world.
         source: The scene file's absolute path.
     """
@@ -51,16 +51,16 @@ class LoadedScene:
         )
 
     def with_(self, values: Mapping[str, Any]) -> LoadedScene:
-        """The scene with other values; see ``overrides`` for paths.
+        """A copy of the scene with other values; see ``overrides`` for paths.
 
         Example:
             ``World(scene.with_({"models.ball.friction": 0.4, "models.ball.links.ball.mass": 0.2}))``
 
         Args:
-            values: By path.
+            values: New values by path.
 
         Raises:
-            InputError: A path leads nowhere, a value does not fit there, or the scene makes no sense with it.
+            InputError: A path does not exist, a value does not fit, or the resulting scene is inconsistent.
         """
         spec = overridden_spec(self.spec, values)
         kept = {model.name: robot for model, robot in zip(self.spec.models, self.robots, strict=True)}
@@ -76,15 +76,15 @@ class LoadedScene:
 
 
 def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:
-    """Check every name in a scene, and find what it does not say.
+    """Check every name in a scene, and add start positions and static geometry.
 
     Args:
-        spec: The scene file, or what a program says in its place.
-        robots: One for each of its models, prefixes applied.
-        source: The scene file's absolute path, or what to call the program.
+        spec: Contents of the scene file, or the same made by a program.
+        robots: One robot per model, prefixes applied.
+        source: Absolute path of the scene file, or a name for the program, for error messages.
 
     Raises:
-        InputError: Two things have one name, a name is unknown, or a start position is outside the limits of its joint.
+        InputError: A name occurs twice or is unknown, or a start position is outside the limits of its joint.
     """
     joints = {name: joint for robot in robots for joint in robot.joints for name in joint.all_names}
     check_unique_names(spec, robots, source)
@@ -106,7 +106,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
 
 
 def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
-    """Say that linear damping does not look at a dissipation for which no relaxation time is given instead."""
+    """Warn if a dissipation is given with linear damping, which uses the relaxation time instead."""
     defaults = scene.spec.contact.defaults
     if scene.spec.damping != "linear" or "relaxation_time" in defaults.model_fields_set:
         return
@@ -130,15 +130,15 @@ def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
 
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:
-    """What a model's description depends on."""
+    """Cache key: all that a model's description depends on."""
     return model.urdf, model.package_dirs, model.xacro_args, model.prefix
 
 
 class RobotFiles:
-    """Loads the robots of a scene; models that name the same file with the same arguments share what it says.
+    """Loader of the robots of a scene; models with the same file and arguments share one description.
 
     Args:
-        source: The scene file's path.
+        source: Path of the scene file.
     """
 
     def __init__(self, source: Path) -> None:
@@ -146,7 +146,7 @@ class RobotFiles:
         self._loaded: dict[tuple[object, ...], RobotSpec] = {}
 
     def load(self, model: ModelSpec, where: str) -> RobotSpec:
-        """What a model's ``urdf`` names, called ``where`` in errors.
+        """Load the robot of a model's ``urdf``, which error messages call ``where``.
 
         Raises:
             InputError: As ``load_robot``.
@@ -154,7 +154,7 @@ class RobotFiles:
         package_dirs = [self._source.parent / folder for folder in model.package_dirs]
         resolver = PackageResolver(self._source, package_dirs, confined=False)
         urdf = resolver.resolve(model.urdf, f"{where}.urdf")
-        # True and 1 are equal, but not the same to xacro.
+        # True and 1 are equal in Python, but different for xacro.
         key = (urdf, *package_dirs, repr(sorted(model.xacro_args.items())))
         if key not in self._loaded:
             self._loaded[key] = load_robot(urdf, package_dirs, model.xacro_args)
@@ -168,7 +168,7 @@ def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> Collis
 
 
 def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
-    """Refuse two things of one name."""
+    """Check that no name is used twice."""
     _refuse_repeats("models", [model.name for model in spec.models], source, "give it another name")
     _refuse_repeats("grippers", [gripper.name for gripper in spec.grippers], source, "give it another name")
     links = [link.name for robot in robots for link in robot.links]
@@ -180,7 +180,7 @@ def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
     if "world" in links:
         bodies.remove("world")
     _refuse_repeats("environment", bodies, source, "give it another name")
-    # Their frames stand beside those of links.
+    # Frames of sensors share the namespace of links.
     frames = set(bodies)
     for i, sensor in enumerate(spec.sensors):
         if sensor.name in frames:
@@ -211,7 +211,7 @@ def _check_attachments(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
 
 
 def start_positions_of(model: ModelSpec, robot: RobotSpec, where: str, source: Path) -> dict[str, float]:
-    """Given positions, and for the other joints the place within their limits that is nearest to 0."""
+    """Given positions, completed for the other joints by the position within the limits nearest to 0."""
     movable = {name: j for j in robot.joints if j.mimic is None for name in j.coordinate_names}
     for name, value in model.positions.items():
         if name not in movable:
@@ -239,13 +239,13 @@ def _unknown_position(name: str, robot: RobotSpec, movable: dict[str, JointSpec]
 
 
 def _instead(joint: JointSpec) -> str:
-    """What to do about the name of a joint that has not one coordinate."""
+    """Suggestion where a joint with one coordinate is needed and the named joint has none or several."""
     names = joint.coordinate_names
     return f"name its coordinates {', '.join(names)}" if len(names) > 1 else "remove it"
 
 
 def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
-    """Every driven joint exists, can be driven and is driven once; fingers may share a coordinate."""
+    """Check that every driven joint exists, can be driven and is driven once; fingers may share a coordinate."""
     drivers: dict[str, str] = {}
     for where, name in _driven_joints(spec):
         if name not in joints:
@@ -265,7 +265,7 @@ def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -
 
 
 def _owner(joint: JointSpec) -> str:
-    """Joint whose coordinate moves ``joint``."""
+    """Name of the joint whose coordinate moves ``joint``: its master, or the joint itself."""
     return joint.name if joint.mimic is None else joint.mimic.joint
 
 
@@ -296,7 +296,7 @@ def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec
 def _check_shared_coordinates(
     gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path
 ) -> None:
-    """Joints that move together are all fingers, or the force would be shared with others, and close together."""
+    """Check that all joints that share a finger's coordinate are fingers, and that they close together."""
     for name, sign in gripper.joints.items():
         for other in joints.values():
             if not other.traits.is_slide or _owner(other) != _owner(joints[name]):

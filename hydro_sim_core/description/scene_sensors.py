@@ -1,4 +1,4 @@
-"""Sensors as a scene file has them: a section for every row of the table of sensors."""
+"""Sections of a scene file for sensors: one for every row of the table of sensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hydro_sim_core.errors import excerpt
 
 
 def _sensor_section(kind: SensorType) -> type[SensorSpec]:
-    """Keys of one kind of sensor."""
+    """Section for one kind of sensor."""
     own = {
         setting.name: (
             setting.type,
@@ -49,14 +49,14 @@ def _sensor_section(kind: SensorType) -> type[SensorSpec]:
     return section
 
 
-#: What a scene file says of each kind of sensor.
+#: Section of a scene file for each kind of sensor.
 SENSOR_SECTIONS: dict[str, type[SensorSpec]] = {
     name: _sensor_section(kind) for name, kind in sensor_types().items()
 }
 
 
 def _of_its_type(given: Any) -> Any:
-    """A sensor as the section that its ``type`` names, so that errors are told of the keys of that one."""
+    """Validate a sensor with the section of its ``type``, so that errors refer to the keys of that type."""
     if isinstance(given, SensorSpec):
         return given
     if not isinstance(given, dict):

@@ -1,4 +1,4 @@
-"""Shapes as a scene file has them: a section for every row of the table of shapes, and one for mesh files."""
+"""Sections of a scene file for shapes: one for every row of the table of shapes, and one for mesh files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _shape_description(kind: str) -> str:
 
 
 class _OnlyOneShape(Section):
-    """What all choices of a shape check."""
+    """Base class of choices of a shape, which checks that there is exactly one."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> _OnlyOneShape:
@@ -38,7 +38,7 @@ class _OnlyOneShape(Section):
 
 
 def _shape_section(shape: ShapeType) -> type[Section]:
-    """Keys of one kind of shape."""
+    """Section for one kind of shape."""
     keys: dict[str, Any] = {
         length.name: (
             Positive if length.count == 1 else tuple[(Positive,) * length.count],  # type: ignore[misc]
@@ -48,11 +48,11 @@ def _shape_section(shape: ShapeType) -> type[Section]:
     }
     name = f"{shape.kind}_shape"
     section = create_model(name, __base__=Section, __doc__=shape.description, __module__=__name__, **keys)
-    globals()[name] = section  # where pickle looks for it
+    globals()[name] = section  # pickle looks the class up here
     return section
 
 
-#: What a scene file says of each kind of shape.
+#: Section of a scene file for each kind of shape.
 SHAPE_SECTIONS: dict[str, type[Section]] = {
     **{kind: _shape_section(shape) for kind, shape in shape_types().items()},
     "mesh": MeshShape,
@@ -73,15 +73,15 @@ else:
 
 
 def shape_spec(choice: ShapeChoice, where: str, resolver: PackageResolver) -> ShapeSpec:
-    """The same as the plain data that a URDF gives.
+    """Convert a shape of a scene file to a ``ShapeSpec``.
 
     Args:
-        choice: A shape.
-        where: What to call the path of a mesh file in errors.
-        resolver: Where that file is.
+        choice: Shape section.
+        where: Name of a mesh file's place in error messages.
+        resolver: Resolver of mesh file names.
 
     Raises:
-        InputError: There is no such mesh file.
+        InputError: The mesh file does not exist.
     """
     kind, section = next((kind, section) for kind, section in choice if section is not None)
     if isinstance(section, MeshShape):

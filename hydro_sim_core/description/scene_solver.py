@@ -23,7 +23,7 @@ from hydro_sim_core.description.solver_choices import (
 from hydro_sim_core.description.yaml_source import Section
 
 
-def _told(rows: Mapping[str, FrictionLaw | SolverMethod | Integrator]) -> str:
+def _listed(rows: Mapping[str, FrictionLaw | SolverMethod | Integrator]) -> str:
     return " ".join(f"{row.name}: {row.description}." for row in rows.values())
 
 
@@ -40,7 +40,7 @@ else:
 
 
 class SolverSettings(Section):
-    """The contact problem that each step solves: its friction law, the method, and the integrator around it."""
+    """The contact problem of a step: friction law, solver method and integrator."""
 
     model: ModelName | None = Field(
         None, description="Short for the friction, method or integrator of this name."
@@ -48,17 +48,17 @@ class SolverSettings(Section):
     friction: LawName | None = Field(
         None,
         description="What bounds friction: lagged, or what the method or the integrator needs. "
-        + _told(friction_laws()),
+        + _listed(friction_laws()),
     )
     method: MethodName | None = Field(
         None,
         description="How a step is solved: newton, or what the friction law needs. "
-        + _told(solver_methods()),
+        + _listed(solver_methods()),
     )
     integrator: IntegratorName | None = Field(
         None,
         description="From one step to the next: fixed, or error_controlled where an accuracy is given. "
-        + _told(integrators()),
+        + _listed(integrators()),
     )
     accuracy: Annotated[Positive, Field(ge=1e-12, le=1e-1)] | None = Field(
         None,
@@ -82,7 +82,7 @@ class SolverSettings(Section):
 
     @property
     def choice(self) -> SolverChoice:
-        """The law, the method and the integrator."""
+        """The chosen law, method and integrator."""
         return choose(
             model=self.model,
             friction=self.friction,

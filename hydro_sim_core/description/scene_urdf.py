@@ -1,4 +1,4 @@
-"""The whole scene as one URDF, for viewers and recordings: every robot and object, joined at the world."""
+"""Export of a scene as one URDF, for viewers and recordings, with all robots and objects as children of the world."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
 def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
     """Write a scene as URDF text.
 
-    Joints keep their types, limits and mimic relations; a free body hangs on a floating joint, a sensor's frame on a
-    fixed one. A type that URDF does not have is a floating joint too, whose attribute ``hydro:type`` says what it is.
-    Collision geometry is left out: the text is for viewers and controllers, and URDF cannot say how contact works.
+    Joints keep their types, limits and mimic relations; a free body gets a floating joint, a sensor's frame a fixed
+    one. Types that URDF does not have are written as floating joints with the attribute ``hydro:type``. Collision
+    geometry is left out: the text is for viewers and controllers, and URDF cannot express the contact model.
 
     Args:
         scene: The scene.
@@ -66,7 +66,7 @@ def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
 
     Args:
         robot: The robot.
-        extensions: Put at the end as they are, for instance ``<ros2_control>`` blocks.
+        extensions: Elements appended unchanged, for instance ``<ros2_control>`` blocks.
     """
     root = Element("robot", name=robot.name)
     for link in robot.links:
@@ -81,7 +81,7 @@ def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
 
 
 def fixed_links(scene: LoadedScene) -> frozenset[str]:
-    """Names of the links that never move in their parent."""
+    """Names of the links that never move relative to their parent."""
     welded = {
         robot.root
         for model, robot in zip(scene.spec.models, scene.robots, strict=True)
@@ -130,7 +130,7 @@ def _add_inertial(link: Element, inertial: InertialSpec) -> None:
 def _add_visual(link: Element, visual: VisualSpec) -> None:
     for element in _add_shapes(link, "visual", visual.name, visual.shape, visual.X_LG):
         colour = _numbers(visual.rgba or _GREY)
-        # Parsers share materials by name across links, so the name must say the colour.
+        # Parsers share materials of the same name across links, so that the name must contain the colour.
         material = SubElement(element, "material", name=f"rgba {colour}")
         SubElement(material, "color", rgba=colour)
 
@@ -138,7 +138,7 @@ def _add_visual(link: Element, visual: VisualSpec) -> None:
 def _add_shapes(
     link: Element, tag: str, name: str, shape: ShapeSpec, X_LG: NDArray[np.float64]
 ) -> list[Element]:
-    """One element a part of the shape, with its origin and geometry."""
+    """Add one element per part of the shape, with its origin and geometry."""
     elements = []
     for part, X_GP in _urdf_parts(shape):
         element = SubElement(link, tag, name=name)
@@ -149,7 +149,7 @@ def _add_shapes(
 
 
 def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]:
-    """The shape as shapes that every reader of URDF knows, each with its pose in the shape's frame."""
+    """Standard URDF shapes that the shape consists of, each with its pose in the shape's frame."""
     if shape.kind == "half_space":
         return [(ShapeSpec("box", _GROUND), _shifted(-0.5 * _GROUND[2]))]
     known = shape_types().get(shape.kind)
@@ -161,7 +161,7 @@ def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]
 
 
 def _surface_file(shape: ShapeSpec) -> Path:
-    """Mesh file of a shape that URDF does not have, named after its content."""
+    """Mesh file of a shape that URDF does not have, named by a digest of its content."""
     with held_interrupts():
         import trimesh  # takes a third of a second
 
@@ -174,8 +174,8 @@ def _surface_file(shape: ShapeSpec) -> Path:
     try:
         make_private_folder(path.parent)
     except OSError:
-        folder = None  # that of temporary files
-    # Written aside and renamed: another node may be reading it.
+        folder = None  # use the folder for temporary files
+    # Written under another name and renamed, as another node may be reading it.
     with NamedTemporaryFile(dir=folder, suffix=".stl", delete=False) as file:
         file.write(data)
     return Path(file.name) if folder is None else Path(file.name).replace(path)

@@ -26,5 +26,5 @@ class SensorSpec(Section):
 
     @property
     def X_LS(self) -> Array:
-        """(4, 4) pose of its frame in the link."""
+        """(4, 4) pose of the sensor's frame in the link."""
         return self.pose.X

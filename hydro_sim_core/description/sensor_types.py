@@ -1,7 +1,7 @@
-"""The table of sensors: what a scene and a program may say of each, and where the code is that reads it.
+"""Table of sensor types: their settings in scenes and programs, and a reference to the code of each.
 
-A sensor is added by a row here, or by a plug-in's entry point in the group ``hydro_sim.sensors``, and the class that
-reads a world and writes its messages (``sensors/sensor.py``).
+To add a sensor, add a row here, or a plug-in's entry point in the group ``hydro_sim.sensors``, and a class that reads a
+world and writes messages (``sensors/sensor.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hydro_sim_core.simulation import World
 
 _GROUP = "hydro_sim.sensors"
-#: Keys that every sensor has, and keywords beside which its own settings stand in a program.
+#: Names that settings cannot have: keys of all sensors and keywords of ``SceneBuilder.add_sensor``.
 _TAKEN = {"type", "name", "link", "pose", "rate", "xyz", "rpy", "X_LS"}
 
 
@@ -34,11 +34,11 @@ class Setting:
     """A key of a scene file that sensors of one type have, and a keyword of ``SceneBuilder.add_sensor``.
 
     Attributes:
-        name: The key.
-        description: Meaning, in a sentence.
-        type: What its values may be: one of ``scene_fields``, or any type that pydantic checks.
-        default: What it is where nobody says it; ``...`` where somebody has to.
-        unit: Of its numbers.
+        name: Name of the key.
+        description: Meaning, as a sentence.
+        type: Type of its values: one of ``scene_fields``, or any type that pydantic validates.
+        default: Default value; ``...`` if the key is required.
+        unit: Unit of its numbers.
     """
 
     name: str
@@ -59,11 +59,11 @@ class SensorType:
     """A kind of sensor.
 
     Attributes:
-        name: What ``type`` of a sensor says.
-        description: What it is, as a sentence.
-        make: Its class, ``module:name``, a ``Sensor``; found when a world has the first one.
-        settings: Keys that it has beside those of all sensors.
-        rate: Messages a second of simulated time where nobody gives a rate; 0 for one every step.
+        name: Value of ``type`` in a scene file.
+        description: Description, as a sentence.
+        make: Reference ``module:name`` to its class, a ``Sensor``; imported when a world has the first one.
+        settings: Keys beside those that all sensors have.
+        rate: Default rate, messages per second of simulated time; 0 for one every step.
     """
 
     name: str
@@ -90,17 +90,17 @@ class SensorType:
             refuse("settings", "give each its own name")
 
     def sensor(self, spec: SensorSpec, world: World) -> Sensor:
-        """The sensor that a scene asks for.
+        """Make a sensor of a scene.
 
         Raises:
-            InputError: It does not fit the world, or what a plug-in says here does not work.
+            InputError: The sensor does not fit the world, or the code of a plug-in fails.
         """
         make = referred(self.make, f"sensor '{spec.name}'")
         try:
             made: Sensor = make(spec, world)
         except InputError:
             raise
-        except Exception as error:  # a stranger's code may raise anything
+        except Exception as error:  # code of a plug-in may raise anything
             problem = f"does not work ({type(error).__name__}: {error})"
             mend = "mend the package that adds it"
             raise InputError(self.make, f"sensor '{spec.name}'", problem, mend) from error
@@ -108,10 +108,10 @@ class SensorType:
 
 
 def sensor_types() -> Mapping[str, SensorType]:
-    """Every kind of sensor by its name, those of plug-ins too.
+    """All sensor types by name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no kind of sensor, or has the name of another.
+        InputError: A plug-in cannot be loaded, is not a sensor type, or has the name of another.
     """
     return dict(_all_types())
 

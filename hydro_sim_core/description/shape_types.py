@@ -1,7 +1,7 @@
-"""The table of shapes: what a scene, a URDF and a program may write, and what the other rooms need to know of each.
+"""Table of shapes: names and lengths in scenes, URDFs and programs, and properties that other packages need.
 
-A shape is added by a row here, or by a plug-in's entry point in the group ``hydro_sim.shapes``, and the function that
-makes its mesh.
+To add a shape, add a row here, or a plug-in's entry point in the group ``hydro_sim.shapes``, and a function that makes
+its mesh.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hydro_sim_core.plugins import load_plugins
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-#: Volume, m^3, and inertia (3, 3) about the centre, per mass, m^2, of a solid of some lengths.
+#: Function from the lengths of a solid to its volume, m^3, and its inertia (3, 3) about the centre, per mass, m^2.
 Solid = Callable[..., tuple[float, Array]]
 _GROUP = "hydro_sim.shapes"
-#: Keywords beside which the lengths of a shape stand.
+#: Names that lengths cannot have: keywords of ``LinkBuilder.add_shape``.
 _TAKEN = {"name", "kind", "xyz", "rpy", "rgba", "visual", "collision", "friction"} | {
     field.name for field in fields(ProximitySpec)
 }
@@ -37,10 +37,10 @@ class Length:
     """A dimension of a shape.
 
     Attributes:
-        name: Its key in a scene and its keyword in a program.
-        description: What it measures.
-        count: How many numbers it has.
-        is_radius: Whether the surface bends around it.
+        name: Key in a scene and keyword in a program.
+        description: Description of the dimension.
+        count: Number of components.
+        is_radius: Whether it is a radius of a curved surface.
     """
 
     name: str
@@ -57,21 +57,21 @@ class Length:
 
 @dataclass(frozen=True)
 class ShapeType:
-    """A kind of shape that lengths alone define, centred in its frame.
+    """A kind of shape defined by lengths alone, centred in its frame.
 
     Attributes:
-        kind: Its name.
-        description: What it is, as a sentence.
+        kind: Name of the kind.
+        description: Description, as a sentence.
         lengths: Its dimensions, m, in the order of ``ShapeSpec.size``.
-        make: Function that makes its ``Geometry``, ``module:name``: called with the numbers of all lengths, and
-            ``modulus`` (None for the rigid surface), ``margin`` and the options.
-        options: Which of ``resolution`` and ``slab_thickness`` that function takes from the contact properties.
-        solid: Its volume and inertia; None for what has none.
-        urdf_tags: Elements of a URDF that describe it.
-        urdf_attributes: The attributes that hold its lengths, a number each; without them, those are named as here.
-        is_standard_urdf: Whether every reader of URDF knows the first of the tags.
-        urdf_parts: Standard shapes of which others consist: kind, size and height of the centre, m. Without them, other
-            readers of URDF get a mesh.
+        make: Reference ``module:name`` to the function that makes its ``Geometry``: called with the components of all
+            lengths, and ``modulus`` (None for the rigid surface), ``margin`` and the options.
+        options: Those of ``resolution`` and ``slab_thickness`` that the function takes from the contact properties.
+        solid: Function for volume and inertia; None for a shape without volume.
+        urdf_tags: URDF elements of the shape.
+        urdf_attributes: URDF attributes of its lengths, one number each; if empty, they have the names of the lengths.
+        is_standard_urdf: Whether the first of the tags belongs to the URDF standard.
+        urdf_parts: Function that divides the shape into standard URDF shapes: kind, size and height of the centre, m.
+            Without it, the shape is exported as a mesh.
     """
 
     kind: str
@@ -108,23 +108,23 @@ class ShapeType:
 
     @property
     def num_lengths(self) -> int:
-        """How many numbers its size has."""
+        """Number of components of all lengths."""
         return sum(length.count for length in self.lengths)
 
     def geometry(self, size: Sequence[float], **options: Any) -> Any:
-        """The mesh that ``make`` gives of lengths, m.
+        """Call ``make`` for given lengths, m.
 
         Raises:
-            InputError: A length does not fit, or what a plug-in says here does not work.
+            InputError: A length does not fit, or the code of a plug-in fails.
         """
         module, _, name = self.make.partition(":")
         return self._called(lambda: getattr(import_module(module), name)(*size, **options))
 
     def volume_and_inertia(self, size: Sequence[float]) -> tuple[float, Array]:
-        """What ``solid`` gives of lengths, m.
+        """Call ``solid`` for given lengths, m.
 
         Raises:
-            InputError: What a plug-in says here does not work.
+            InputError: The code of a plug-in fails.
         """
         solid = self.solid
         if solid is None:
@@ -141,21 +141,21 @@ class ShapeType:
             return function()
         except InputError:
             raise
-        except Exception as error:  # a stranger's code may raise anything
+        except Exception as error:  # code of a plug-in may raise anything
             problem = f"does not work ({type(error).__name__}: {error})"
             raise InputError(
                 self.make, f"shape '{self.kind}'", problem, "mend the package that adds it"
             ) from error
 
     def surface(self, size: Sequence[float], segments: int = 48) -> tuple[Array, NDArray[np.int64]]:
-        """Its surface, finely, for looking at it.
+        """Finely meshed surface for display.
 
         Args:
-            size: Its lengths, m.
+            size: Lengths, m.
             segments: Edges around the circle of its largest radius.
 
         Returns:
-            Vertices (V, 3), m, and triangles (T, 3), outwards.
+            Vertices (V, 3), m, and triangles (T, 3), oriented outwards.
         """
         is_radius = np.repeat(
             [length.is_radius for length in self.lengths], [length.count for length in self.lengths]
@@ -168,10 +168,10 @@ class ShapeType:
 
 
 def shape_types() -> dict[str, ShapeType]:
-    """Every kind of shape by its name, those of plug-ins too.
+    """All kinds of shapes by name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no shape, or has the name of another shape.
+        InputError: A plug-in cannot be loaded, is not a shape, or has the name of another shape.
     """
     return dict(_all_types())
 
@@ -208,7 +208,7 @@ def _cylinder(radius: float, length: float) -> tuple[float, Array]:
 def _capsule(radius: float, length: float) -> tuple[float, Array]:
     middle, I_middle = _cylinder(radius, length)
     caps, I_caps = _sphere(radius)
-    # Each cap's centre of mass is 3/8 of the radius from the end of the cylinder: Steiner, there and back.
+    # Each cap's centre of mass is 3/8 of the radius from the end of the cylinder; parallel-axis theorem applied twice.
     away = (0.5 * length) ** 2 + 2.0 * (0.5 * length) * 0.375 * radius
     I_caps = I_caps + np.diag([away, away, 0.0])
     return middle + caps, (middle * I_middle + caps * I_caps) / (middle + caps)

@@ -1,4 +1,4 @@
-"""Geometry and contact tags of a link become shape, proximity and material data."""
+"""Reader of the geometry, contact and material elements of a link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hydro_sim_core.description.xml_source import XmlElement
 
 Rgba = tuple[float, float, float, float]
 
-#: Tag, field of ProximitySpec, and whether 0 is allowed.
+#: Tag, field of ``ProximitySpec``, and whether 0 is allowed.
 _PROXIMITY_TAGS = (
     ("drake:hydroelastic_modulus", "modulus", False),
     ("drake:mesh_resolution_hint", "resolution_hint", False),
@@ -37,7 +37,7 @@ _PROXIMITY_TAGS = (
 
 
 def read_origin(parent: XmlElement) -> Array:
-    """The (4, 4) pose in an ``<origin>`` child; identity without one."""
+    """(4, 4) pose in the child element ``<origin>``; identity without one."""
     origin = parent.child("origin")
     if origin is None:
         return np.eye(4)
@@ -47,7 +47,7 @@ def read_origin(parent: XmlElement) -> Array:
 
 
 def read_collision(element: XmlElement, name: str, resolver: PackageResolver) -> CollisionSpec:
-    """One ``<collision>``; ``name`` is used where the file gives none."""
+    """Read a ``<collision>``; ``name`` is used if the file gives none."""
     shape = _read_shape(element.required_child("geometry"), resolver)
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
@@ -60,7 +60,7 @@ def read_collision(element: XmlElement, name: str, resolver: PackageResolver) ->
 def read_visual(
     element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Rgba | None]
 ) -> VisualSpec:
-    """One ``<visual>``; ``materials`` are the named ones of the whole file."""
+    """Read a ``<visual>``; ``materials`` are the named materials of the whole file."""
     shape = _read_shape(element.required_child("geometry"), resolver)
     material = element.child("material")
     rgba = None if material is None else _read_rgba(material, materials)
@@ -68,12 +68,12 @@ def read_visual(
 
 
 def read_materials(robot: XmlElement) -> dict[str, Rgba | None]:
-    """Colours of every named material, those at the top of the file and those defined inside a visual."""
+    """Colours of all named materials, defined at the top of the file or inside a visual."""
     materials: dict[str, Rgba | None] = {}
     for material in robot.children("material"):
         name = material.required_text("name")
         color = _read_color(material)
-        # Macro files that are included twice repeat their materials.
+        # Macro files that are included twice define their materials twice.
         if materials.setdefault(name, color) != color:
             raise material.error(f"a second material '{name}' of another colour", "give it another name")
     for link in robot.children("link"):

@@ -1,7 +1,7 @@
-"""The tables of what ``solver`` in a scene chooses: a friction law, a method that solves with it, and an integrator.
+"""Tables of the choices in ``solver`` of a scene: friction laws, solver methods and integrators.
 
-A row is added here, or by a plug-in's entry point in the group ``hydro_sim.friction_laws``,
-``hydro_sim.solver_methods`` or ``hydro_sim.integrators``, and names the code that does the work.
+To add one, add a row here, or a plug-in's entry point in the group ``hydro_sim.friction_laws``,
+``hydro_sim.solver_methods`` or ``hydro_sim.integrators``, with a reference to its code.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Row = TypeVar("Row", bound=_Row)
 
 @dataclass(frozen=True)
 class FrictionLaw:
-    """How friction and normal force of a contact face follow from its velocity.
+    """A law for the normal and friction force of a contact face as functions of its velocity.
 
     Attributes:
         name: Its name.
-        description: What bounds friction, as half a sentence.
-        law: The ``FaceLaw``, ``module:NAME``.
-        damping: Laws of dissipation that it works with, the usual one first.
-        is_convex: Whether it is the slope of a convex cost, so that any method for such costs may solve with it.
-        lags: Whether friction is bounded by the normal impulse before the step, and the step is solved again after an
+        description: The bound on friction, as half a sentence.
+        law: Reference ``module:NAME`` to the ``FaceLaw``.
+        damping: Supported damping laws, the default first.
+        is_convex: Whether the force is the gradient of a convex cost, so that every method for convex costs applies.
+        lags: Whether the friction bound is the normal impulse before the step, and the step is solved again after an
             impact.
-        uses_grain: Whether it looks at the grain of surfaces; others are not given one.
+        uses_grain: Whether the law depends on the grain of surfaces; scenes with grain need such a law.
     """
 
     name: str
@@ -57,17 +57,17 @@ class FrictionLaw:
 
 @dataclass(frozen=True)
 class SolverMethod:
-    """How the velocities of a step are found.
+    """A method that solves for the velocities of a step.
 
     Attributes:
         name: Its name.
         description: What it does, as half a sentence.
-        solve: The kernel that solves an island, ``module:NAME``: called with the problem, the options, the law, the
-            number of the island and the scratch memory. With laws that lag it has to set friction bounds itself, by
+        solve: Reference ``module:NAME`` to the kernel that solves an island: called with the problem, the options, the
+            law, the index of the island and the scratch memory. With laws that lag it has to set the friction bounds itself, by
             ``newton.update_friction_bounds``; they are zero before.
-        laws: Friction laws that it solves with, the usual one first; none for all that are convex.
-        numbers_per_face: Memory of its own that it needs for every face, in floats.
-        max_iterations: Iterations allowed a step where a scene does not say.
+        laws: Supported friction laws, the default first; empty for all convex laws.
+        numbers_per_face: Number of floats of scratch memory per face.
+        max_iterations: Default of ``solver.max_iterations``.
     """
 
     name: str
@@ -83,20 +83,21 @@ class SolverMethod:
             raise _misfit(self, "laws", self.laws, "give a tuple of names")
 
     def solves(self, law: FrictionLaw) -> bool:
-        """Whether it solves with a friction law."""
+        """Whether the method supports a friction law."""
         return law.name in self.laws if self.laws else law.is_convex
 
 
 @dataclass(frozen=True)
 class Integrator:
-    """How a world gets from one time step to the next.
+    """An integrator that advances a world by one time step.
 
     Attributes:
         name: Its name.
         description: What it does, as half a sentence.
-        stepper: The class of its ``Stepper``, ``module:NAME``: called with the machine, the time step and the accuracy.
-        accuracy: Whether ``solver.accuracy`` must be given, may be or must not.
-        law: The friction law that it computes forces with, if it solves no convex steps.
+        stepper: Reference ``module:NAME`` to its ``Stepper`` class: called with the machine, the time step and the
+            accuracy.
+        accuracy: Whether ``solver.accuracy`` is required, optional or refused.
+        law: The friction law of its forces, if it does not solve convex steps.
     """
 
     name: str
@@ -198,17 +199,17 @@ _INTEGRATORS = (
 
 @cache
 def friction_laws() -> Mapping[str, FrictionLaw]:
-    """Friction laws by name, those of plug-ins too.
+    """Friction laws by name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no friction law, or has the name of another.
+        InputError: A plug-in cannot be loaded, is not a friction law, or has the name of another.
     """
     return _table(_LAWS, load_plugins("hydro_sim.friction_laws", FrictionLaw, _LAWS))
 
 
 @cache
 def solver_methods() -> Mapping[str, SolverMethod]:
-    """Methods by name, those of plug-ins too; errors as for ``friction_laws``, and for laws that there are not."""
+    """Methods by name, including those of plug-ins; errors as for ``friction_laws``, and for unknown laws."""
     methods = _table(_METHODS, load_plugins("hydro_sim.solver_methods", SolverMethod, _METHODS))
     for method in methods.values():
         if not set(method.laws) <= friction_laws().keys():
@@ -218,7 +219,7 @@ def solver_methods() -> Mapping[str, SolverMethod]:
 
 @cache
 def integrators() -> Mapping[str, Integrator]:
-    """Integrators by name, those of plug-ins too; errors as for ``friction_laws``, and for a law that there is not."""
+    """Integrators by name, including those of plug-ins; errors as for ``friction_laws``, and for an unknown law."""
     rows = _table(_INTEGRATORS, load_plugins("hydro_sim.integrators", Integrator, _INTEGRATORS))
     for row in rows.values():
         if row.law and row.law not in friction_laws():
@@ -232,11 +233,11 @@ def _table(known: Iterable[Row], added: Iterable[Row]) -> dict[str, Row]:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """What is solved, how, and in which steps.
+    """Friction law, method and integrator of a scene.
 
     Attributes:
         law: The friction law.
-        method: The method; None where the integrator solves no convex steps.
+        method: The method; None if the integrator does not solve convex steps.
         integrator: The integrator.
     """
 
@@ -246,11 +247,11 @@ class SolverChoice:
 
 
 class Contradiction(ValueError):
-    """Choices that do not go together.
+    """Choices that exclude each other.
 
     Attributes:
-        problem: What is wrong.
-        mend: What to do.
+        problem: Description of the conflict.
+        mend: Remedy.
     """
 
     def __init__(self, problem: str, mend: str) -> None:
@@ -266,10 +267,10 @@ def choose(
     integrator: str | None = None,
     has_accuracy: bool = False,
 ) -> SolverChoice:
-    """What a scene chooses; whatever it leaves open follows from the rest.
+    """The choices of a scene; those left open follow from the others.
 
     Args:
-        model: Short for whichever of the other three has this name.
+        model: Shorthand for whichever of the other three has this name.
         friction: Name of a friction law.
         method: Name of a method.
         integrator: Name of an integrator.
@@ -308,7 +309,7 @@ def choose(
 
 
 def model_names() -> tuple[str, ...]:
-    """What ``solver.model`` may say: a name of any of the three tables."""
+    """Values of ``solver.model``: the names in all three tables, without duplicates."""
     return tuple(name for table in _tables().values() for name in table)
 
 
@@ -344,7 +345,7 @@ def _check_accuracy(steps: Integrator, has_accuracy: bool) -> None:
 
 
 def _law_and_method(law: str | None, method: str | None) -> tuple[FrictionLaw, SolverMethod]:
-    """The law and the method that solves with it; the first of each where nothing is said."""
+    """The law and a method that supports it; names that are not given follow from the tables."""
     laws, methods = friction_laws(), solver_methods()
     solvers = [methods[method]] if method is not None else list(methods.values())
     for solver in solvers:

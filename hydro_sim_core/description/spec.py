@@ -1,7 +1,7 @@
-"""Plain data that every description file becomes: links, joints, shapes, scenes.
+"""Data structures for descriptions: links, joints, shapes, robots.
 
-No behaviour and no file access here: loaders fill these, the model builder reads them. Lengths in m, angles
-in rad, masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
+They have no behaviour and no file access: loaders fill them, and the model builder reads them. Lengths in m, angles in
+rad, masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
 
-#: Depth at which a compliant half space reaches its modulus where nobody gives one, m.
+#: Default depth at which a compliant half space reaches its modulus, m.
 DEFAULT_SLAB_THICKNESS = 0.1
 
 
@@ -29,10 +29,10 @@ class ShapeSpec:
 
     Attributes:
         kind: ``mesh``, or one of ``shape_types``.
-        size: All numbers of the lengths of its type, m; () for a mesh.
+        size: Lengths in the order of its type, m; () for a mesh.
         path: Absolute path of the mesh file, for ``mesh``.
-        scale: Mesh scale an axis; a negative one mirrors.
-        declare_convex: Take the mesh's convex hull.
+        scale: Scale factors of a mesh along the axes; negative ones mirror it.
+        declare_convex: Use the mesh's convex hull.
     """
 
     kind: str
@@ -53,14 +53,15 @@ class ProximitySpec:
         margin: Hydroelastic margin, m.
         dissipation: Hunt-Crossley dissipation, s/m.
         relaxation_time: Linear damping's relaxation time, s.
-        mu_static: Coefficient of static friction; read so that files load, the solver uses ``mu_dynamic``.
+        mu_static: Coefficient of static friction; accepted in files but not used: the solver uses ``mu_dynamic``.
         mu_dynamic: Coefficient of friction.
         point_stiffness: Stiffness of point contact, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
         pressure_field: How the pressure of a compliant mesh grows with depth; see ``docs/geometry.md``.
-        surface_velocity: With which the surface runs over its body, as a belt does, in the axes of the shape, m/s.
-        grain: Direction along which friction is less, in the axes of the shape; its length, below 1, is the share by
-            which.
+        surface_velocity: Velocity of the surface relative to its body, like a conveyor belt's, in the axes of the
+            shape, m/s.
+        grain: Direction of reduced friction, in the axes of the shape; its length, below 1, is the fraction by which
+            friction is reduced.
     """
 
     compliance: Compliance | None = None
@@ -83,8 +84,8 @@ class CollisionSpec:
     """One collision geometry of a link; ``X_LG`` places the shape's frame G in the link frame L.
 
     Attributes:
-        source: File that it stands in, for errors; empty when it comes from no file.
-        element: Where in that file.
+        source: File of the description, for error messages; empty if there is none.
+        element: Place in that file.
     """
 
     name: str
@@ -107,7 +108,7 @@ class VisualSpec:
 
 @dataclass(frozen=True, eq=False)
 class InertialSpec:
-    """How a link resists motion.
+    """Mass properties of a link.
 
     Attributes:
         mass: kg.
@@ -122,7 +123,7 @@ class InertialSpec:
 
 @dataclass(frozen=True, eq=False)
 class LinkSpec:
-    """A rigid body and what hangs on it. ``inertial`` is None for massless frames."""
+    """A rigid body with its collision and visual geometry. ``inertial`` is None for massless frames."""
 
     name: str
     inertial: InertialSpec | None
@@ -139,7 +140,7 @@ class LimitSpec:
         upper: rad or m.
         velocity: Largest speed, rad/s or m/s.
         effort: Largest torque or force, N m or N.
-        stiffness: Of the stops, N m/rad or N/m; None means as stiff as the time step allows.
+        stiffness: Stiffness of the stops, N m/rad or N/m; None means as stiff as the time step allows.
     """
 
     lower: float = -np.inf
@@ -160,14 +161,14 @@ class MimicSpec:
 
 @dataclass(frozen=True, eq=False)
 class JointSpec:
-    """A joint; ``X_PJ`` places its frame (that of the child at zero) in the parent link's frame.
+    """A joint; ``X_PJ`` is the pose of its frame (that of the child at zero) in the parent link's frame.
 
     Attributes:
         type: One of ``joint_types``.
-        axis: Unit vector in the joint frame: of rotation, of translation, or the normal of a plane.
-        limits: They hold for each coordinate.
-        damping: Viscous, N m s/rad or N s/m.
-        friction: Coulomb, N m or N.
+        axis: Unit vector in the joint frame: axis of rotation, direction of translation, or normal of a plane.
+        limits: Limits of each coordinate.
+        damping: Viscous damping, N m s/rad or N s/m.
+        friction: Coulomb friction, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
     """
 
@@ -185,12 +186,12 @@ class JointSpec:
 
     @property
     def traits(self) -> JointType:
-        """What is known of its type."""
+        """Row of the joint's type in the table of joint types."""
         return joint_type(self.type)
 
     @property
     def units(self) -> dict[str, Unit]:
-        """Unit of every length and angle that the joint has, by name: its own, or ``joint/x`` where it has several."""
+        """Units of the joint's lengths and angles by name: the joint's name, or ``joint/x`` and so on for several."""
         return {
             f"{self.name}/{one.suffix}" if one.suffix else self.name: one.unit
             for one in self.traits.coordinates
@@ -198,18 +199,18 @@ class JointSpec:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of its lengths and angles."""
+        """Names of the joint's lengths and angles."""
         return tuple(self.units)
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Its name, and the names of its coordinates where they are others."""
+        """The joint's name, followed by the names of its coordinates if they differ."""
         return tuple(dict.fromkeys((self.name, *self.coordinate_names)))
 
 
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
-    """One URDF: a tree of links. ``links[0]`` is the root; joints stand so that parents come first."""
+    """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first."""
 
     name: str
     links: tuple[LinkSpec, ...]
@@ -218,5 +219,5 @@ class RobotSpec:
 
     @property
     def root(self) -> str:
-        """Name of the link that is nobody's child."""
+        """Name of the root link."""
         return self.links[0].name

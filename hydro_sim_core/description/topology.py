@@ -1,4 +1,4 @@
-"""Links and joints become one tree, parents first; chains of mimic joints end at their master."""
+"""Topology of robots: ordering of links and joints as a tree, and resolution of chains of mimic joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydro_sim_core.description.spec import JointSpec, LinkSpec, MimicSpec
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """A joint and where it was described, kept for later errors."""
+    """A joint and the place of its description, for later errors."""
 
     joint: JointSpec
     place: Place
@@ -26,7 +26,7 @@ def order_tree(
     """Links and joints in breadth-first order from the root, siblings in file order.
 
     Raises:
-        InputError: An unknown link, a link with two parents, no root, several roots or a cycle.
+        InputError: A link is unknown or has two parents, or there is no root, several roots or a cycle.
     """
     children: dict[str, list[JointSpec]] = {name: [] for name in links}
     parent_joint: dict[str, str] = {}
@@ -49,11 +49,11 @@ def order_tree(
 
 
 def resolve_mimics(joints: tuple[JointSpec, ...], named: Mapping[str, PlacedJoint]) -> tuple[JointSpec, ...]:
-    """The joints, each mimic referring to the joint at the end of its chain.
+    """The joints, with each mimic referring to the joint at the end of its chain.
 
     Raises:
-        InputError: A mimic of an unknown joint, of one without exactly one degree of freedom, or of itself
-            in the end.
+        InputError: A joint mimics an unknown joint, one without exactly one degree of freedom, or, through a chain,
+            itself.
     """
     return tuple(
         joint if joint.mimic is None else replace(joint, mimic=_master_of(joint, named)) for joint in joints
@@ -95,7 +95,7 @@ def _breadth_first(
 
 
 def _master_of(joint: JointSpec, named: Mapping[str, PlacedJoint]) -> MimicSpec:
-    """The chain ``q = m1 (m2 q_master + o2) + o1`` collapsed into one multiplier and offset."""
+    """The chain ``q = m1 (m2 q_master + o2) + o1`` reduced to one multiplier and offset."""
     place = named[joint.name].place
     multiplier, offset = 1.0, 0.0
     passed = [joint.name]

@@ -1,8 +1,8 @@
-"""A URDF or xacro file becomes a :class:`~hydro_sim_core.description.spec.RobotSpec`.
+"""Reader of URDF and xacro files, to a :class:`~hydro_sim_core.description.spec.RobotSpec`.
 
-Standard URDF, the ``drake:`` contact tags, and six of our own: ``hydro:type`` on ``<joint>``, which outranks ``type``,
-for types that other readers do not know; ``hydro:stiffness`` on ``<limit>``, the stiffness (N m/rad or N/m) with which
-a joint resists going past its limits, and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
+It reads standard URDF, the ``drake:`` contact tags, and six extensions of this project: ``hydro:type`` on ``<joint>``,
+which outranks ``type``, for types that other readers do not have; ``hydro:stiffness`` on ``<limit>``, the stiffness of
+the stops (N m/rad or N/m), and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
 ``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
 ``<hydro:grain value="x y z"/>``, the direction of least friction.
 """
@@ -28,7 +28,7 @@ from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 
 _LOG = logging.getLogger(__name__)
 
-#: Blocks that say nothing about the mechanics: other programs' business.
+#: Elements for other programs, without information on the mechanics.
 _IGNORED_BLOCKS = ("gazebo", "ros2_control", "sensor")
 
 
@@ -40,8 +40,8 @@ def load_robot(
 ) -> RobotSpec:
     """Read a robot description.
 
-    Mesh files are located here and read later, by the geometry room. Tags and attributes that mean nothing
-    to this loader are named in one logged warning.
+    Mesh files are located here and read later, by ``geometry``. One logged warning lists tags and attributes that the
+    loader does not use.
 
     Args:
         path: A ``.urdf`` or ``.xacro`` file.
@@ -67,7 +67,7 @@ def load_robot(
 
 
 def _check_options(source: Path, package_dirs: object, xacro_args: object, prefix: object) -> None:
-    """Refuse what programs give by mistake, like one folder in place of a list of them."""
+    """Check the types of the arguments, such as a single folder in place of a list."""
     if not isinstance(package_dirs, list | tuple):
         raise InputError(
             source, "package_dirs", f"{excerpt(package_dirs)} does not fit", "give a list of folders"
@@ -83,15 +83,15 @@ def _check_options(source: Path, package_dirs: object, xacro_args: object, prefi
 
 
 def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
-    """Read a robot description that comes as URDF text, from no file.
+    """Read a robot description from URDF text.
 
     Args:
-        text: The URDF; its meshes are at ``package://`` or ``file://``, as there is no folder to begin from.
-        source: What to call the text in errors.
+        text: The URDF; mesh files must be ``package://`` or ``file://`` URIs, as relative paths have no base folder.
+        source: Name of the text in error messages.
         prefix: Put before every link and joint name.
 
     Raises:
-        InputError: As :func:`load_robot`, or a mesh is at a relative path.
+        InputError: As :func:`load_robot`, or a mesh has a relative path.
     """
     resolver = PackageResolver(Path(source), placeless=True)
     try:

@@ -1,4 +1,4 @@
-"""Values that a program hands to a builder, checked where they are given."""
+"""Checks of the values that a program passes to a builder."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from hydro_sim_core.description.yaml_source import Section, checked
 from hydro_sim_core.errors import InputError, excerpt
 
 SectionT = TypeVar("SectionT", bound=Section)
-#: Contact properties by their short names: the fields that each stands for.
+#: Fields of the contact properties by their short names.
 CONTACT_KEYS = {name: (name,) for name in ProximityChoice.model_fields} | {
     "friction": ("mu_static", "mu_dynamic")
 }
 
 
 def is_finite(value: object) -> bool:
-    """Whether it is a number, and one that is finite as a float."""
+    """Whether a value is a number, and finite as a float."""
     try:
         return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
-    except OverflowError:  # whole numbers have no end
+    except OverflowError:  # an integer may be too large for a float
         return False
 
 
 def text(value: object, name: str, place: CallSite) -> str:
-    """A line of text that a file could hold, without spaces around it.
+    """Check a line of text; returns it without surrounding spaces.
 
     Raises:
-        InputError: It is none, or empty.
+        InputError: The value is not a single line of text, or is empty.
     """
     if isinstance(value, str):
         given = str(value).strip()
@@ -48,10 +48,10 @@ def text(value: object, name: str, place: CallSite) -> str:
 
 
 def flag(value: object, name: str, place: CallSite) -> bool:
-    """Yes or no.
+    """Check a boolean.
 
     Raises:
-        InputError: It is neither.
+        InputError: The value is not a boolean.
     """
     if not isinstance(value, bool | np.bool_):
         raise place.error(f"{name}: {excerpt(value)} does not fit", "give True or False")
@@ -61,10 +61,10 @@ def flag(value: object, name: str, place: CallSite) -> bool:
 def finite_number(
     value: object, name: str, place: CallSite, *, least: float = -math.inf, above: float = -math.inf
 ) -> float:
-    """A finite number.
+    """Check a finite number.
 
     Raises:
-        InputError: It is none, below ``least`` or not above ``above``.
+        InputError: The value is not a finite number, is below ``least`` or not above ``above``.
     """
     if not is_finite(value) or float(value) < least or float(value) <= above:  # type: ignore[arg-type]
         bound = (
@@ -79,10 +79,10 @@ def finite_number(
 
 
 def vector(values: ArrayLike, count: int, name: str, place: CallSite) -> Array:
-    """Finite numbers (count,).
+    """Check a vector (count,) of finite numbers.
 
     Raises:
-        InputError: They are not so many, or not finite.
+        InputError: The vector has another length, or a component is not finite.
     """
     try:
         array = np.array(values, dtype=float)
@@ -94,10 +94,10 @@ def vector(values: ArrayLike, count: int, name: str, place: CallSite) -> Array:
 
 
 def section(data: Mapping[str, Any], kind: type[SectionT], place: CallSite) -> SectionT:
-    """Keywords as what a scene file has in their place.
+    """Convert keywords to the corresponding section of a scene file.
 
     Raises:
-        InputError: They do not fit.
+        InputError: A keyword or value does not fit.
     """
     try:
         return checked(plain(data), kind, place.source)
@@ -107,7 +107,7 @@ def section(data: Mapping[str, Any], kind: type[SectionT], place: CallSite) -> S
 
 
 def plain(value: Any) -> Any:
-    """A value in types that a YAML file could hold: arrays and tuples as lists."""
+    """Convert a value to types of a YAML file: arrays and tuples to lists."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -118,10 +118,10 @@ def plain(value: Any) -> Any:
 
 
 def contact_keys(values: Mapping[str, Any], place: CallSite) -> dict[str, Any]:
-    """Contact properties under the names that a scene file has for them.
+    """Contact properties with short names replaced by the names in a scene file.
 
     Raises:
-        InputError: One has no such name.
+        InputError: A name is not that of a contact property.
     """
     if not isinstance(values, Mapping):
         mend = "give a mapping of contact properties to their values"
@@ -140,7 +140,7 @@ def proximity_of(values: Mapping[str, Any], place: CallSite) -> ProximitySpec:
     """Contact properties.
 
     Raises:
-        InputError: A name or value is none of them.
+        InputError: A name is unknown or a value does not fit.
     """
     return section(contact_keys(values, place), ProximityChoice, place).spec
 
@@ -148,10 +148,10 @@ def proximity_of(values: Mapping[str, Any], place: CallSite) -> ProximitySpec:
 def shape_of(
     kind: str, values: Mapping[str, Any], place: CallSite, resolver: PackageResolver
 ) -> tuple[ShapeSpec, dict[str, Any]]:
-    """A shape from its keywords, and those that are not its own.
+    """A shape from its keywords, and the remaining keywords.
 
     Raises:
-        InputError: There is no such kind, a length is missing or does not fit, or a mesh file is missing.
+        InputError: The kind is unknown, a length is missing or does not fit, or a mesh file is missing.
     """
     choice, rest = shape_choice(kind, values, place)
     try:
@@ -161,10 +161,10 @@ def shape_of(
 
 
 def shape_choice(kind: str, values: Mapping[str, Any], place: CallSite) -> tuple[ShapeChoice, dict[str, Any]]:
-    """The same as a scene file would have it.
+    """A shape from its keywords as the section of a scene file, and the remaining keywords.
 
     Raises:
-        InputError: There is no such kind, or a length is missing or does not fit.
+        InputError: The kind is unknown, or a length is missing or does not fit.
     """
     if not isinstance(kind, str) or kind not in SHAPE_SECTIONS:
         raise place.error(f"{excerpt(kind)} is no shape", did_you_mean(str(kind), SHAPE_SECTIONS))

@@ -1,8 +1,8 @@
-"""Expands xacro, with the same safeguards as plain XML.
+"""Expansion of xacro, with the same safeguards as for plain XML.
 
-The macro language itself is the maintained ``xacro`` package. Two things are added around it: every XML file it
-takes part in is refused when it has a DOCTYPE, before xacro parses it, and ``$(find package)`` also searches
-``package_dirs``, so that ROS need not be installed. YAML files (``xacro.load_yaml``) are read by xacro, as plain data.
+The package ``xacro`` implements the macro language. Two things are added: every XML file with a DOCTYPE is refused
+before xacro parses it, and ``$(find package)`` also searches ``package_dirs``, so that ROS need not be installed. YAML
+files (``xacro.load_yaml``) are read by xacro, as plain data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ARGUMENT_USE = re.compile(r"\$\(arg\s+([^\s)]+)\s*\)")
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageResolver) -> XmlDocument:
-    """The URDF that a xacro file stands for.
+    """Expand a xacro file to URDF.
 
     Args:
         path: The xacro file.
@@ -34,8 +34,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
         resolver: Finds the packages that ``$(find …)`` names.
 
     Raises:
-        InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails
-            to expand; or an argument is declared nowhere or has no value.
+        InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails to
+            expand; or an argument is not declared or has no value.
     """
     documents = [XmlDocument(read_bytes(path), path)]
     mappings = {name: _xacro_text(value) for name, value in arguments.items()}
@@ -71,7 +71,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 
 def _recursion() -> str:
-    """What goes round in circles, by the stacks that xacro leaves behind when it gives up."""
+    """Description of an infinite recursion, from the stacks that xacro leaves behind when it fails."""
     files = xacro.filestack or []
     for file in files:
         if files.count(file) > 1:
@@ -107,7 +107,7 @@ def _xacro_text(value: object) -> str:
 
 @contextlib.contextmanager
 def _find_through(resolver: PackageResolver) -> Iterator[None]:
-    """Let ``$(find …)`` ask ``resolver``; xacro has no other place to hand a package index in."""
+    """Let ``$(find …)`` use ``resolver``, by a patch, as xacro has no parameter for a package index."""
     module = xacro.substitution_args
     original = module._eval_find, module._eval_dict["find"]
 
@@ -127,7 +127,7 @@ def _check_includes(documents: list[XmlDocument]) -> Iterator[None]:
     original = xacro.parse
 
     def parse(text: str | None, filename: str | None = None) -> minidom.Document:
-        # A missing file is xacro's to report: it may be an optional include.
+        # Missing files are left to xacro, as the include may be optional.
         if filename is not None and Path(filename).is_file():
             documents.append(XmlDocument(read_bytes(Path(filename)), Path(filename)))
         return original(text, filename)

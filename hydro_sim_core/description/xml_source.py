@@ -1,9 +1,8 @@
-"""XML text becomes elements that know where they stand, read numbers safely and remember what was read.
+"""XML elements for readers of descriptions, with line numbers, checked values and a record of unread parts.
 
-Descriptions come from the network and from strangers, so a document with a DOCTYPE is refused: URDF needs
-none, and entity expansion and external entities both start there. Whatever a loader never asks for is
-reported at the end by :meth:`XmlDocument.warn_about_unread`, so that no tag or attribute is dropped in
-silence.
+Descriptions may come from untrusted sources. A document with a DOCTYPE is refused: URDF needs none, and entity
+expansion and external entities depend on it. Elements and attributes that a loader does not read are reported at the
+end by :meth:`XmlDocument.warn_about_unread`, so that none is ignored silently.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hydro_sim_core.description.spec import Array
 from hydro_sim_core.errors import InputError
 
 _LOG = logging.getLogger(__name__)
-#: Largest description file that is read, bytes; real ones are below 1 MB.
+#: Size limit of description files, bytes; actual ones are below 1 MB.
 _MAX_BYTES = 64 * 2**20
 
 
@@ -31,7 +30,7 @@ class XmlDocument:
     Args:
         text: The document, encoded.
         source: File to name in errors.
-        note: Added to every line number, for instance ``" after xacro"``.
+        note: Text appended to every line number, for instance ``" after xacro"``.
 
     Raises:
         InputError: The text is not well-formed XML or has a DOCTYPE.
@@ -44,11 +43,11 @@ class XmlDocument:
         self.root = XmlElement(_parse(text, source), self)
 
     def mark_read(self, element: etree._Element, attribute: str = "") -> None:
-        """Remember that a loader has looked at an element, or at one of its attributes."""
+        """Record that a loader has read an element, or one of its attributes."""
         self._read.add((element, attribute))
 
     def warn_about_unread(self) -> None:
-        """Log one warning that names each kind of element and attribute that nothing has read."""
+        """Log one warning that lists each kind of element and attribute that was not read."""
         unread: dict[str, str] = {}
         for element in _unread_elements(self.root.lxml, self._read):
             unread.setdefault(f"<{_tag(element)}>", self.line_of(element))
@@ -65,7 +64,7 @@ class XmlDocument:
             _LOG.warning("%s: not understood and ignored: %s", self.source, "; ".join([listing, *mends]))
 
     def line_of(self, element: etree._Element) -> str:
-        """Line of an element, in words."""
+        """Line of an element as text for messages."""
         return f"line {element.sourceline}{self.note}"
 
 
@@ -75,7 +74,7 @@ class XmlElement:
     Args:
         element: The lxml element.
         document: The document it belongs to.
-        label: How errors call the nearest named element, for instance ``link 'wrist'``.
+        label: Name in errors of the nearest named element, for instance ``link 'wrist'``.
     """
 
     def __init__(self, element: etree._Element, document: XmlDocument, label: str = "") -> None:
@@ -123,14 +122,14 @@ class XmlElement:
         return found
 
     def ignore(self) -> None:
-        """Count this element and all below it as read: it is known to say nothing about the mechanics."""
+        """Mark this element and all below it as read: it has no information on the mechanics."""
         for element in self.lxml.iter(etree.Element):
             self.document.mark_read(element)
             for name in element.attrib:
                 self.document.mark_read(element, _local_name(element, name))
 
     def text(self, attribute: str) -> str | None:
-        """An attribute as written, or None when it is not there."""
+        """An attribute as written, or None if it is missing."""
         for name, value in self.lxml.attrib.items():
             if _local_name(self.lxml, name) == attribute:
                 self.document.mark_read(self.lxml, attribute)
@@ -138,7 +137,7 @@ class XmlElement:
         return None
 
     def required_text(self, attribute: str) -> str:
-        """An attribute that must be there and not be blank."""
+        """A required attribute, which must not be blank."""
         value = self.text(attribute)
         if value is None or not value.strip():
             problem = "is missing" if value is None else "is empty"
@@ -210,8 +209,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _parse(text: bytes, source: Path) -> etree._Element:
-    # recover=True only to see past undeclared namespace prefixes, which files written for other simulators
-    # have ("drake:" without its xmlns); every other complaint is raised below.
+    # recover=True only to tolerate undeclared namespace prefixes in files for other simulators ("drake:" without its
+    # xmlns); all other errors are raised below.
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -224,7 +223,7 @@ def _parse(text: bytes, source: Path) -> etree._Element:
         root = etree.fromstring(text, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise InputError(source, "", f"malformed XML: {error}", "correct the XML syntax") from None
-    # The parser gives up on a document that expands too far, and then has no tree to ask.
+    # The parser returns no tree for a document whose entities expand too far.
     has_doctype = b"<!DOCTYPE" in text if root is None else bool(root.getroottree().docinfo.doctype)
     if has_doctype:
         raise InputError(
@@ -246,7 +245,7 @@ def _parse(text: bytes, source: Path) -> etree._Element:
 def _unread_elements(
     element: etree._Element, read: set[tuple[etree._Element, str]]
 ) -> Iterator[etree._Element]:
-    """The topmost elements that nothing has looked at."""
+    """The topmost unread elements."""
     if (element, "") not in read:
         yield element
         return

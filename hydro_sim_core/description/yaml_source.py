@@ -1,4 +1,4 @@
-"""YAML text becomes checked data; whatever is wrong is reported with its line and its path in the file."""
+"""Reading and validation of YAML; errors give the line and the path within the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydro_sim_core.errors import InputError
 
 
 class Section(BaseModel):
-    """A mapping in a YAML file: frozen, and with a suggestion for keys that it does not know."""
+    """A mapping in a YAML file: immutable, with suggestions for unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,23 +69,23 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
 
 
 def checked(data: Any, section: type[SectionT], source: object) -> SectionT:
-    """Plain data as a section.
+    """Validate plain data as a section.
 
     Raises:
-        InputError: It does not fit the section; names the path within the data.
+        InputError: The data does not fit the section; the error names the path within the data.
     """
     try:
         return section.model_validate(data)
     except ValidationError as error:
-        where, problem, mend = _told(error)
+        where, problem, mend = _first_problem(error)
         raise InputError(source, where, problem, mend) from None
 
 
 def parse_value(text: str) -> Any:
-    """A value as a YAML file would have it.
+    """Parse a value in YAML syntax.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not a YAML value.
     """
     try:
         return yaml.load(text, _Loader)  # a safe loader: plain data only
@@ -94,7 +94,7 @@ def parse_value(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Plain data only, with the numbers of YAML 1.2: PyYAML would read ``1e-4`` as text."""
+    """Safe loader with the number syntax of YAML 1.2: PyYAML would read ``1e-4`` as text."""
 
 
 _Loader.add_implicit_resolver(
@@ -102,7 +102,7 @@ _Loader.add_implicit_resolver(
 )
 
 
-#: Quotes the beginning of a value; aliases let a short file hold one that is astronomically long.
+#: Quotes the beginning of a value; with aliases a short file can contain an astronomically long one.
 _excerpt = reprlib.Repr()
 _excerpt.maxlevel, _excerpt.maxlist, _excerpt.maxdict, _excerpt.maxstring = 2, 4, 4, 80
 
@@ -129,13 +129,13 @@ def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
 
 
 def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
-    where, problem, mend = _told(error)
+    where, problem, mend = _first_problem(error)
     line = _line_of(root, _location(error.errors(include_url=False)[0]))
     return InputError(path, f"{where}, line {line}".lstrip(", "), problem, mend)
 
 
-def _told(error: ValidationError) -> tuple[str, str, str]:
-    """Where the first of several problems is, what it is and what to do."""
+def _first_problem(error: ValidationError) -> tuple[str, str, str]:
+    """Path, description and remedy of the first problem."""
     details = error.errors(include_url=False)
     where = ".".join(str(part) for part in _location(details[0]))
     problem, mend = _words_for(details[0])
@@ -165,7 +165,7 @@ def _words_for(details: ErrorDetails) -> tuple[str, str]:
 
 
 def _line_of(root: yaml.Node, location: Sequence[int | str]) -> int:
-    """Line of the innermost part of ``location`` that stands in the file, counted from 1."""
+    """Line of the innermost part of ``location`` that exists in the file, counted from 1."""
     node, line = root, root.start_mark.line
     for part in location:
         if isinstance(node, yaml.MappingNode):
