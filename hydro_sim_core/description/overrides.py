@@ -2,7 +2,8 @@
 
 A path consists of keys of the scene file, joined by dots. Items of lists are given by name, actuators by one of their
 joints, commands by their target; an index works for all. Below a model, paths also lead to ``links`` and ``joints`` of
-its description (``model_overrides``). Contact properties may be given without ``proximity``, and ``friction`` sets both coefficients.
+its description (``model_overrides``). Contact properties may be given without ``proximity``, and ``friction`` sets
+both coefficients.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ class SolverMethod:
         name: Its name.
         description: What it does, as half a sentence.
         solve: Reference ``module:NAME`` to the kernel that solves an island: called with the problem, the options, the
-            law, the index of the island and the scratch memory. With laws that lag it has to set the friction bounds itself, by
-            ``newton.update_friction_bounds``; they are zero before.
+            law, the index of the island and the scratch memory. With laws that lag it has to set the friction bounds
+            itself, by ``newton.update_friction_bounds``; they are zero before.
         laws: Supported friction laws, the default first; empty for all convex laws.
         numbers_per_face: Number of floats of scratch memory per face.
         max_iterations: Default of ``solver.max_iterations``.

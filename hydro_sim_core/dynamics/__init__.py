@@ -1,7 +1,7 @@
-"""From links and joints to the equations of motion: kinematic tree, mass matrix, bias forces, Jacobians.
+"""Multibody dynamics: kinematic tree, Jacobians, mass matrix, bias forces.
 
-Modules are imported when something of theirs is first used: those of plug-ins import ``joint_kernels``, and trees
-import those of plug-ins.
+Modules are imported on first use, because of circular imports: plug-ins import ``joint_kernels``, and trees import
+plug-ins.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""From robots placed in the world to one kinematic tree."""
+"""Assembly of placed robots into one kinematic tree."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hydro_sim_core.errors import InputError
 
 @dataclass(frozen=True)
 class ScalarJoint:
-    """A length or an angle: one of the coordinates that the type of a joint names.
+    """A length or an angle of a joint: one of the coordinates of its type.
 
-    It stands at ``scale * q[q_index] + offset`` and has the rate ``scale * v[v_index]``.
+    Its position is ``scale * q[q_index] + offset`` and its rate ``scale * v[v_index]``.
 
     Attributes:
-        name: Of the joint, or ``joint/x`` and so on where that has several.
+        name: Name of the joint, or ``joint/x`` and so on for a joint with several.
         body: Body that the joint moves.
-        q_index: See above.
-        v_index: See above.
-        scale: See above; 1 but for mimic joints.
-        offset: See above; rad or m.
+        q_index: Index in q.
+        v_index: Index in v.
+        scale: Scale; 1 except for mimic joints.
+        offset: Offset, rad or m; 0 except for mimic joints.
     """
 
     name: str
@@ -39,21 +39,21 @@ class ScalarJoint:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The kinematic tree of a scene and the names behind its indices.
+    """The kinematic tree of a scene and the names of its links, joints and velocities.
 
     Attributes:
         tree: The tree; ``nb`` bodies.
-        link_names: (nl) every link; the world is not among them.
+        link_names: (nl) names of all links, without the world.
         link_body: (nl,) body that carries the link, -1 for links welded to the world.
         X_BL: (nl, 4, 4) pose of the link in its body, or in the world.
-        joint_names: (nb) the joint that moves each body.
-        velocity_names: (nv) the joint behind each velocity: ``joint``; ``joint/x`` and so on of one with several
-            lengths and angles; ``joint/i`` of one with a quaternion.
-        scalar_joints: Every coordinate that is a length or an angle, those of mimic joints included, in the order of
-            the bodies.
-        link_tree: (parent link, child link) of every link; the parent of a root may be ``world``.
-        q0: (nq,) coordinates at the start: bases that are not welded where they were placed, other joints at zero
-            or at the limit nearest to it.
+        joint_names: (nb) name of the joint that moves each body.
+        velocity_names: (nv) joint of each velocity: ``joint``; ``joint/x`` and so on for several lengths and angles;
+            ``joint/i`` for a joint with a quaternion.
+        scalar_joints: All coordinates that are lengths or angles, including those of mimic joints, in the order of the
+            bodies.
+        link_tree: Pair (parent link, child link) for every link; the parent of a root may be ``world``.
+        q0: (nq,) start coordinates: free bases where they were placed, other joints at zero or at the limit nearest to
+            it.
     """
 
     tree: KinematicTree
@@ -68,14 +68,13 @@ class Assembly:
 
 
 def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
-    """Join robots into one kinematic tree.
+    """Assemble robots into one kinematic tree.
 
-    Links behind fixed joints are lumped into the body that carries them. A mimic joint adds to the velocity
-    of its master what leaves power unchanged: with s its rate per rate of the master, s^2 times its damping,
-    rotor inertia and limit stiffness, |s| times its friction, |s| times its effort limit where it has one
-    (each joint's own drive bears its share), and the tighter of the position and velocity limits, taken to
-    the master's coordinate. The limits of a joint with several coordinates hold for each of them; joints with a
-    quaternion have no limits.
+    Links behind fixed joints are lumped into the body that carries them. A mimic joint with rate s times its master's
+    adds to the properties of the master's velocity such that power is unchanged: s^2 times its damping, rotor inertia
+    and limit stiffness, |s| times its friction, |s| times its effort limit if it has one (each joint's drive takes its
+    share). Of the position and velocity limits, converted to the master's coordinate, the tighter ones hold. The limits
+    of a joint with several coordinates hold for each of them; joints with a quaternion have no limits.
 
     Args:
         placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
@@ -83,8 +82,8 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
         gravity: (3,) acceleration of gravity in the world, m/s^2.
 
     Raises:
-        InputError: Names that occur twice or are unknown, limits of a mimic joint and its master that exclude
-            each other, moving links without inertia.
+        InputError: A name occurs twice or is unknown, the limits of a mimic joint and its master exclude each other, or
+            a moving link has no inertia.
     """
     _check_names(placed)
     builder = BodyBuilder()
@@ -175,9 +174,9 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
 
 
 def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
-    """Reject trees in which some velocity moves no inertia: their mass matrix cannot be inverted."""
-    # Symmetry may feign a singularity in one posture, so a generic one is asked first; but the run starts at
-    # q0.
+    """Reject trees in which a velocity moves no inertia, since their mass matrix is singular."""
+    # In a symmetric posture the matrix may be singular by accident, so that a generic one is tested first; q0 is tested
+    # too, as the run starts there.
     generic = assembly.q0 + np.sqrt(np.arange(2.0, 2.0 + len(assembly.q0)))
     for q in (generic, assembly.q0):
         k = velocity_without_inertia(assembly.tree, q)
@@ -193,7 +192,7 @@ def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
 
 
 def _moving_body(assembly: Assembly, k: int) -> int:
-    """Body whose own joint has velocity k; the mimic joints that follow it have other names."""
+    """Body whose own joint has velocity k, not one of the mimic joints that follow it."""
     tree = assembly.tree
     bodies = np.flatnonzero((tree.v_index <= k) & (k < tree.v_index + tree.num_v))
     own = [body for body in bodies if assembly.joint_names[body] == assembly.velocity_names[k]]

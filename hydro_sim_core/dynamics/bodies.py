@@ -1,4 +1,4 @@
-"""Lumps links into the bodies that move as one, robot by robot."""
+"""Lumping of links joined by fixed joints into bodies, robot by robot."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ WORLD = "world"
 
 @dataclass(frozen=True, eq=False)
 class PlacedRobot:
-    """A robot and where it stands.
+    """A robot and its placement.
 
     Attributes:
         robot: The robot.
         X_WR: (4, 4) pose of its root link in the world, or in the link that ``attach_to`` names.
-        floating: Whether its root moves freely, from ``X_WR`` on; otherwise it is welded there.
+        floating: Whether its root moves freely, starting at ``X_WR``; otherwise it is fixed there.
         attach_to: Link of an earlier robot that carries this one; None for the world.
         base_joint_name: Name of the floating joint that a floating root gets.
-        prescribed: Whether a floating root moves as it is told, whatever acts on it.
+        prescribed: Whether the velocity of a floating root is prescribed, independent of forces.
     """
 
     robot: RobotSpec
@@ -41,7 +41,7 @@ class PlacedRobot:
 
 @dataclass
 class Body:
-    """A body and the joint that moves it; the moments of its mass are about the origin of its frame B.
+    """A body and the joint that moves it; its moments of mass are about the origin of its frame B.
 
     ``q_index`` and ``v_index`` are -1 until the master of a mimic joint is known.
     """
@@ -79,7 +79,7 @@ class Body:
         return self.second_moment - self.mass * _point_inertia(self.p_BCo)
 
     def add_link(self, link: LinkSpec, X_BL: Floats) -> None:
-        """Let the mass of a link move with the body."""
+        """Add the mass of a link to the body."""
         if link.inertial is None:
             return
         R_BL, mass = X_BL[:3, :3], link.inertial.mass
@@ -90,12 +90,12 @@ class Body:
 
 
 def _point_inertia(p: Floats) -> Floats:
-    """Inertia (3, 3) of a unit mass at p about the origin."""
+    """Inertia (3, 3) about the origin of a unit mass at p."""
     return dot(p, p) * np.eye(3) - np.outer(p, p)
 
 
 def _turn_of_z(axis: Floats) -> Floats:
-    """The smallest rotation (3, 3) that turns the z axis into a unit vector; half a turn about y if that is -z."""
+    """The smallest rotation (3, 3) that maps the z axis to a unit vector; half a turn about y for -z."""
     x, y, z = axis
     level = x * x + y * y
     if level == 0.0:
@@ -112,21 +112,21 @@ def _turn_of_z(axis: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Where a link is: its pose in the body that carries it, or in the world for body -1."""
+    """Placement of a link: its pose in the body that carries it, or in the world for body -1."""
 
     body: int
     X_BL: Floats
 
 
 class BodyBuilder:
-    """Bodies, links and velocities of the robots added so far.
+    """Builder of bodies, links and velocities from robots added one by one.
 
     Attributes:
         bodies: Bodies, parents first.
-        frames: Frame of every link by name, in the order of the files; the world is not among them.
-        link_tree: (parent link, child link) of every link.
-        velocities: Entries of v.
-        q0: Coordinates at the start.
+        frames: Frame of every link by name, in file order, without the world.
+        link_tree: Pair (parent link, child link) for every link.
+        velocities: Properties of the entries of v.
+        q0: Start coordinates.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class BodyBuilder:
         self._couple_mimics(robot)
 
     def _add_base(self, placed: PlacedRobot) -> Frame:
-        """Place the root link."""
+        """Add the base of the root link; returns its frame."""
         robot, root = placed.robot, placed.robot.links[0]
         element = f"link '{root.name}'"
         carrier = placed.attach_to or WORLD
@@ -194,7 +194,7 @@ class BodyBuilder:
         """Append the body that a moving joint carries; returns the frame of the joint's child link."""
         X_BL = np.eye(4)
         if joint.traits.axis == "normal":
-            # The kernels know planes by their normal z only.
+            # The kernels take the normal of a plane as the z axis.
             X_JN = np.eye(4)
             X_JN[:3, :3] = _turn_of_z(joint.axis)
             X_PJ, X_BL = product(X_PJ, X_JN), X_JN.T
@@ -213,7 +213,7 @@ class BodyBuilder:
             self.bodies[frame.body].add_link(link, frame.X_BL)
 
     def _couple_mimics(self, robot: RobotSpec) -> None:
-        """Point the robot's mimic joints to their masters' coordinates, which may come later in the file."""
+        """Set the coordinate indices of mimic joints to their masters', which may come later in the file."""
         bodies = {body.joint.name: body for body in self.bodies}
         for joint in robot.joints:
             if joint.mimic is None:

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""The equations of motion M(q) a + b(q, v) = tau, momentum and energy.
+"""Equations of motion M(q) a + b(q, v) = tau, momentum and energy.
 
 Spatial vectors are about the world's origin, see ``kinematics``. A spatial inertia about that origin is
 stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy, zz, xy, xz, yz).
@@ -51,7 +51,7 @@ def mass_matrix(
 
 @kernel
 def _add_columns(tree, i, S, composite, F, M):
-    """Add the coupling of joint i with itself and with every joint on its way to the world.
+    """Add the coupling of joint i with itself and with every joint on its path to the world.
 
     Reads tree: num_v, parent, v_index.
     """
@@ -65,7 +65,7 @@ def _add_columns(tree, i, S, composite, F, M):
             for n in range(tree.num_v[j]):
                 row = tree.v_index[j] + n
                 coupling = _dot(S[j, n], F)
-                # Both triangles: where a mimic joint makes row and column the same entry, it counts twice.
+                # Both triangles are written: if a mimic joint makes row and column equal, the entry counts twice.
                 M[row, column] += coupling
                 M[column, row] += coupling
             j = tree.parent[j]
@@ -91,7 +91,7 @@ def inverse_dynamics(
         S: (nb, 6, 6).
         v: (nv,) velocities.
         a: (nv,) accelerations, rad/s^2 or m/s^2.
-        tau: (nv,) out, N m or N. Joint damping and friction are no part of it.
+        tau: (nv,) out, N m or N; without joint damping and friction.
         scratch: ``TreeScratch``; uses ``V_WB``, ``A_WB``, ``F_WB`` and ``inertia``.
 
     Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index.
@@ -149,7 +149,7 @@ def gravity_forces(
 
 @kernel
 def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
-    """Spatial acceleration of body i, in a frame that falls with gravity, so that weight is no force.
+    """Spatial acceleration of body i relative to free fall, which accounts for gravity.
 
     Reads tree: gravity, joint_type, num_v, parent, v_index.
     """
@@ -165,9 +165,9 @@ def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
         for r in range(6):
             A_WB[i, r] += S[i, k, r] * a[first + k]
     V, A = V_WB[i], A_WB[i]
-    # The parent carries the joint's axes along, which turns the twist (a, b) of the joint: V_parent x (a, b).
+    # The joint's axes move with the parent, which adds V_parent x (a, b) for the twist (a, b) of the joint.
     ax, ay, az, bx, by, bz = V[0] - wx, V[1] - wy, V[2] - wz, V[3] - vx, V[4] - vy, V[5] - vz
-    # What turns the body turns it about its origin, which planar and floating joints move too: the axes travel with
+    # Rotation axes pass through the body's origin, which planar and floating joints also translate: the axes move with
     # the origin's relative velocity b + a x p.
     vx += bx + ay * p[2] - az * p[1]
     vy += by + az * p[0] - ax * p[2]
@@ -183,7 +183,7 @@ def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
 
 @kernel
 def _newton_euler(inertia, V, A, F):
-    """Wrench F = I A + V x* I V that moves one body."""
+    """Wrench F = I A + V x* I V on one body."""
     _multiply_inertia(inertia, V, F)
     lx, ly, lz, px, py, pz = F[0], F[1], F[2], F[3], F[4], F[5]
     wx, wy, wz, vx, vy, vz = V[0], V[1], V[2], V[3], V[4], V[5]
@@ -256,7 +256,7 @@ def kinetic_energy(
 
 @entry
 def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float:
-    """Potential energy in gravity, J; zero with all mass at the world's origin.
+    """Gravitational potential energy, J; zero with all mass at the world's origin.
 
     Reads tree: gravity, mass, p_BCo.
     """

@@ -1,4 +1,4 @@
-"""The kernels of this room for callers outside compiled code, who do not want to hold buffers."""
+"""Evaluation of a kinematic tree from Python, without buffers of the caller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hydro_sim_core.compilation import Handle, prepare
 from hydro_sim_core.dynamics import equations, kinematics
 from hydro_sim_core.dynamics.tree import Floats, KinematicTree, make_scratch
 
-#: What evaluating a tree may take, compiled together.
+#: Entry points used by ``TreeEvaluator``, compiled together.
 ENTRIES = (
     kinematics.forward_kinematics,
     kinematics.body_velocities,
@@ -26,10 +26,10 @@ ENTRIES = (
 
 
 class TreeEvaluator:
-    """Evaluates a tree at one posture at a time; every method returns fresh arrays.
+    """Evaluator of a tree at one posture at a time; every method returns new arrays.
 
-    ``update`` comes first: what the other methods return belongs to the posture of the last call to it.
-    Velocities and accelerations are (nv,) arrays.
+    ``update`` has to be called first: results of the other methods are for the posture of its last call. Velocities and
+    accelerations are (nv,) arrays.
     """
 
     def __init__(self, tree: KinematicTree) -> None:
@@ -47,7 +47,7 @@ class TreeEvaluator:
         return self._tree, self.R_WB, self.p_WB, self.S
 
     def update(self, q: Floats) -> Self:
-        """Place the bodies at coordinates q (nq,), unless they are there."""
+        """Compute forward kinematics at coordinates q (nq,), unless it is up to date."""
         q = _floats(q)
         if q.tobytes() != self._q:
             kinematics.forward_kinematics(self._tree, q, self.R_WB, self.p_WB, self.S)
@@ -55,7 +55,7 @@ class TreeEvaluator:
         return self
 
     def body_pose(self, body: int) -> Floats:
-        """Pose X_WB (4, 4) of a body; the identity for -1, the world."""
+        """Pose X_WB (4, 4) of a body; the identity for the world, -1."""
         X_WB = np.eye(4)
         if body >= 0:
             X_WB[:3, :3] = self.R_WB[body]
@@ -69,7 +69,7 @@ class TreeEvaluator:
         return V_WB
 
     def point_jacobian(self, body: int, p_WP: Floats) -> Floats:
-        """Jacobian J (6, nv) of the point of a body that is at p_WP: J v = [w_WB; v_WP]."""
+        """Jacobian J (6, nv) of the body-fixed point at p_WP: J v = [w_WB; v_WP]."""
         J = np.zeros((6, len(self.tree.damping)))
         kinematics.add_point_jacobian(self._tree, self.S, body, _floats(p_WP), 1.0, J)
         return J
@@ -81,19 +81,19 @@ class TreeEvaluator:
         return M
 
     def bias_forces(self, v: Floats) -> Floats:
-        """Forces b (nv,) of M a + b = tau: Coriolis, centrifugal, gravity."""
+        """Bias forces b (nv,) of M a + b = tau: Coriolis, centrifugal and gravity terms."""
         b = np.empty(len(self.tree.damping))
         equations.bias_forces(*self._posture, _floats(v), b, self._scratch)
         return b
 
     def gravity_forces(self) -> Floats:
-        """Forces (nv,) that hold the tree at rest."""
+        """Joint forces (nv,) that hold the tree at rest."""
         g = np.empty(len(self.tree.damping))
         equations.gravity_forces(*self._posture, g, self._scratch)
         return g
 
     def inverse_dynamics(self, v: Floats, a: Floats) -> Floats:
-        """Forces tau (nv,) = M a + b."""
+        """Joint forces tau (nv,) = M a + b."""
         tau = np.empty(len(self.tree.damping))
         equations.inverse_dynamics(*self._posture, _floats(v), _floats(a), tau, self._scratch)
         return tau
@@ -114,5 +114,5 @@ class TreeEvaluator:
 
 
 def _floats(values: Floats) -> Floats:
-    """The values as kernels take them: contiguous, in double precision."""
+    """Convert values to contiguous arrays of double precision, the arguments of kernels."""
     return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Which velocities inertia couples: the independent trees of a multibody system."""
+"""Independent trees of a multibody system: groups of velocities coupled by inertia."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hydro_sim_core.dynamics.tree import Ints, KinematicTree, frozen
 
 
 class Forest(NamedTuple):
-    """Trees of bodies with no joint and no mimicked joint between them: read-only arrays.
+    """Trees of bodies without joints or mimic relations between them: read-only arrays.
 
-    A body whose motion is prescribed is in no tree, as if it were the world: what it carries is not coupled through it.
+    A body with prescribed motion is in no tree, like the world: the bodies that it carries are not coupled through it.
 
     Attributes:
-        tree_of_body: (nb,) tree of each body, -1 for those whose motion is prescribed.
+        tree_of_body: (nb,) tree of each body, -1 for bodies with prescribed motion.
         first: (trees + 1,) first entry of each tree in ``velocities``.
         velocities: (unknowns,) indices into v, tree by tree.
         prescribed: (nv - unknowns,) indices into v of prescribed velocities.
-        is_free_body: (nb,) whether a body floats in the world with nothing jointed to it.
-        is_free_tree: (trees,) whether a tree is such a body.
+        is_free_body: (nb,) whether a body floats in the world and has no child bodies.
+        is_free_tree: (trees,) whether a tree consists of such a body.
     """
 
     tree_of_body: ConstInt1D
@@ -34,16 +34,16 @@ class Forest(NamedTuple):
 
 
 def find_forest(tree: KinematicTree) -> Forest:
-    """Take a multibody system apart into independent trees, in the order of their first velocities."""
+    """Split a multibody system into independent trees, in the order of their first velocities."""
     first = tree.v_index
-    told = tree.prescribed[first]
+    is_prescribed = tree.prescribed[first]
     earliest = _earliest_velocities(tree)
     unknown = np.flatnonzero(~tree.prescribed)
     trees, labels = np.unique(earliest[unknown], return_inverse=True)
     label = np.full(len(earliest), -1)
     label[unknown] = labels
     sizes = np.bincount(labels, minlength=len(trees))
-    is_free_body = (tree.joint_type == FLOATING) & (tree.parent < 0) & ~told
+    is_free_body = (tree.joint_type == FLOATING) & (tree.parent < 0) & ~is_prescribed
     is_free_body[tree.parent[tree.parent >= 0]] = False
     is_free_tree = np.zeros(len(trees), dtype=bool)
     is_free_tree[label[first][is_free_body]] = True
@@ -58,7 +58,7 @@ def find_forest(tree: KinematicTree) -> Forest:
 
 
 def _earliest_velocities(tree: KinematicTree) -> Ints:
-    """(nv,) first velocity of the tree that each velocity belongs to."""
+    """(nv,) index of the first velocity in the tree of each velocity."""
     earliest = list(range(len(tree.damping)))
 
     def find(velocity: int) -> int:
@@ -66,14 +66,16 @@ def _earliest_velocities(tree: KinematicTree) -> Ints:
             earliest[velocity] = velocity = earliest[earliest[velocity]]
         return velocity
 
-    # A body's velocities depend on each other, on its parent's, and a mimic joint's are its master's own.
+    # A body's velocities are coupled with each other and with its parent's; a mimic joint has its master's velocities.
     first = tree.v_index.tolist()
     coupled = [
         (begin, begin + k) for begin, count in zip(first, tree.num_v, strict=True) for k in range(count)
     ]
-    told = tree.prescribed[tree.v_index]
+    is_prescribed = tree.prescribed[tree.v_index]
     coupled += [
-        (first[i], first[parent]) for i, parent in enumerate(tree.parent) if parent >= 0 and not told[parent]
+        (first[i], first[parent])
+        for i, parent in enumerate(tree.parent)
+        if parent >= 0 and not is_prescribed[parent]
     ]
     for a, b in coupled:
         low, high = sorted((find(a), find(b)))

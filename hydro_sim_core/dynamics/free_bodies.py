@@ -1,9 +1,10 @@
 # mypy: allow-untyped-defs
-"""Steps of bodies that fly alone: both momenta are kept, and spin neither gains nor loses energy.
+"""Integration of free bodies with conserved linear and angular momentum and bounded energy error.
 
-A free body's coordinates are those of its link's origin. Seen from there, the motion of the centre of mass is a matter
-of Coriolis and centrifugal forces, which run away where a body turns far in a step. Here the centre keeps its velocity
-instead, and the spin follows a variational integrator (Bou-Rabee and Marsden 2009), see ``gyroscopic_moment``.
+A free body's coordinates are those of its link's origin. Relative to that point, the motion of the centre of mass
+involves Coriolis and centrifugal forces, which make explicit steps unstable for large rotations per step. Here the
+centre of mass keeps its velocity instead, and the rotation follows a variational integrator (Bou-Rabee and Marsden
+2009), see ``gyroscopic_moment``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from hydro_sim_core.dynamics.equations import rotated_entry
 from hydro_sim_core.dynamics.forest import Forest
 from hydro_sim_core.dynamics.tree import KinematicTree
 
-#: Newton iterations for the spin at the end of a step. Bodies that turn by less than half a radian need four or five.
+#: Newton iterations for the angular velocity at the end of a step; four or five suffice below half a radian per step.
 MAX_ITERATIONS = 12
-#: Residual, as a share of the angular momentum, at which they end: round-off; and that they must reach.
+#: Residuals, relative to the angular momentum: round-off, at which the iterations end, and the largest acceptable one.
 ROUND_OFF, SOLVED = 1e-15, 1e-12
-#: The largest turn in a step, rad, that the variational rule follows. A thin rod that turns further may have no
-#: solution, and beyond a full turn the rule means nothing.
+#: Largest rotation per step, rad, for the variational rule. For a thin rod that rotates further it may have no
+#: solution, and beyond a full turn it has no meaning.
 LARGEST_TURN = 1.0
 
 
@@ -37,7 +38,7 @@ def free_body_forces(
     dt: float,
     b: Float1D,
 ) -> None:
-    """Write the bias forces of free bodies: weight and gyroscopic moment, without what only the choice of origin makes.
+    """Write the bias forces of free bodies: weight and gyroscopic moment, without terms due to the choice of origin.
 
     Args:
         tree: The ``KinematicTree``.
@@ -45,9 +46,9 @@ def free_body_forces(
         R_WB: (nb, 3, 3) from ``forward_kinematics``, like ``S``.
         S: (nb, 6, 6).
         v: (nv,) velocities.
-        v_next: (nv,) velocities at the end of the step that the moments are taken with; those of trees that spin alone
-            are an output.
-        spins_alone: (trees,) free bodies that spin on without any torque.
+        v_next: (nv,) velocities at the end of the step, used for the gyroscopic moments; an output for trees in
+            ``spins_alone``.
+        spins_alone: (trees,) whether a tree is a free body without torque.
         dt: s.
         b: (nv,) in and out; the entries of free bodies are replaced.
 
@@ -77,15 +78,16 @@ def free_body_forces(
 
 @kernel
 def gyroscopic_moment(J, w, w_next, dt):
-    """Moment t (N m, world axes) with which J (w_next - w) = dt (t + tau) is the discrete Euler equation under tau.
+    """Moment t (N m, world axes) for which J (w_next - w) = dt (t + tau) is the discrete Euler equation, torque tau.
 
-    Over a step a body turns by exp(dt w), so its angular momentum is, seen from the step's end and from its beginning,
+    Over a step a body rotates by exp(dt w). Its angular momentum at the end of one step and at the beginning of the
+    next is
 
         L- = J w - dt / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
 
-    with J at the posture in between and a = (1 - x cot x) / |w|^2, x = |w| dt / 2, the transposed differential of the
-    exponential map. The rule is L+ = L- + dt tau. Without torque it keeps the angular momentum to round-off, and the
-    energy to within a share (|w| dt)^2 that does not grow.
+    with J at the posture in between and a = (1 - x cot x) / |w|^2, x = |w| dt / 2, from the transposed differential of
+    the exponential map. The rule is L+ = L- + dt tau. Without torque it conserves angular momentum to round-off, and
+    energy to a relative error of order (|w| dt)^2 that does not grow.
     """
     if not _is_followed(w, dt) or not _is_followed(w_next, dt):
         return _implicit_moment(J, w, dt)
@@ -95,7 +97,7 @@ def gyroscopic_moment(J, w, w_next, dt):
 
 @kernel
 def _spin_on(J, w, dt):
-    """Angular velocity after a step without torque, L+ = L-, by Newton's method; too large where that fails."""
+    """Angular velocity after a step without torque, L+ = L-, by Newton's method; too large if that fails."""
     too_large = 2.0 * LARGEST_TURN / dt
     if not _is_followed(w, dt):
         return too_large, 0.0, 0.0
@@ -133,7 +135,7 @@ def _turned(J, w, dt):
     second = _cross(w, first)
     x = 0.5 * dt * math.sqrt(_dot(w, w))
     sine, cosine = sine_cosine(x)
-    # (1 - x cot x) / x^2, of which the series is exact to rounding where the quotient is not.
+    # (1 - x cot x) / x^2; the series is accurate to round-off where the quotient suffers from cancellation.
     share = 1.0 / 3.0 + x * x * (1.0 / 45.0 + x * x * 2.0 / 945.0)
     if abs(x) > 0.02:
         share = (1.0 - x * cosine / sine) / (x * x)
@@ -144,9 +146,9 @@ def _turned(J, w, dt):
 
 @kernel
 def _implicit_moment(J, w, dt):
-    """The moment for bodies that turn too far in a step: their energy falls, but never grows.
+    """Gyroscopic moment for bodies that rotate too far in a step; their energy decreases and never grows.
 
-    To first order in dt the angular velocity at the end of a step, w* = w + u, solves
+    To first order in dt, the angular velocity w* = w + u at the end of a step solves
 
         (J - dt [L]x) u = dt L x w,    L = J w,
 
@@ -227,9 +229,10 @@ def _dot(a, b):
 
 @kernel
 def carry_centres(tree, forest, R_WB, S, dt, v, q):
-    """Correct the end of a step so that the centres of free bodies went on at constant velocity, not their origins.
+    """Correct a step so that the centres of mass of free bodies, not their origins, move at constant velocity.
 
-    The centre, at c from the origin, moves at v_O + w x c. While c turns into c' the origin falls back by c' - c.
+    The centre of mass, at c from the origin, moves at v_O + w x c. While c rotates to c', the origin is displaced by c
+    - c' relative to the centre.
 
     Args:
         tree: The ``KinematicTree``.
@@ -237,8 +240,8 @@ def carry_centres(tree, forest, R_WB, S, dt, v, q):
         R_WB: (nb, 3, 3) from ``forward_kinematics`` at the beginning of the step, like ``S``.
         S: (nb, 6, 6).
         dt: s.
-        v: (nv,) in: velocities over the step; out: at its end.
-        q: (nq,) in and out: coordinates at its end, as ``integrate_positions`` leaves them.
+        v: (nv,) in: velocities during the step; out: at its end.
+        q: (nq,) in and out: coordinates at its end, in: from ``integrate_positions``.
 
     Reads forest: is_free_body; tree: p_BCo, q_index, v_index.
     """

@@ -1,4 +1,4 @@
-"""Which velocity moves no inertia, so that nothing bounds its acceleration."""
+"""Detection of velocities that move no inertia, for which the mass matrix is singular."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import numpy as np
 from hydro_sim_core.dynamics.evaluate import TreeEvaluator
 from hydro_sim_core.dynamics.tree import Floats, Ints, KinematicTree
 
-#: A moment of inertia this small a part of the body's other moments, or of its mass at a distance of a metre,
-#: is none: the body is a point or a line.
+#: Ratio of a moment of inertia to the body's other moments, or to its mass times 1 m^2, below which it counts as zero:
+#: the body is a point or a line.
 _NEGLIGIBLE_MOMENT = 1e-13
-#: A motion this small a part of the numbers that it is the difference of is rounding.
+#: Ratio of a motion to the terms of which it is the difference, below which it is round-off.
 _ROUNDING = 1e-12
 _WORLD = -1
 
 
 def velocity_without_inertia(tree: KinematicTree, q: Floats) -> int:
-    """Last velocity that moves no inertia once the ones behind it are free to follow, or -1.
+    """Last velocity that moves no inertia when the later ones may move freely, or -1.
 
-    The mass matrix is singular if and only if some motion leaves every body with inertia where it is. How much
-    inertia a body has does not matter to that, so masses do not enter: a light body beside a heavy one is no
-    less able to resist.
+    The mass matrix is singular if and only if some motion leaves every body with inertia at rest. That does not depend
+    on the amount of inertia, so that masses do not enter, and a light body beside a heavy one is not mistaken for one
+    without inertia.
 
-    The motions of a body with inertia follow from its twist, that from its parent's twist and its joint's velocity. So
-    velocities are eliminated from the leaves on, each before those that carry it, and what is left goes to the parent:
-    time and memory grow with the number of bodies.
+    The motion of a body with inertia is a function of its twist, and that of its parent's twist and its joint's
+    velocities. Velocities are therefore eliminated from the leaves to the root, and the remaining rows are passed to
+    the parent: time and memory are linear in the number of bodies.
 
     Args:
         tree: The tree.
-        q: (nq,) posture to judge at.
+        q: (nq,) posture of the test.
     """
     evaluator = TreeEvaluator(tree).update(q)
     homes = _homes(tree)
@@ -39,7 +39,7 @@ def velocity_without_inertia(tree: KinematicTree, q: Floats) -> int:
     own = _motions_with_inertia(tree, evaluator)
     for body in reversed(range(len(own))):
         motions = _joined([own[body], *left.pop(body, ())])
-        # What is prescribed needs no inertia: nothing accelerates it.
+        # Prescribed velocities need no inertia, as no force accelerates them.
         for k in range(0 if tree.prescribed[tree.v_index[body]] else tree.num_v[body]):
             motions.follow(int(tree.v_index[body]) + k, evaluator.S[body, k])
         still += motions.eliminate([v for v in motions.velocities if homes[v] == body], tree.rotor_inertia)
@@ -51,7 +51,7 @@ def velocity_without_inertia(tree: KinematicTree, q: Floats) -> int:
 
 
 def _homes(tree: KinematicTree) -> Ints:
-    """(nv,) body that carries, or is, every body that a velocity moves by itself: mimic joints share their master's."""
+    """(nv,) lowest common ancestor of the bodies that a velocity moves by its joint or by mimic joints."""
     homes = np.full(len(tree.damping), len(tree.parent))
     for body, (first, count) in enumerate(zip(tree.v_index, tree.num_v, strict=True)):
         other = int(homes[first])
@@ -64,12 +64,12 @@ def _homes(tree: KinematicTree) -> Ints:
 
 
 class _Motions:
-    """Motions against inertia as rows, linear in some velocities and in the twist (6,) of one body.
+    """Motions of inertia as rows of a matrix, linear in some velocities and in the twist (6,) of one body.
 
     Attributes:
-        velocities: Those whose columns come first; the twist's six are the last.
-        rows: (r, n + 6) what is left of the motions after eliminations.
-        squares: (n + 6, n + 6) scalar products of the columns that eliminations did not touch.
+        velocities: Velocities of the first columns; the last six are those of the twist.
+        rows: (r, n + 6) motions that remain after eliminations.
+        squares: (n + 6, n + 6) scalar products of the columns without eliminations.
     """
 
     def __init__(self, velocities: Sequence[int], rows: Floats, squares: Floats) -> None:
@@ -78,7 +78,7 @@ class _Motions:
         self.squares = squares
 
     def follow(self, velocity: int, subspace: Floats) -> None:
-        """Make the twist that of the body's parent: the body's is that and the joint's, along ``subspace`` (6,)."""
+        """Replace the body's twist by its parent's twist plus the joint velocity times ``subspace`` (6,)."""
         if velocity not in self.velocities:
             self.velocities = (velocity, *self.velocities)
             self.rows = np.pad(self.rows, ((0, 0), (1, 0)))
@@ -89,7 +89,7 @@ class _Motions:
         self.squares = change.T @ self.squares @ change
 
     def eliminate(self, velocities: Sequence[int], rotor_inertia: Floats) -> list[int]:
-        """Let velocities take what motion they can, the last one first; returns those that move nothing more."""
+        """Eliminate velocities, the last one first; returns those that move no inertia."""
         order = sorted(velocities, reverse=True)
         rest = [v for v in self.velocities if v not in order]
         count = len(self.velocities)
@@ -109,7 +109,7 @@ class _Motions:
 
 
 def _joined(parts: Sequence[_Motions]) -> _Motions:
-    """Motions that follow from the same twist, one below the other."""
+    """Stack the rows of motions that depend on the same twist."""
     velocities = sorted({v for part in parts for v in part.velocities})
     column = {v: i for i, v in enumerate(velocities)}
     width = len(velocities) + 6
@@ -124,7 +124,7 @@ def _joined(parts: Sequence[_Motions]) -> _Motions:
 
 
 def _motions_with_inertia(tree: KinematicTree, evaluator: TreeEvaluator) -> list[_Motions]:
-    """Of every body what moves against its inertia, by its twist: turns about principal axes, the centre of mass."""
+    """Motions of each body that have inertia, as functions of its twist: principal rotations, centre of mass."""
     motions = []
     reach = np.ones(len(tree.parent) + 1)  # the last entry belongs to the world, parent -1
     for body, parent in enumerate(tree.parent):
@@ -136,7 +136,7 @@ def _motions_with_inertia(tree: KinematicTree, evaluator: TreeEvaluator) -> list
         if tree.mass[body] > 0.0:
             x, y, z = p_WCo
             shift = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-            # Far from the origin a lever is the difference of large numbers.
+            # Far from the origin a lever arm is the difference of large numbers.
             rows.append(np.hstack([shift, np.eye(3)]) / reach[body])
         stacked = np.vstack(rows)
         motions.append(_Motions((), stacked, stacked.T @ stacked))
@@ -144,7 +144,7 @@ def _motions_with_inertia(tree: KinematicTree, evaluator: TreeEvaluator) -> list
 
 
 def _principal_axes(tree: KinematicTree, body: int) -> Floats:
-    """Principal axes (3, k) in B about which a body has a moment of inertia."""
+    """Principal axes (3, k) in B with a nonzero moment of inertia."""
     moments, axes = np.linalg.eigh(tree.I_BCo[body])
     scale = moments[-1] + tree.mass[body] * (1.0 + tree.p_BCo[body] @ tree.p_BCo[body])
     return axes[:, moments > _NEGLIGIBLE_MOMENT * scale]

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs
-"""Which kernels move a joint: the table of joint types as kernels that tell its rows by a number.
+"""Dispatch to the kernels of a joint's type by the number of the type.
 
-Importing this finds the kernels of all rows, those of plug-ins too.
+Importing this module imports the kernels of all joint types, including those of plug-ins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from hydro_sim_core.dynamics.joint_kernels import JointKernels
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import referred
 
-#: Parameters of the kernels of a type, by the names of ``JointKernels``.
+#: Number of parameters of each kernel in ``JointKernels``.
 _NUM_PARAMETERS = {"place": 7, "accelerate": 4, "rates": 3, "integrate": 4}
 
 
 def _numbered() -> tuple[dict[str, int], list[JointKernels]]:
-    """The number of every type that moves, and the kernels of every number: types that move alike share theirs."""
+    """Number of every movable type, and kernels by number; types with the same kernels share a number."""
     numbers: dict[str, int] = {}
     rows: dict[str, int] = {}
     found: list[JointKernels] = []
@@ -37,10 +37,10 @@ def _numbered() -> tuple[dict[str, int], list[JointKernels]]:
 
 
 def _found_kernels(row: JointType) -> JointKernels:
-    """The kernels that a row names.
+    """Import the kernels of a row.
 
     Raises:
-        InputError: They cannot be found, or are not what such a joint needs.
+        InputError: The kernels cannot be found, or are not the required ones.
     """
 
     def error(problem: str) -> InputError:
@@ -61,8 +61,8 @@ def _found_kernels(row: JointType) -> JointKernels:
 
 
 def _takes(one: Any, count: int) -> bool:
-    """Whether it is a kernel, and has so many parameters."""
-    # Without a compiler, kernels are the functions themselves.
+    """Whether an object is a kernel with ``count`` parameters."""
+    # Without compilation, kernels are plain functions.
     return (
         isinstance(one, type(_nothing)) and len(signature(getattr(one, "function", one)).parameters) == count
     )
@@ -74,7 +74,7 @@ def _nothing(number, *arguments):
 
 
 def _told_apart(name: str) -> Any:
-    """A kernel ``(number, *arguments)`` that calls the one of this ``name`` of that number, if it has one."""
+    """Make a kernel ``(number, *arguments)`` that calls the kernel ``name`` of that joint type, if the type has one."""
     chosen: Any = _nothing
     for number, kernels in reversed(list(enumerate(_KERNELS))):
         own = getattr(kernels, name)
@@ -98,7 +98,7 @@ _NUMBERS, _KERNELS = _numbered()
 
 
 def joint_number(name: str) -> int:
-    """The number by which ``KinematicTree.joint_type`` knows a type that moves."""
+    """Number of a movable type in ``KinematicTree.joint_type``."""
     return _NUMBERS[name]
 
 

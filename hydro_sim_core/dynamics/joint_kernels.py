@@ -1,8 +1,8 @@
 # mypy: allow-untyped-defs
-"""How the joints of each type move: kernels, which the table of joint types names.
+"""Kernels of joint kinematics, to which the rows of the table of joint types refer.
 
-Spatial vectors are those of ``kinematics``: about the world's origin in world axes, angular part first. What kernels of
-plug-ins are made of stands here too, so this module imports nothing that imports the table.
+Spatial vectors are those of ``kinematics``: about the world's origin in world axes, angular part first. The module also
+has the building blocks for kernels of plug-ins, and must not import the table of joint types.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hydro_sim_core.compilation import kernel
 
 @dataclass(frozen=True)
 class JointKernels:
-    """The kernels of a joint type; P is the parent, J the joint's frame in P, B the child's.
+    """Kernels of a joint type; P is the parent's frame, J the joint's frame fixed in P, B the child's frame.
 
     Attributes:
-        place: ``place(q, scale, offset, axis, R, p, S)`` moves the child from J to its place. ``q`` (num_q,) are the
-            joint's coordinates. A type with one stands at ``scale * q[0] + offset``, since ``q`` is the master's if the
-            joint mimics another one; for others there is nothing to mimic. ``axis`` (3,) is the unit axis in J.
-            ``R`` (3, 3) and ``p`` (3,), m, are the pose of J in the world when the kernel is called, and that of B when
-            it returns. ``S`` (6, 6) out: row k is the twist of B relative to P for a unit of the k-th velocity, times
-            ``scale``; rows from the number of velocities on are the type's own.
+        place: ``place(q, scale, offset, axis, R, p, S)`` computes the child's pose. ``q`` (num_q,) are the joint's
+            coordinates. The position of a type with one coordinate is ``scale * q[0] + offset``, where ``q`` is the
+            master's for a mimic joint; other types have no mimic joints. ``axis`` (3,) is the unit axis in J. ``R`` (3,
+            3) and ``p`` (3,), m, are the pose of J in the world on entry, and that of B on return. ``S`` (6, 6) out:
+            row k is the twist of B relative to P per unit of the k-th velocity, times ``scale``; the type may use rows
+            beyond its velocities as it needs.
         accelerate: ``accelerate(v, p, S, A)``, for types whose child accelerates relative to P at constant velocities
-            ``v`` (num_v,): by w (3,), its angular acceleration, rad/s^2, and a (3,), that of its origin, m/s^2, in
-            world axes. Adds [w; a + p x w] to ``A`` (6,), with ``p`` and ``S`` as ``place`` left them.
-        rates: ``rates(q, v, out)`` writes the time derivatives (num_q,) of coordinates, for types with a quaternion: of
-            other types they are the velocities.
+            ``v`` (num_v,), with angular acceleration w (3,), rad/s^2, and acceleration a (3,) of its origin, m/s^2, in
+            world axes. Adds [w; a + p x w] to ``A`` (6,), with ``p`` and ``S`` from ``place``.
+        rates: ``rates(q, v, out)``, for types with a quaternion, writes the time derivatives (num_q,) of the
+            coordinates; for other types these are the velocities.
         integrate: ``integrate(q, v, dt, out)``, for the same types, writes the coordinates (num_q,) after ``dt``, s, at
             constant velocities, quaternion normalised; ``out`` may be ``q`` itself.
     """
@@ -59,7 +59,7 @@ def set_translation_along(x, y, z, row):
 
 @kernel
 def turn_about(axis, angle, R):
-    """Turn R (3, 3), from the right, by an angle about a unit axis (3,) of its own frame."""
+    """Multiply R (3, 3) from the right by a rotation about a unit axis (3,) of its own frame."""
     a, b, c = axis[0], axis[1], axis[2]
     sine, cosine = sine_cosine(angle)
     for r in range(3):
@@ -152,7 +152,7 @@ def rotate_quaternion(quaternion, w, dt, out):
     """Exponential map of w dt, in the axes of the fixed frame, times the quaternion."""
     half = 0.5 * dt * math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     sine, a = sine_cosine(half)
-    # sin(x)/x loses its meaning at 0; the dropped term of the series is below rounding here.
+    # sin(x)/x is undefined at 0; the truncation error of the series is below round-off in its range.
     sinc = sine / half if half > 1e-4 else 1.0 - half * half / 6.0
     b, c, d = 0.5 * dt * sinc * w[0], 0.5 * dt * sinc * w[1], 0.5 * dt * sinc * w[2]
     e, f, g, h = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
@@ -174,7 +174,7 @@ def _turn_twice(q, scale, offset, axis, R, p, S):
 
 @kernel
 def _accelerate_twice_turned(v, p, S, A):
-    # The first turn takes the axis s of the second along: w = s_x x s_y times both rates.
+    # The first rotation carries the axis of the second along: w = s_x x s_y times both rates.
     rates = v[0] * v[1]
     x = rates * (S[0, 1] * S[1, 2] - S[0, 2] * S[1, 1])
     y = rates * (S[0, 2] * S[1, 0] - S[0, 0] * S[1, 2])

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Where bodies are and how they move: poses, motion subspaces, velocities, Jacobians, integration.
+"""Kinematics of the tree: poses, motion subspaces, velocities, Jacobians, integration.
 
 Every spatial vector is taken about the world's origin in world axes, angular part first: a twist is [w; v_O],
 with v_O the velocity of the body-fixed point that passes through the world's origin. Quantities of different
@@ -18,7 +18,7 @@ from hydro_sim_core.dynamics.tree import KinematicTree
 def forward_kinematics(
     tree: KinematicTree, q: ConstFloat1D, R_WB: Float3D, p_WB: Float2D, S: Float3D
 ) -> None:
-    """Place all bodies.
+    """Compute poses and motion subspaces of all bodies.
 
     Args:
         tree: The ``KinematicTree``.
@@ -26,7 +26,7 @@ def forward_kinematics(
         R_WB: (nb, 3, 3) out, orientations.
         p_WB: (nb, 3) out, origins, m.
         S: (nb, 6, 6) out; row ``S[i, k]`` is the twist of body i relative to its parent for a unit of the
-            k-th velocity of its joint. Rows from ``num_v[i]`` on belong to its type.
+            k-th velocity of its joint. Rows from ``num_v[i]`` on are scratch memory of its type.
 
     Reads tree: axis, joint_type, num_q, q_index, q_offset, q_scale.
     """
@@ -47,7 +47,7 @@ def forward_kinematics(
 
 @kernel
 def _place_joint_frame(tree, i, R_WB, p_WB):
-    """Write the pose of joint frame J of body i into the place of its body frame.
+    """Write the pose of joint frame J of body i to the entries of its body frame.
 
     Reads tree: R_PJ, p_PJ, parent.
     """
@@ -129,7 +129,7 @@ def coordinate_rates(tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, rate
 
     Args:
         tree: The ``KinematicTree``.
-        q: (nq,) coordinates. Quaternions need not be normalised; their norm stays.
+        q: (nq,) coordinates. Quaternions need not be normalised; the rates preserve their norm.
         v: (nv,) velocities.
         rates: (nq,) out.
 
@@ -149,7 +149,7 @@ def coordinate_rates(tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, rate
 def integrate_positions(
     tree: KinematicTree, q: ConstFloat1D, v: ConstFloat1D, dt: float, q_out: Float1D
 ) -> None:
-    """Move the coordinates along constant velocities for a time ``dt``; exact for every joint.
+    """Integrate the coordinates at constant velocities over a time ``dt``; exact for every joint.
 
     Args:
         tree: The ``KinematicTree``.

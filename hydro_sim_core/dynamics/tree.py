@@ -1,4 +1,4 @@
-"""The multibody tree as arrays, in the form that kernels read it."""
+"""The multibody tree as arrays, the input of the kernels."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ Ints = NDArray[np.int64]
 
 
 class KinematicTree(NamedTuple):
-    """Rigid bodies, each moved by one joint relative to its parent body: read-only arrays, parents first.
+    """Rigid bodies, each connected by one joint to its parent body: read-only arrays, parents first.
 
-    Body i is moved by joint i. P is the parent body's frame, J the joint's frame fixed in P, B the body's own
-    frame, which coincides with J at the joint's zero. ``nb`` bodies, ``nv`` velocities.
+    Joint i moves body i. P is the parent body's frame, J the joint's frame fixed in P, B the body's own frame, which
+    coincides with J at the joint's zero position. ``nb`` bodies, ``nv`` velocities.
 
-    A mimic joint has no coordinate: it points to its master's with ``q_scale`` and ``q_offset`` (1 and 0 for
-    every other joint), and its row of the motion subspace is that of its own axis times ``q_scale``. What it
-    adds to limits and losses is already part of the master's entry of the per-velocity arrays, see
-    ``build_tree``.
+    A mimic joint has no coordinate of its own: it refers to its master's with ``q_scale`` and ``q_offset`` (1 and 0 for
+    every other joint), and its row of the motion subspace is that of its own axis times ``q_scale``. Its contributions
+    to limits, damping and friction are part of the master's entries of the per-velocity arrays, see ``build_tree``.
 
     Attributes:
         parent: (nb,) parent body, -1 for the world.
@@ -39,25 +38,25 @@ class KinematicTree(NamedTuple):
         v_index: (nb,) first velocity of the joint in v.
         num_q: (nb,) number of coordinates of the joint, or of its master.
         num_v: (nb,) number of velocities of the joint.
-        q_scale: (nb,) a 1-DoF joint's coordinate is q_scale * q[q_index] + q_offset.
+        q_scale: (nb,) the position of a 1-DoF joint is q_scale * q[q_index] + q_offset.
         q_offset: (nb,) see ``q_scale``; rad or m.
-        axis: (nb, 3) unit axis in J of the joints that have one; the normal of a plane is J's z axis.
+        axis: (nb, 3) unit axis in J, for joints that have one; the normal of a planar joint is J's z axis.
         R_PJ: (nb, 3, 3) orientation of J in P.
         p_PJ: (nb, 3) origin of J in P, m.
         mass: (nb,) kg.
         p_BCo: (nb, 3) centre of mass in B, m.
         I_BCo: (nb, 3, 3) inertia about the centre of mass in the axes of B, kg m^2.
         rotor_inertia: (nv,) reflected inertia of the drive, kg m^2 or kg.
-        damping: (nv,) viscous, N m s/rad or N s/m.
-        friction: (nv,) Coulomb, N m or N.
-        q_lower: (nv,) lower limit of the coordinate behind a velocity; -inf without one.
-        q_upper: (nv,) upper limit; inf without one.
-        limit_stiffness: (nv,) of the limits, N m/rad or N/m; inf, where the file gives none, stands for as
-            stiff as the step allows.
+        damping: (nv,) viscous damping, N m s/rad or N s/m.
+        friction: (nv,) Coulomb friction, N m or N.
+        q_lower: (nv,) lower limit of the coordinate of each velocity, rad or m; -inf without one.
+        q_upper: (nv,) upper limit, rad or m; inf without one.
+        limit_stiffness: (nv,) stiffness of the stops, N m/rad or N/m; inf, if the file gives none, means as stiff as
+            the step allows.
         velocity_limit: (nv,) rad/s or m/s; inf without one.
         effort_limit: (nv,) N m or N; inf without one.
-        q_of_v: (nv,) coordinate in q whose rate a velocity is, -1 for joints with a quaternion.
-        prescribed: (nv,) whether a velocity is given from outside, whatever acts on it: those of kinematic bases.
+        q_of_v: (nv,) index in q of the coordinate whose rate is the velocity, -1 for joints with a quaternion.
+        prescribed: (nv,) whether a velocity is prescribed and independent of forces, as those of kinematic bases.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
     """
 
@@ -89,14 +88,14 @@ class KinematicTree(NamedTuple):
 
 
 class TreeScratch(NamedTuple):
-    """Work arrays of the dynamics kernels; contents between two calls mean nothing.
+    """Work arrays of the dynamics kernels; their contents are not valid between calls.
 
     Attributes:
         V_WB: (nb, 6) spatial velocities about the world's origin.
         A_WB: (nb, 6) spatial accelerations.
         F_WB: (nb, 6) wrenches.
         inertia: (nb, 10) spatial inertias about the world's origin.
-        at_rest: (nv,) zeros, never written.
+        at_rest: (nv,) zeros, read-only.
     """
 
     V_WB: Float2D
@@ -119,12 +118,12 @@ def make_scratch(tree: KinematicTree) -> TreeScratch:
 
 
 def quaternion_starts(tree: KinematicTree) -> Ints:
-    """First coordinate of every quaternion: joints with more coordinates than velocities begin with one."""
+    """Index of the first coordinate of every quaternion: joints with more coordinates than velocities have one."""
     return tree.q_index[tree.num_q > tree.num_v]
 
 
 def frozen(values: ArrayLike, dtype: type = np.float64, shape: tuple[int, ...] = (-1,)) -> np.ndarray:
-    """A read-only C-contiguous copy of ``values`` in ``shape``, as kernels take their constants."""
+    """A read-only C-contiguous copy of ``values`` in ``shape``, for constant arguments of kernels."""
     array: np.ndarray = np.array(values, dtype=dtype, order="C").reshape(shape)
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""What belongs to one entry of v while a tree is built, and what a mimic joint adds to it."""
+"""Properties of each velocity while a tree is built, and the contributions of mimic joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydro_sim_core.errors import InputError
 
 @dataclass
 class VelocityEntry:
-    """Properties of one velocity; the fields of the same names of ``KinematicTree`` and their units."""
+    """Properties of one velocity; names and units are those of the fields of ``KinematicTree``."""
 
     name: str
     q_of_v: int = -1
@@ -28,7 +28,7 @@ class VelocityEntry:
 
 
 def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[VelocityEntry]:
-    """Entries of a joint that has coordinates of its own; those with a quaternion have no limits."""
+    """Entries of a joint with its own coordinates; joints with a quaternion have no limits."""
     names = joint.coordinate_names or [f"{joint.name}/{k}" for k in range(num_v)]
     entries = [
         VelocityEntry(name, damping=joint.damping, friction=joint.friction, rotor_inertia=joint.rotor_inertia)
@@ -45,16 +45,16 @@ def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[Velocit
 
 
 def add_mimic(entry: VelocityEntry, joint: JointSpec, mimic: MimicSpec, source: str) -> None:
-    """Let the master's entry bear what a mimic joint has of its own.
+    """Add limits, damping, friction and inertia of a mimic joint to its master's entry.
 
     Args:
-        entry: The entry of the joint that ``mimic`` names.
+        entry: Entry of the master.
         joint: The mimic joint.
-        mimic: Its law.
-        source: File, for messages.
+        mimic: Its mimic relation.
+        source: File, for error messages.
 
     Raises:
-        InputError: The limits of the two joints leave no position.
+        InputError: The limits of the two joints exclude each other.
     """
     limits, scale = joint.limits, abs(mimic.multiplier)
     ends = sorted((end - mimic.offset) / mimic.multiplier for end in (limits.lower, limits.upper))
