@@ -1,1 +1,1 @@
-"""One time step as compiled code, and the memory that it works on."""
+"""The compiled time step and its memory."""

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""From body poses to contact patches: compiled stages of the step."""
+"""Collision stage of the step: from body poses to contact patches."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
 
-#: Faces below these bounds carry no force worth a face (the reference implementation uses the same).
+#: Faces with smaller values carry negligible force (same bounds as the reference implementation).
 MIN_AREA = 1e-14
 MIN_SLOPE = 1e-14
 
 
 @kernel
 def place_geometries(model, scratch):
-    """World poses and bounding boxes of all geometries.
+    """Compute world poses and bounding boxes of all geometries.
 
     Reads model: R_BG, geometry_body, geometry_row, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
     Writes scratch: R_WG, bounds, p_WG.
@@ -46,7 +46,7 @@ def place_geometries(model, scratch):
 
 @kernel
 def _bound(geometries, g, R_WG, p_WG, bounds):
-    """World box (6,) of geometry ``g`` at a pose; infinite for half spaces.
+    """Compute the world bounding box (6,) of geometry ``g`` at a pose; infinite for half spaces.
 
     Reads geometries: boxes, node_start.
     """
@@ -74,7 +74,7 @@ def _bounds_apart(a, b):
 
 @kernel
 def _set_relative_pose(scratch, a, b, R_BA, p_BA):
-    """Pose of geometry ``a`` in ``b``.
+    """Compute the pose of geometry ``a`` in ``b``.
 
     Reads scratch: R_WG, p_WG.
     """
@@ -90,7 +90,7 @@ def _set_relative_pose(scratch, a, b, R_BA, p_BA):
 
 @kernel
 def _push(data, first, last, push):
-    """Sum of the faces' forces into ``push`` (3,), N; returns what they carry and what faces without slope drop, N."""
+    """Sum the faces' forces into ``push`` (3,), N; return the carried force and that of dropped faces, N."""
     carried, dropped = 0.0, 0.0
     push[:] = 0.0
     for f in range(first, last):
@@ -108,7 +108,7 @@ def _push(data, first, last, push):
 
 @kernel
 def _keep_faces_towards(faces, first, last, direction):
-    """Keep the pressed faces whose normal has a part along ``direction`` (3,); returns one past the last.
+    """Keep the faces with pressure whose normal has a component along ``direction`` (3,); return one past the last.
 
     Reads faces: data, num_vertices, polygons.
     Writes faces: data, num_vertices, polygons.
@@ -137,11 +137,11 @@ def dot(a, b):
 
 @kernel
 def _find_patch(model, state, scratch, pair, p, count):
-    """Faces of a pair, appended after ``count``, and the patch's flags; returns the new count.
+    """Append the faces of a pair after ``count`` and set the patch's flags; return the new count.
 
-    A body that is pushed past its medial surface, or through a thin one, loses its force or is pushed out at the far
-    side. The pair remembers which way it pushed while it was sound, and then takes all of the equilibrium surface that
-    pushes this way (``docs/contact_models.md``, deep contact).
+    A body that is pushed past its medial surface, or through a thin body, would lose its force or be pushed out at the
+    far side. The pair therefore stores the direction of its force while the contact is sound, and in deep contact uses
+    the part of the equilibrium surface that pushes in this direction (``docs/contact_models.md``, deep contact).
 
     Reads model: geometry_row, pairs; scratch: R_BA, p_BA, push; state: push; scratch.faces: data; scratch.patches:
     num_deep, num_faceless; scratch.query: report.
@@ -182,7 +182,7 @@ def _find_patch(model, state, scratch, pair, p, count):
 
 @entry
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
-    """Find the faces of all pairs; returns their number, more than the buffer holds if that is too small.
+    """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
     Reads model: pairs; scratch: R_WG, bounds, p_WG; scratch.patches: num.
     Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair.
@@ -219,7 +219,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
 
 @kernel
 def _set_trees(model, scratch, p):
-    """Which trees a patch couples.
+    """Set the trees that a patch couples.
 
     Reads model: geometry_body, pairs; model.forest: tree_of_body; scratch.patches: pair.
     Writes scratch.problem.islands: patch_trees.

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Coriolis forces in the middle of a step, which the step's solution itself decides (decision 15)."""
+"""Coriolis forces at the middle of a step, which depend on the step's own solution (decision 15)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinemati
 from hydro_sim_core.simulation.stepping.loads import apply_loads
 from hydro_sim_core.solvers.options import CONVERGED
 
-#: Coriolis forces are those at the middle of a step where they leave its velocities so well known, as a share of them;
-#: a step that does not get there in so many solves has not converged.
+#: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
+#: needs more solves than this has not converged.
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
-#: Of a body that moves as it is told.
+#: Velocities of a body with a floating joint or a prescribed motion.
 FLOATING_VELOCITIES = joint_type("floating").num_v
 
 
 @kernel
 def solve_with_coriolis_forces(machine, solve, dt, accept):
-    """Solve the loaded problem from the solver's guess; again while Coriolis forces are not those of the solution.
+    """Solve the loaded problem from the solver's guess, and again until Coriolis forces agree with the solution.
 
-    Where they never are, iterating has mostly led away from any solution. A step that must be taken all the same is
-    solved without them, see ``hold_energy``.
+    If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
+    Coriolis forces, see ``hold_energy``.
 
     Reads machine.loads: num; machine.model: options; machine.scratch: problem, solver.
     Writes machine.scratch: is_lost; machine.scratch.solver: report.
@@ -51,7 +51,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
 
 @kernel
 def _is_acted_on(model, scratch, tree, is_pushed):
-    """Whether contact couples a tree, or one of the loads, if there are any (``is_pushed``), acts on it.
+    """Whether a contact couples a tree or, if there are loads (``is_pushed``), a load acts on it.
 
     Reads scratch: applied; model.forest: first, velocities; scratch.problem.islands: first_patch, island.
     """
@@ -68,10 +68,10 @@ def _is_acted_on(model, scratch, tree, is_pushed):
 
 @kernel
 def _load_momentum(model, state, loads, scratch, dt, is_solved):
-    """Momentum M v0 - dt bias, with Coriolis forces at the middle of v0 and the solver's v, a guess or a solution.
+    """Load momentum M v0 - dt bias with Coriolis forces at the mean of v0 and the solver's v (guess or solution).
 
-    The velocity of a step is that over the step, so v0 and v lie symmetrically about the posture from which it starts.
-    Forces at v0 alone would add energy in every step.
+    The velocity of a step is constant over the step, so v0 and v are symmetric about the posture at its start. Forces
+    at v0 alone would add energy in every step.
 
     Reads loads: num; scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v;
     scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
@@ -95,7 +95,7 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         # The damping impulse at v0 cancels against dt D v0 of A v0.
         for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
             momentum += scratch.M[order[k], order[m]] * problem.v0[m]
-        # What is carried resists the change of a prescribed velocity.
+        # A carried body resists the change of a prescribed velocity.
         for m in range(unknowns, order.shape[0]):
             momentum -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
         if is_pushed:
@@ -105,7 +105,7 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
 
 @kernel
 def _forget_coriolis_forces(forest, scratch):
-    """Leave only the weight of trees that are lost.
+    """Keep only gravity for lost trees.
 
     Reads forest: first, velocities; scratch: gravity, is_lost.
     Writes scratch: bias.
@@ -119,7 +119,7 @@ def _forget_coriolis_forces(forest, scratch):
 
 @kernel
 def _find_spins(forest, V_WB, spin):
-    """Raise ``spin`` (trees,) to the angular speed of the body of each tree that turns fastest, rad/s.
+    """Raise ``spin`` (trees,) to the largest angular speed of a body of each tree, rad/s.
 
     Reads forest: tree_of_body.
     """
@@ -133,9 +133,10 @@ def _find_spins(forest, V_WB, spin):
 
 @kernel
 def _find_strays(model, scratch, dt):
-    """Mark the trees that Coriolis forces at the middle of the solution would change by ``CORIOLIS_TOLERANCE``.
+    """Mark the trees whose velocities Coriolis forces of the solution would change by over ``CORIOLIS_TOLERANCE``.
 
-    A change d of velocities changes them in a step by at most some 2 dt |w| d, w being how fast the tree's bodies turn.
+    A change d of velocities changes the effect of Coriolis forces by at most about 2 dt |w| d, with w the tree's
+    largest angular speed.
 
     Returns:
         True if there are any.
@@ -148,7 +149,7 @@ def _find_strays(model, scratch, dt):
     any_stray = False
     spin[:] = 0.0
     _find_spins(forest, scratch.tree.V_WB, spin)
-    # What an impact sets turning did not turn in the guess.
+    # A body that an impact sets spinning does not spin in the guess.
     for k in range(scratch.v_middle.shape[0]):
         i = problem.islands.order[k]
         scratch.v_middle[i] += 0.5 * (scratch.solver.v[k] - scratch.v_next[i])
@@ -159,7 +160,7 @@ def _find_strays(model, scratch, dt):
         if spin[tree] == 0.0:
             continue
         begin = problem.islands.position[tree]
-        # What moves the centre of a free body does not turn it.
+        # Velocities of a free body's centre do not turn it.
         num = 3 if forest.is_free_tree[tree] else forest.first[tree + 1] - forest.first[tree]
         change, size = 0.0, 0.0
         for k in range(begin, begin + num):
@@ -170,7 +171,7 @@ def _find_strays(model, scratch, dt):
                 change += problem.A[k, m] * c * d
                 size += problem.A[k, m] * a * b
         reach = 2.0 * dt * spin[tree]
-        # Written so that a tree whose velocities are no numbers is one.
+        # Written so that a tree with NaN velocities is marked.
         if not reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
             scratch.strays[tree] = any_stray = True
     return any_stray
@@ -178,10 +179,10 @@ def _find_strays(model, scratch, dt):
 
 @kernel
 def _is_carried(model, state, scratch):
-    """Whether something hangs by joints on what moves as it is told.
+    """Whether a body with prescribed motion carries others by joints.
 
-    Coriolis forces of what is carried go with the carrier's turn. Those of a guess are off the same way in step after
-    step, just not by more than ``CORIOLIS_TOLERANCE``, and shorter steps do not mend that: they are as many more.
+    Coriolis forces of carried bodies follow the carrier's rotation. Their error with a guess has the same sign in every
+    step, up to ``CORIOLIS_TOLERANCE``, so it accumulates, and shorter steps do not help because there are more of them.
 
     Reads scratch: M; state: v; scratch.solver: v; scratch.problem.islands: order.
     """
@@ -199,7 +200,7 @@ def _is_carried(model, state, scratch):
 
 @kernel
 def _lose_islands(model, state, scratch):
-    """Give up all trees of islands with lost ones, which have led them astray, and start them from where they were.
+    """Mark all trees of islands with lost trees as lost, and restart them from their initial velocities.
 
     Reads scratch: is_lost, strays; state: v; model.forest: first; scratch.problem.islands: island, order, position.
     Writes scratch: is_lost; scratch.solver: v.
@@ -217,9 +218,9 @@ def _lose_islands(model, state, scratch):
 
 @kernel
 def hold_energy(model, state, scratch):
-    """Slow lost trees down to the kinetic energy that they would have had in the posture from which the step starts.
+    """Scale velocities of lost trees to the kinetic energy that they would have in the posture at the step's start.
 
-    Without Coriolis forces a tree that folds up, or slides inwards, would keep its rates and gain energy from nothing.
+    Without Coriolis forces a tree that folds up, or slides inwards, would keep its joint rates and gain energy.
 
     Reads scratch: M, R_WB, S, is_lost, p_WB, q_next, v_middle, v_next; state: q; model.forest: first, velocities.
     Writes scratch: R_WB, S, p_WB, v_middle, v_next.

@@ -1,8 +1,8 @@
 # mypy: allow-untyped-defs
-"""End stops and drives of one joint, as rows of the solver's problem: for steps and for instants alike.
+"""Joint limits and drives as rows of the solver's problem, for steps and for accelerations at an instant.
 
-A step is implicit: it looks ahead by ``horizon``, its own length, and counts in impulses over it. At an instant the
-horizon is 0 and the unit of time is 1 s, so that impulse and force are the same number.
+A step is implicit: it looks ahead by ``horizon``, its own length, and uses impulses over this time. At an instant the
+horizon is 0 and the unit of time is 1 s, so that impulse and force are equal in number.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
-#: Near-rigid regularisation of end stops (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
+#: Near-rigid regularisation of joint limits (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
 LIMIT_BETA = 1.0
-#: Beyond its speed limit a drive's push is gone within this part of the speed that it would add in a step.
+#: Width of the band above the speed limit in which a drive's effort drops to zero, as a share of the speed that it
+#: would add in a step.
 SPEED_LIMIT_STIFFNESS = 1e3
 
 
 @kernel
 def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
-    """Write both end stops of velocity ``i`` to the rows of position ``k``.
+    """Write both limits of velocity ``i`` to their rows of the problem.
 
     Args:
         model: The ``Model``.
         problem: The ``ContactProblem``.
-        k: Position of the velocity in the problem.
-        i: The velocity.
-        position: Coordinate behind it, rad or m; nothing stops one that has none.
-        inertia: That it moves, kg m^2 or kg.
-        dt: Time step of the scene, s: how stiff stops are that have no stiffness of their own.
+        k: Index of the velocity in the solver's order.
+        i: Index of the velocity in v.
+        position: Coordinate of the velocity, rad or m; a velocity without one has no limits.
+        inertia: Inertia felt by the velocity, kg m^2 or kg.
+        dt: Time step of the scene, s, which sets the stiffness of limits that have none of their own.
         horizon: See the module, s.
 
     Reads problem: limits; model.tree: limit_stiffness, q_lower, q_of_v, q_upper.
@@ -41,7 +42,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
     soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
     inverse_r = 1.0 / max(rigid, soft)
     if horizon == 0.0:
-        # The same spring and damper, without the look ahead, and as a force.
+        # The same spring and damper as a force, without look-ahead.
         inverse_r *= relaxation / (dt * (dt + relaxation))
     for side in range(2):
         row = problem.limits[k + side * problem.v0.shape[0]]
@@ -55,7 +56,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
 
 @kernel
 def load_drive(model, drives, gravity, problem, k, i, position, inertia, dt, horizon):
-    """Write the drive of velocity ``i`` to position ``k``; ``gravity`` (nv,) is what compensation bears.
+    """Write the drive of velocity ``i`` to index ``k``; ``gravity`` (nv,) are the forces that it may compensate.
 
     Other arguments as for ``load_end_stops``.
 

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""What wrenches on bodies do to the velocities."""
+"""Generalised forces of wrenches on links and bodies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def apply_loads(model, loads, scratch):
 
 @kernel
 def add_body_wrenches(tree, scratch, forces):
-    """Add to the generalised forces (nv,) those of the bodies' wrenches about the origin; sums these up the tree.
+    """Add those of the bodies' wrenches about the origin to ``forces`` (nv,); accumulates the wrenches up the tree.
 
     Reads scratch: S; tree: num_v, parent, v_index; scratch.tree: F_WB.
     Writes scratch.tree: F_WB.

@@ -1,4 +1,4 @@
-"""What the compiled step works on, kept together: it grows its memory when a step finds more contact faces."""
+"""Machine: model, state, drives, loads and memory of the compiled step."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import solver_entry
 
-#: Faces that the buffers hold at first; they grow when a step finds more.
+#: Initial size of the face buffers, which grow when a step finds more faces.
 INITIAL_FACES = 1024
-#: Growth beyond what a step asked for, so that a spreading patch does not ask again at once.
+#: Growth factor beyond the needed size, so that a growing patch does not need more at once.
 GROWTH = 1.5
 
 
@@ -38,11 +38,11 @@ class Machine:
     Attributes:
         model: The model.
         state: The state; steps write into it.
-        drives: What the drives were told.
-        loads: What pushes links from outside.
-        scratch: Memory of the step; replaced when it grows.
-        handle: All five, as compiled steps take them.
-        solve: Solves the problem of a step, see ``solvers.solver_entry``; None where nothing takes convex steps.
+        drives: Targets and gains of the drives.
+        loads: External wrenches on links.
+        scratch: Memory of the step; replaced by a larger one when a step finds more contact faces.
+        handle: Handle of all five for compiled steps.
+        solve: Solver of a step's problem, see ``solvers.solver_entry``; None without convex steps.
     """
 
     def __init__(self, model: Model, solver: tuple[str, str] | None, drives: Drives, q: np.ndarray) -> None:
@@ -58,14 +58,14 @@ class Machine:
         self.restart(q)
 
     def _make_handle(self) -> Handle:
-        model: Any = self._model_handle  # written once; handles take handles
+        model: Any = self._model_handle  # written once; a handle may contain handles
         return Handle(MachineData(model, self.state, self.drives, self.loads, self.scratch))
 
     def _find_solver(self) -> Any:
         return solver_entry(*self._solver) if self._solver is not None else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Handles and entry points mean nothing to another process."""
+        """State for pickling: handles are invalid in another process."""
         kept = {name: value for name, value in self.__dict__.items() if not isinstance(value, Handle)}
         del kept["solve"]
         return kept
@@ -78,7 +78,7 @@ class Machine:
         self.handle = self._make_handle()
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
-        """Take steps of ``dt`` (s) until done or one fails; arguments and result as for ``step.advance``."""
+        """Take ``steps`` steps of ``dt`` (s), or until one fails; arguments and result as for ``step.advance``."""
         last = int(self.state.step[0]) + steps
         while True:
             remaining = last - int(self.state.step[0])
@@ -88,7 +88,7 @@ class Machine:
             self.make_room(int(self.scratch.faces_needed[0]))
 
     def restart(self, q: np.ndarray) -> None:
-        """Go to rest at coordinates ``q`` (nq,) and time zero, with no contacts and nothing failed."""
+        """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""
         self.restore_state(make_state(q, np.zeros(len(self.state.v)), len(self.model.pairs)))
         self.forget_contacts()
         for load in self.loads:
@@ -105,7 +105,7 @@ class Machine:
         self.handle = self._make_handle()
 
     def copy(self, drives: Drives) -> Machine:
-        """A machine of the same model that goes on from here by itself, with these drives."""
+        """An independent copy with the same model and state, and with the given drives."""
         other = Machine.__new__(Machine)
         other.__dict__.update(self.__dict__)
         other.drives = drives
@@ -116,7 +116,7 @@ class Machine:
         return other
 
     def copy_state(self) -> State:
-        """A copy of the state that later steps leave alone."""
+        """A copy of the state that later steps do not change."""
         return copied(self.state)
 
     def restore_state(self, saved: State) -> None:
@@ -129,13 +129,13 @@ class Machine:
         return tuple(quaternion_starts(self.model.tree).tolist())
 
     def normalise_quaternions(self) -> None:
-        """Make quaternions unit ones again after an operation that does not keep them so."""
+        """Normalise quaternions after operations that do not preserve their length."""
         for first in self.quaternion_starts:
             self.state.q[first : first + 4] /= norm(self.state.q[first : first + 4])
 
     @cached_property
     def tree_of_velocity(self) -> np.ndarray:
-        """(nv,) independent tree of every velocity; one more for all that are prescribed."""
+        """(nv,) independent tree of every velocity; the number of trees for prescribed velocities."""
         forest = self.model.forest
         trees = np.full(len(self.state.v), len(forest.first) - 1)
         trees[forest.velocities] = np.repeat(np.arange(len(forest.first) - 1), np.diff(forest.first))
@@ -155,12 +155,12 @@ class Machine:
 
     @cached_property
     def coordinate_weights(self) -> np.ndarray:
-        """(nq,) 2 for components of quaternions, whose change is half of a rotation, and 1 for others."""
+        """(nq,) 2 for components of quaternions, whose change is half the rotation angle, and 1 for others."""
         weights = np.ones(len(self.state.q))
         for first in self.quaternion_starts:
             weights[first : first + 4] = 2.0
         return weights
 
     def forget_contacts(self) -> None:
-        """Drop the contacts of the last step: they do not belong to the state any more."""
+        """Drop the contacts of the last step, which no longer belong to the state."""
         self.scratch.patches.num[0] = self.scratch.patches.num_faceless[0] = 0

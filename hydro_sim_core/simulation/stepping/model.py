@@ -1,4 +1,4 @@
-"""What a scene is to the compiled step: constants in ``Model``, memory in ``Scratch``."""
+"""Data of the compiled step: ``Model`` (constants), ``State``, ``Drives``, ``Loads`` and ``Scratch`` (memory)."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
 
 class Model(NamedTuple):
-    """Everything about a scene that does not change while it runs. All arrays are read-only.
+    """The constants of a scene. All arrays are read-only.
 
     Attributes:
         tree: Bodies and joints.
-        forest: Its independent trees.
-        geometries: Shapes of the collision geometries; equal ones stand there once.
+        forest: Independent kinematic trees.
+        geometries: Distinct shapes of the collision geometries.
         geometry_row: (G,) row of each geometry's shape in ``geometries``.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
-        surface_velocity: (G, 3) with which each surface runs over its geometry, in its axes, m/s.
-        running: Geometries whose surface does.
-        grain: (G, 3) vector h of each geometry, in its axes: friction along it is sqrt(1 - |h|^2) of that across.
-        grained: Geometries that have one.
+        surface_velocity: (G, 3) velocity of each surface relative to its geometry (conveyor), in its axes, m/s.
+        running: Indices of geometries with a surface velocity.
+        grain: (G, 3) vector h of each geometry, in its axes: friction along it is sqrt(1 - |h|^2) times that across it.
+        grained: Indices of geometries with a grain.
         R_BG: (G, 3, 3) orientation of each geometry in its body.
         p_BG: (G, 3) origin of each geometry in its body, m.
         pairs: (P, 2) geometries that may touch, in the query's canonical order.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
-        compensated: (nv,) 1 where a drive carries its robot's weight.
+        compensated: (nv,) 1 where a drive compensates its robot's gravity.
         link_body: (nl,) body that carries each link, -1 for the world.
-        p_BL: (nl, 3) its origin in that body, m.
+        p_BL: (nl, 3) origin of each link in that body, m.
         options: Solver options.
     """
 
@@ -73,10 +73,10 @@ class Model(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """What the drives were told: effort = kp (q_target - q) + kd (v_target - v) + effort, cut at the limit.
+    """Targets and gains of the drives: effort = kp (q_target - q) + kd (v_target - v) + effort, clipped at the limit.
 
     All (nv,); a drive in effort mode has zero gains. ``limit`` is 0 where there is no drive. A prescribed velocity is
-    ``v_target`` in the coming time step and ``v_after`` in those that follow, whatever the rest says.
+    ``v_target`` in the coming time step and ``v_after`` in later ones, regardless of the other fields.
     """
 
     kp: Float1D
@@ -89,11 +89,11 @@ class Drives(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """What pushes links from outside.
+    """External wrenches on links.
 
     Attributes:
         wrench: (nl, 6) of every link: torque and force at its origin, world axes, N m and N.
-        num: (1,) links whose wrench is not zero.
+        num: (1,) number of links whose wrench is not zero.
     """
 
     wrench: Float2D
@@ -101,23 +101,24 @@ class Loads(NamedTuple):
 
 
 class State(NamedTuple):
-    """What changes from step to step.
+    """The state of a scene, which changes from step to step.
 
     Attributes:
         q: (nq,) coordinates.
         v: (nv,) velocities.
-        v_previous: (nv,) velocities a step earlier: the next ones are guessed by extrapolation.
+        v_previous: (nv,) velocities a step earlier, for a guess of the next ones by extrapolation.
         dt_previous: (1,) length of that step, s; 0 if there was none.
-        extrapolate: (1,) 1 if extrapolation would have been the better guess in the last step.
-        substep: (1,) length that error control would take next, s; 0 before the first.
-        step: (1,) steps done.
-        unconverged: (1,) steps whose momentum residual stayed above the tolerance; their result is used.
-        unsettled: (1,) steps whose friction bounds differ from those of their solution by more than ``SETTLED_CHANGE``.
-        push: (P, 3) of every pair, in the frame of its geometry B, the force on B when the contact was last sound, N;
-            zero where the bodies are apart.
-        overlaps: (P,) 1 for every pair that overlapped at the last posture, or was put where it is.
-        deep: (1,) steps in which a patch lost more than ``DEEP_SHARE`` of its force to dropped faces.
-        faceless: (1,) steps in which a pair overlapped without faces.
+        extrapolate: (1,) 1 if extrapolation was the better guess for the last step.
+        substep: (1,) length of the next sub-step of error control, s; 0 before the first.
+        step: (1,) number of steps done.
+        unconverged: (1,) number of steps whose momentum residual stayed above the tolerance; their result is used.
+        unsettled: (1,) number of steps whose friction bounds differ from those of their solution by more than
+            ``SETTLED_CHANGE``.
+        push: (P, 3) force on B of every pair when the contact was last sound, in the frame of geometry B, N; zero for
+            separate bodies.
+        overlaps: (P,) 1 for every pair that overlapped at the last posture, or whose pose was set since.
+        deep: (1,) number of steps in which a patch lost more than ``DEEP_SHARE`` of its force to dropped faces.
+        faceless: (1,) number of steps in which a pair overlapped without faces.
     """
 
     q: Float1D
@@ -139,19 +140,20 @@ class PatchTable(NamedTuple):
     """Patches of the last step; the first ``num[0]`` rows count.
 
     Attributes:
-        num: (1,) patches.
+        num: (1,) number of patches.
         pair: (P,) row of ``Model.pairs``.
         first_face: (P + 1,) first column of each patch in the face buffer.
         p_GR: (P, 3) reference point in the frame of geometry B, m.
         R_WG: (P, 3, 3) orientation of geometry B at the beginning of the step.
-        p_WG: (P, 3) its origin, m.
+        p_WG: (P, 3) origin of geometry B, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes, N m and N.
-        normal_force: (P, 3) part of the force that acts along the face normals, N.
-        is_recovered: (P,) whether faces count that the fields' slopes would drop (see ``collision``).
-        dropped_force: (P,) pressure times area of the faces dropped because a field falls the wrong way there, N.
-        num_deep: (1,) pairs that lost more than ``DEEP_SHARE`` of their force.
-        num_faceless: (1,) pairs that overlap without any face; they have no patch.
-        faceless_pair: (pairs,) their rows of ``Model.pairs``.
+        normal_force: (P, 3) sum of the faces' forces along their normals, N.
+        is_recovered: (P,) whether the patch includes faces of deep contact that are otherwise dropped (see
+            ``collision``).
+        dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
+        num_deep: (1,) number of pairs that lost more than ``DEEP_SHARE`` of their force.
+        num_faceless: (1,) number of pairs that overlap without any face; they have no patch.
+        faceless_pair: (pairs,) rows of ``Model.pairs`` of those pairs.
     """
 
     num: Int1D
@@ -179,7 +181,7 @@ class Scratch(NamedTuple):
         tree: Scratch of the dynamics.
         M: (nv, nv) mass matrix.
         bias: (nv,) bias forces.
-        gravity: (nv,) gravity forces, where drives compensate them.
+        gravity: (nv,) gravity forces, if drives compensate them.
         R_WG: (G, 3, 3) geometry orientations.
         p_WG: (G, 3) geometry origins, m.
         bounds: (G, 6) world boxes of the geometries, lower then upper, m; infinite for half spaces.
@@ -188,25 +190,25 @@ class Scratch(NamedTuple):
         patches: Contact patches.
         problem: The convex problem.
         solver: Scratch of the solvers.
-        factor: (nv, nv) Cholesky factor of A, or of the mass matrix at an instant, tree by tree.
-        R_BA: (3, 3) orientation of geometry A in B, of the pair that is being looked at.
-        p_BA: (3,) origin of A in B, m.
-        p_WR: (3,) reference point of the patch that is being loaded, m.
-        twist: (6,) its relative twist before the step.
-        response: (3, nv) L^-1 J^T of its linear rows, with L the factor.
-        jacobian: (6, nv) its Jacobian in the order of v.
-        v_next: (nv,) velocities at the end of the step: guessed, then the solution.
-        v_middle: (nv,) velocities that Coriolis forces are taken at.
-        spins_alone: (trees,) bodies that nothing keeps from spinning on as they do.
+        factor: (nv, nv) Cholesky factor of A (of the mass matrix for accelerations), tree by tree.
+        R_BA: (3, 3) orientation of geometry A in B of the present pair.
+        p_BA: (3,) origin of A in B of the present pair, m.
+        p_WR: (3,) reference point of the present patch, m.
+        twist: (6,) relative twist of the present patch before the step.
+        response: (3, nv) L^-1 J^T of the linear rows of the present patch, with L the factor.
+        jacobian: (6, nv) Jacobian of the present patch in the order of v.
+        v_next: (nv,) velocities at the end of the step: guess, then solution.
+        v_middle: (nv,) velocities at which Coriolis forces are evaluated.
+        spins_alone: (trees,) free bodies whose spin nothing acts on.
         strays: (trees,) trees whose Coriolis forces do not agree with the solution.
-        is_lost: (trees,) trees that have to do without Coriolis forces: strays, and those that touch them.
-        spin: (trees,) angular speed of the body of each tree that turns fastest, rad/s.
-        q_next: (nq,) coordinates that it leads to.
-        applied: (nv,) generalised forces of the loads, where there are any.
+        is_lost: (trees,) trees that are solved without Coriolis forces: strays, and trees that touch them.
+        spin: (trees,) largest angular speed of a body of each tree, rad/s.
+        q_next: (nq,) coordinates at the end of the step.
+        applied: (nv,) generalised forces of the loads, if there are any.
         effort: (nv,) drive efforts of the last step, N m.
-        push: (P, 3) what becomes ``State.push``, N.
-        overlaps: (P,) what becomes ``State.overlaps``.
-        faces_needed: (1,) contact faces that a step found no room for.
+        push: (P, 3) next value of ``State.push``, N.
+        overlaps: (P,) next value of ``State.overlaps``.
+        faces_needed: (1,) number of contact faces of a step that did not fit into the buffers.
     """
 
     R_WB: Float3D
@@ -246,7 +248,7 @@ class Scratch(NamedTuple):
 
 
 class MachineData(NamedTuple):
-    """What the compiled step works on."""
+    """Arguments of the compiled step."""
 
     model: Model
     state: State
@@ -259,19 +261,19 @@ Struct = TypeVar("Struct", bound=tuple[Any, ...])
 
 
 def copied(struct: Struct) -> Struct:
-    """A struct of copies of the arrays in a struct, and in those within it."""
+    """Deep copy of a struct of arrays."""
     fields = (copied(field) if isinstance(field, tuple) else field.copy() for field in struct)
     return type(struct)(*fields)
 
 
 def overwrite(struct: Struct, values: Struct) -> None:
-    """Copy the arrays of one struct into those of another."""
+    """Copy the values of one struct of arrays into another."""
     for array, value in zip(struct, values, strict=True):
         array[:] = value
 
 
 def freeze(struct: tuple[Any, ...]) -> None:
-    """Make the arrays in a struct read-only, and those in structs within it."""
+    """Make all arrays in a struct read-only, recursively."""
     for field in struct:
         if isinstance(field, tuple):
             freeze(field)
@@ -304,7 +306,7 @@ def make_drives(nv: int) -> Drives:
 
 
 def make_loads(num_links: int) -> Loads:
-    """Loads that push nothing."""
+    """Loads without any wrench."""
     return Loads(np.zeros((num_links, 6)), np.zeros(1, dtype=np.int64))
 
 
@@ -312,7 +314,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
     num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
-    # A patch has a face at least, and the pair that is being looked at writes behind the last patch.
+    # A patch has at least one face, and the present pair writes behind the last patch.
     max_patches = min(num_pairs, max_faces + 1)
     problem = make_problem(len(model.forest.first) - 1, nv, max_patches, max_faces)
     return Scratch(

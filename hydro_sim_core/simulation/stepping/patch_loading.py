@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""From contact patches to faces, Jacobians and pair properties of the problem: a compiled stage of the step."""
+"""Patch stage of the step: from contact patches to faces, Jacobians and pair properties of the problem."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from hydro_sim_core.solvers.problem import (
     X,
 )
 
-#: How many times farther than it came in a body may be pushed out of its first contact. 1.1 would end with what came
-#: in, but also the rattling of a stiff rod without margin that ``experiments/margin_rod.py`` reproduces.
+#: Largest distance that a body may be pushed out of its first contact, as a multiple of its approach in the last step.
+#: 1.1 would add no energy, but also suppress the rattling of a stiff rod without margin that
+#: ``experiments/margin_rod.py`` reproduces.
 FIRST_REACH = 5.0
-#: Stands for a patch that cannot move at its reference point, as about a hinge through it: what laws are regularised by
-#: must not be zero, 1/kg.
+#: Lower bound of the inverse mass of a patch, 1/kg. Laws divide by it; it is zero if the reference point cannot move, as on
+#: a hinge axis.
 LEAST_INVERSE_MASS = 1e-9
-#: Stands for no reach at all, m.
+#: Replaces a reach of zero, m.
 SHORTEST_REACH = 1e-9
 
 
 @kernel
 def combined_slope(slope_a, slope_b):
-    """Fall of a face's pressure a unit of separation, g_A g_B / (g_A + g_B), Pa/m; infinite slopes are rigid sides.
+    """Decrease of a face's pressure per unit of separation, g_A g_B / (g_A + g_B), Pa/m; infinite for rigid sides.
 
-    Past a medial surface a field falls with the depth, and its pressure would grow as bodies part. There it is taken
-    to fall as fast instead, so that a step cannot push bodies on for longer than the depth that pushes them.
+    Past a medial surface the pressure decreases with depth, and would grow as bodies separate. There the absolute value
+    of the slope is used, so that a step cannot push bodies farther apart than their depth.
     """
     return 1.0 / (1.0 / max(abs(slope_a), MIN_SLOPE) + 1.0 / max(abs(slope_b), MIN_SLOPE))
 
@@ -46,7 +47,7 @@ def combined_slope(slope_a, slope_b):
 def load_patches(model, state, scratch, dt):
     """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
 
-    The solver's v holds the prescribed velocities already.
+    The solver's v must contain the prescribed velocities.
 
     Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
     stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.problem: A;
@@ -70,7 +71,7 @@ def load_patches(model, state, scratch, dt):
         )
         if model.grained.shape[0] > 0:
             _set_grain(model, scratch, p)
-        # Linear damping acts like a longer look ahead: f = k (-phi - (dt + tau) v_n).
+        # Linear damping acts like a longer look-ahead: f = k (-phi - (dt + tau) v_n).
         horizon = dt + model.pair_relaxation[pair]
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
@@ -80,7 +81,7 @@ def load_patches(model, state, scratch, dt):
 
 @kernel
 def _set_grain(model, scratch, p):
-    """The grain of whichever side of patch p has one, in the axes of B's geometry.
+    """Set the grain of patch p from the side that has one, in the axes of B's geometry.
 
     Reads model: grain, pairs; scratch: R_WG; scratch.patches: pair.
     Writes scratch.problem: grain.
@@ -119,10 +120,10 @@ def _extent(geometries, row):
 
 @kernel
 def _reach(model, state, scratch, p):
-    """How far the bodies of patch p may move apart before they do not overlap any more, m.
+    """Distance that the bodies of patch p may separate until they no longer overlap, m.
 
-    Never by more than the size of the smaller one. Bodies that were not in contact at the last posture overlap by no
-    more than they have come closer since.
+    At most the size of the smaller body. Bodies that were not in contact at the last posture overlap at most by their
+    approach since then.
 
     Reads model: geometry_row, pairs; scratch: twist; state: dt_previous, overlaps; scratch.faces: data;
     scratch.patches: first_face, p_GR, pair; scratch.problem: drift, jacobian, v0; scratch.problem.islands: columns.
@@ -157,10 +158,10 @@ def _reach(model, state, scratch, p):
 
 @kernel
 def _fill_blocks(scratch, p, horizon, reach, stiction_speed):
-    """Write the faces of patch p into blocks, padded with faces that carry nothing; returns the next free block.
+    """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
-    No push lasts beyond the ``reach`` of the patch, m. Where a field hardly falls along the normal, as at the rim of a
-    box and deep in any body, the slope alone would push for metres and throw what is light.
+    The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
+    the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies.
 
     Reads scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR; scratch.problem: first_block.
     Writes scratch.problem: blocks.
@@ -197,7 +198,7 @@ def _fill_blocks(scratch, p, horizon, reach, stiction_speed):
 
 @kernel
 def _set_jacobian(model, scratch, p):
-    """Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry.
+    """Set the Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry.
 
     Reads model: geometry_body, pairs; scratch: S, jacobian, p_WR; scratch.patches: R_WG, p_GR, p_WG, pair;
     scratch.problem.islands: columns, order.
@@ -232,7 +233,7 @@ def _set_jacobian(model, scratch, p):
 
 @kernel
 def add_surface_velocity(model, scratch, p, velocity):
-    """Add to ``velocity`` (3,), in the axes of patch p, that of B's surface relative to A's beyond the geometries'.
+    """Add the surface velocity of B relative to A to ``velocity`` (3,), in the axes of patch p.
 
     Reads model: pairs, surface_velocity; scratch: R_WG; scratch.patches: pair.
     """
@@ -249,7 +250,7 @@ def add_surface_velocity(model, scratch, p, velocity):
 
 @kernel
 def _set_drift(model, scratch, p, J):
-    """What nothing in the step changes of the twist of patch p, before the step and in it; J (6, nv) in world axes.
+    """Set the part of patch p's twist that is prescribed, before the step and in it; J (6, nv) in world axes.
 
     Reads scratch.patches: R_WG; scratch.problem: drift, v0; scratch.solver: v; scratch.problem.islands: order.
     Writes scratch.problem: drift.
@@ -271,7 +272,7 @@ def _set_drift(model, scratch, p, J):
 
 @kernel
 def _delassus(problem, p, factor, work):
-    """Inverse mass felt at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor.
+    """Mean inverse mass at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor.
 
     Reads problem: jacobian; problem.islands: columns, tree_begin.
     """

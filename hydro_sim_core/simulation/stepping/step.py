@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""One time step: a single compiled call without the GIL."""
+"""The time step: a single compiled call without the GIL."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.solve import SolverEntry
 
-#: What ``advance`` returns: all done; a step gave NaN or infinity; one did not converge; there are too many faces.
+#: Results of ``advance``: done; a step gave NaN or infinity; one did not converge; too many faces for the buffers.
 DONE, NOT_FINITE, UNCONVERGED, NO_ROOM = range(4)
 
 
 @kernel
 def _evaluate_dynamics(model, state, scratch):
-    """Poses, motion subspaces, mass matrix and gravity at the coordinates.
+    """Evaluate poses, motion subspaces, mass matrix and gravity at the coordinates.
 
     Reads scratch: M, R_WB, S, gravity, p_WB; state: q.
     Writes scratch: M, R_WB, S, gravity, p_WB.
@@ -38,7 +38,7 @@ def _evaluate_dynamics(model, state, scratch):
 
 @kernel
 def _load_inertia(model, state, scratch, dt):
-    """A = M + dt D and the velocities from which the step starts.
+    """Load A = M + dt D and the velocities at the begin of the step.
 
     Reads scratch: M; state: v; model.tree: damping, friction; scratch.problem: A; scratch.problem.islands: order,
     tree_begin, tree_end.
@@ -59,7 +59,7 @@ def _load_inertia(model, state, scratch, dt):
 
 @kernel
 def _load_joints(model, state, drives, scratch, dt):
-    """End stops and drives of all unknown velocities.
+    """Load joint limits and drives of all unknown velocities.
 
     Reads scratch: gravity; state: q; model.tree: q_of_v; scratch.problem: A; scratch.problem.islands: order.
     """
@@ -74,9 +74,9 @@ def _load_joints(model, state, drives, scratch, dt):
 
 @kernel
 def _guess(model, state, drives, scratch, dt):
-    """Start from the last velocities or from their extrapolation, whichever would have been closer last time.
+    """Guess the last velocities or their extrapolation, whichever was closer in the last step.
 
-    What is prescribed is known.
+    Prescribed velocities are known.
 
     Reads drives: v_target; state: dt_previous, extrapolate, v, v_previous; scratch.problem.islands: order.
     Writes scratch.solver: v.
@@ -92,7 +92,7 @@ def _guess(model, state, drives, scratch, dt):
 
 @kernel
 def _take_solution(model, state, scratch, dt):
-    """Next velocities and coordinates from the solution.
+    """Compute next velocities and coordinates from the solution.
 
     Reads scratch: R_WB, S, is_lost, q_next, v_next; state: q; scratch.solver: v; scratch.problem.islands: order.
     Writes scratch: q_next, v_next.
@@ -110,7 +110,7 @@ def _take_solution(model, state, scratch, dt):
 
 @kernel
 def _judge_guesses(model, state, scratch, dt):
-    """Remember which of the two guesses was closer to the solution, in the norm of A's diagonal.
+    """Store which of the two guesses was closer to the solution, in the norm of A's diagonal.
 
     Reads scratch: v_next; state: dt_previous, v, v_previous; scratch.problem: A; scratch.problem.islands: order.
     Writes state: extrapolate.
@@ -129,7 +129,7 @@ def _judge_guesses(model, state, scratch, dt):
 
 @kernel
 def _store_wrenches(scratch, dt):
-    """Wrenches of the patches over the step, in world axes.
+    """Store mean wrenches of the patches over the step, in world axes.
 
     Reads scratch.patches: R_WG, num; scratch.solver: normal_impulse, patch_impulse.
     Writes scratch.patches: normal_force, wrench.
@@ -150,7 +150,7 @@ def _store_wrenches(scratch, dt):
 
 @kernel
 def _store_efforts(model, scratch, dt):
-    """Mean efforts of the drives over the step.
+    """Store mean efforts of the drives over the step.
 
     Reads scratch.solver: v; scratch.problem.islands: order.
     Writes scratch: effort.
@@ -170,7 +170,7 @@ def _is_finite(values):
 
 @kernel
 def _move_on(state, scratch, dt, converged):
-    """Make the end of the step the state, and count what was not as it should be.
+    """Make the end of the step the state, and count unconverged, unsettled, deep and faceless steps.
 
     Reads scratch: overlaps, push, q_next, v_next; state: deep, faceless, step, unconverged, unsettled, v;
     scratch.patches: num_deep, num_faceless; scratch.solver: report.
@@ -202,13 +202,13 @@ def advance(
     A step that cannot be completed leaves the state at its beginning.
 
     Args:
-        machine: What the step works on; the state is updated in place.
-        solve: Solves the step's problem, see ``solver_entry``.
+        machine: Data of the step; the state is updated in place.
+        solve: Solver of the step's problem, see ``solver_entry``.
         dt: Time step, s.
         steps: Number of steps.
-        same_contacts: The state's coordinates are those that contacts were last found at; the first step need not find
-            them again.
-        accept: Take a step although its momentum residual stays above the tolerance.
+        same_contacts: Whether contacts were last found at the state's coordinates, so that the first step can reuse
+            them.
+        accept: Whether to take a step although its momentum residual stays above the tolerance.
 
     Returns:
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
@@ -233,7 +233,7 @@ def advance(
         load_patches(model, state, scratch, dt)
         converged = solve_with_coriolis_forces(machine, solve, dt, accept)
         _take_solution(model, state, scratch, dt)
-        # A residual that is no number tells of an overflow that left the velocities at their guess.
+        # A NaN residual means an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]
         if not (math.isfinite(residual) and _is_finite(scratch.v_next) and _is_finite(scratch.q_next)):
             return NOT_FINITE
