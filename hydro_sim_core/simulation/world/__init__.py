@@ -1,4 +1,4 @@
-"""A scene that runs."""
+"""``World``: a scene that can be stepped, commanded and read."""
 
 from hydro_sim_core.simulation.world.world import World
 

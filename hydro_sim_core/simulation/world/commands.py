@@ -1,4 +1,4 @@
-"""What a world's joints and grippers are told."""
+"""Commands to joints and grippers of a world."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WorldCommands(WorldParts):
     """Commands to joints and grippers."""
 
     def set_command(self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None) -> None:
-        """Command joints; ends scripted commands to them.
+        """Command joints, overriding their scripted commands.
 
         See ``DriveBank.check_command`` for arguments and errors.
         """
@@ -38,18 +38,18 @@ class WorldCommands(WorldParts):
 
     @property
     def drive_writes(self) -> int:
-        """How often drives were told something; ``drive_targets`` has not changed while this has not."""
+        """Number of changes of drive commands; ``drive_targets`` is unchanged while this number is."""
         return self._drives.writes
 
     def drive_targets(self) -> Array:
-        """(3, n) position, velocity and effort that the drives were told, by the script too.
+        """(3, n) position, velocity and effort targets of the drives, including those of the script.
 
-        One column for each of ``actuated_joint_names``; NaN where a drive follows none.
+        One column for each of ``actuated_joint_names``; NaN where a drive has no target.
         """
         return self._drives.targets()
 
     def command_joints(self, commands: Mapping[str, JointCommand]) -> None:
-        """Command joints in modes that may differ and mix; ends scripted commands to them.
+        """Command joints in different or combined modes, overriding their scripted commands.
 
         Raises:
             InputError: As ``DriveBank.check_joints``.
@@ -62,12 +62,12 @@ class WorldCommands(WorldParts):
         self._drives.check_joints(commands)
 
     def takes(self, joint: str, mode: CommandMode) -> bool:
-        """Whether a joint that takes commands has the gain for those of a mode."""
+        """Whether a commandable joint has the gain that commands of a mode need."""
         return self._drives.can(joint, mode)
 
     @cached_property
     def weightless_joint_names(self) -> frozenset[str]:
-        """Joints that take commands and whose drive bears their model's weight by itself."""
+        """Commandable joints whose drive compensates gravity."""
         borne = self._built.model.compensated
         return frozenset(name for name in self.actuated_joint_names if borne[self.velocity_names.index(name)])
 
@@ -78,11 +78,11 @@ class WorldCommands(WorldParts):
 
     @property
     def gripper_joint_names(self) -> tuple[str, ...]:
-        """Drivable joints that move fingers: the fingers' own, or those that they mimic."""
+        """Driven joints that move fingers: the fingers' own joints, or those that they mimic."""
         return self._drives.gripper_joint_names
 
     def gripper_joints(self, name: str) -> tuple[str, ...]:
-        """Those of ``gripper_joint_names`` that move the fingers of one gripper."""
+        """Names of ``gripper_joint_names`` that move the fingers of one gripper."""
         return self._drives.gripper_joints(name)
 
     def set_gripper(
@@ -92,7 +92,7 @@ class WorldCommands(WorldParts):
         position: float | None = None,
         max_force: float | None = None,
     ) -> None:
-        """Command a gripper; ends a scripted command to it. See ``DriveBank.set_gripper``."""
+        """Command a gripper, overriding its scripted command. See ``DriveBank.set_gripper``."""
         gripper = self._drives.check_gripper(name, force, position, max_force)
         self._script.release(gripper.name)
         self._drives.set_gripper(gripper.name, force, position, max_force)
@@ -108,14 +108,14 @@ class WorldCommands(WorldParts):
         self._drives.check_gripper(name, force, position, max_force)
 
     def grip_force(self, name: str | None = None) -> float:
-        """Mean contact force a finger along its closing direction over the last step, N."""
+        """Mean contact force per finger along its closing direction over the last step, N."""
         return self.grip_force_of(record_contacts(self._scratch), name)
 
     def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
-        """Mean contact force a finger along its closing direction in a record of contacts, N."""
+        """Mean contact force per finger along its closing direction in a record of contacts, N."""
         fingers = self._drives.gripper(name).joints
         bodies = {joint: self._built.assembly.joint_names.index(joint) for joint in fingers}
-        # What is held pushes a finger open, against its closing direction.
+        # A held object pushes a finger open, against its closing direction.
         forces = [
             -sign * contact_effort(record, self._built.model, bodies[joint])
             for joint, sign in fingers.items()

@@ -1,4 +1,4 @@
-"""The step's face buffers as contact patches with names and wrenches."""
+"""Contact records: copies of the step's face buffers, convertible to contact patches."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ContactRecord:
-    """A copy of one step's contacts as the step left them: cheap to take while stepping, converted when looked at.
+    """A raw copy of one step's contacts: cheap to take while stepping, converted to patches on demand.
 
     Attributes:
         faces: Faces of all patches.
         first_face: (P + 1,) first face of each patch.
         pair: (P,) row of the model's pairs.
         R_WG: (P, 3, 3) orientation of each patch's geometry B.
-        p_WG: (P, 3) its origin, m.
+        p_WG: (P, 3) origin of each patch's geometry B, m.
         p_GR: (P, 3) reference point in B's frame, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes.
         normal_force: (P, 3) part of the force along the face normals, N.
-        dropped_force: (P,) pressure times area of the faces dropped because a field falls the wrong way there, N.
+        dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
         faceless_pairs: (K,) rows of the model's pairs that overlap without any face.
         joint_axis: (nb, 6) first motion subspace vector of each body's joint, about the world's origin.
     """
@@ -77,7 +77,7 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
     p_WR = reference_points(record)
     patches = []
     for p, (first, second) in enumerate(model.pairs[record.pair].tolist()):
-        # The step's wrench acts on the queried B; the reaction acts on the other.
+        # The step's wrench acts on B of the query, its reaction on A.
         swapped = first > second
         wrench, normal_force = record.wrench[p], record.normal_force[p]
         if swapped:
@@ -102,7 +102,7 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
 
 
 def reference_points(record: ContactRecord) -> Array:
-    """(P, 3) the points about which the moments of a record are, in the world, m."""
+    """Reference points (P, 3) of the moments in a record, in the world, m."""
     return record.p_WG + (record.R_WG @ record.p_GR[:, :, None])[:, :, 0]
 
 
@@ -115,7 +115,7 @@ def faceless_overlaps(
 
 
 def contact_effort(record: ContactRecord, model: Model, body: int) -> float:
-    """Effort with which the contacts on a body alone push its joint, N for a prismatic joint."""
+    """Generalised force of the contacts on a body alone along its joint, N for a prismatic joint."""
     # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
     axis = record.joint_axis[body] / model.tree.q_scale[body]
     bodies = model.geometry_body[model.pairs[record.pair]]

@@ -1,4 +1,4 @@
-"""How far the contact forces of an instant can be trusted: computed by whoever looks, never while stepping."""
+"""Quality of the contact forces of an instant, computed on demand and never while stepping."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from hydro_sim_core.contact import ContactPatch
 
-#: Patches with a smaller share of the largest patch's force are left out: a touch that begins or ends has few faces.
+#: Share of the largest patch force below which patches are ignored: a contact that begins or ends has few faces.
 SIGNIFICANT_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class ContactWarning:
-    """Why a contact should not be trusted.
+    """Reason not to trust a contact.
 
     Attributes:
         bodies: The two links, ``a on b``.
-        problem: What is wrong, as a short clause.
-        mend: What to do about it, as an imperative clause.
+        problem: The problem, as a short clause.
+        mend: The remedy, as an imperative clause.
     """
 
     bodies: str
@@ -33,7 +33,7 @@ class ContactWarning:
 
 @dataclass(frozen=True, eq=False)
 class ContactSummary:
-    """All patches of an instant by their quality.
+    """Contact patches of an instant and their quality.
 
     Attributes:
         patches: Every patch.
@@ -52,7 +52,7 @@ class ContactSummary:
 
     @cached_property
     def worst(self) -> ContactPatch | None:
-        """The significant patch with the largest estimated force error; None where nothing presses."""
+        """The significant patch with the largest estimated force error; None without contact."""
         return max(self.significant, key=lambda patch: patch.quality.force_error, default=None)
 
     @cached_property
@@ -68,7 +68,7 @@ class ContactSummary:
 
     @cached_property
     def warnings(self) -> tuple[ContactWarning, ...]:
-        """What a user should know, the gravest first."""
+        """Warnings for the user, the most serious first."""
         overlaps = (
             ContactWarning(
                 bodies=f"{a} on {b}",
@@ -81,12 +81,12 @@ class ContactSummary:
 
 
 def deep_problem(lost_force_share: float) -> str:
-    """What is wrong with a patch that lost part of its force, 0 to 1."""
+    """Description of a patch that lost a share of its force, 0 to 1."""
     return f"pushed past the medial surface, {100.0 * lost_force_share:.0f} % of the force lost"
 
 
 def coarse_problem(num_faces: int, force_error: float) -> str:
-    """What is wrong with a patch of too few faces that press; its estimated relative error is 0 to 1."""
+    """Description of a patch with too few faces with pressure; its estimated relative error is 0 to 1."""
     faces = "1 face" if num_faces == 1 else f"{num_faces} faces"
     return f"{faces}, force at this depth off by about {100.0 * force_error:.0f} %"
 

@@ -1,4 +1,4 @@
-"""What touches in a world, and what its last step did."""
+"""Contacts and diagnostics of a world's last step."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Array = NDArray[np.float64]
 
 
 class WorldContacts(WorldParts):
-    """Contacts and reports of the last step."""
+    """Contacts and diagnostics of the last step."""
 
     @cached_property
     def contact_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of links whose contact wrench is reported; found when first asked for, as there may be very many."""
+        """Pairs of links whose contact wrench is reported; computed at the first access, as there may be very many."""
         return reported_pairs(self._built, self.scene.spec)
 
     @property
     def contacts(self) -> list[ContactPatch]:
         """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
 
-        Where a time step was taken in pieces, its last piece is meant, and with the continuous model its end.
+        If a time step was taken in pieces, they are those of its last piece; with the continuous model, of its end.
         """
         return self.patches_of(self.record_contacts())
 
     def record_contacts(self) -> ContactRecord:
-        """Copy the last step's contacts, to be turned into patches later and elsewhere."""
+        """Copy the last step's contacts, for later conversion to patches in any thread."""
         return record_contacts(self._scratch)
 
     def patches_of(self, record: ContactRecord) -> list[ContactPatch]:
@@ -51,12 +51,12 @@ class WorldContacts(WorldParts):
         return faceless_overlaps(record, self._built.model, self._built.colliders)
 
     def contact_summary(self) -> ContactSummary:
-        """How far the last step's contact forces can be trusted; about 1 ms a patch of 200 faces."""
+        """Quality of the last step's contact forces; takes about 1 ms for a patch of 200 faces."""
         record = self.record_contacts()
         return ContactSummary(tuple(self.patches_of(record)), self.faceless_overlaps_of(record))
 
     def diagnostics(self) -> dict[str, float | int | bool]:
-        """What the last step did, and how many steps since the start did not meet their tolerances.
+        """Diagnostics of the last step, and numbers of steps since the start that did not meet their tolerances.
 
         Returns:
             Contact ``faces`` and ``patches``; Newton ``iterations`` over all ``solves`` of the island that needed most;
@@ -85,5 +85,5 @@ class WorldContacts(WorldParts):
         }
 
     def step_statistics(self) -> dict[str, float | int]:
-        """What was done beyond plain steps since the start; what that is depends on ``solver`` in the scene."""
+        """Statistics of steps beyond plain ones since the start; their names depend on ``solver`` in the scene."""
         return self._stepper.statistics()

@@ -1,4 +1,4 @@
-"""Commands to joints and grippers: checked here, turned into the arrays that the step reads."""
+"""Drives: validation of commands to joints and grippers, and the arrays that the step reads."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SOURCE = "command"
 
 
 class JointCommand(NamedTuple):
-    """What the drive of a joint is told: effort = kp (position - q) + kd (velocity - v) + effort.
+    """Command to the drive of a joint: effort = kp (position - q) + kd (velocity - v) + effort.
 
-    Without a position the drive has no stiffness, with neither position nor velocity no damping either.
+    Without a position the drive has no stiffness; without position and velocity it has no damping either.
 
     Attributes:
-        position: rad or m.
-        velocity: rad/s or m/s; with a position, the speed at which that moves.
-        effort: Feed-forward, N m or N; with neither position nor velocity, all there is.
+        position: Target position, rad or m.
+        velocity: Target velocity, rad/s or m/s; with a position, the rate of that position.
+        effort: Feed-forward effort, N m or N; without position and velocity, the total effort.
     """
 
     position: float | None = None
@@ -42,16 +42,16 @@ class JointCommand(NamedTuple):
 
 
 class DriveBank:
-    """The drives of a scene: one for every coordinate of a joint that mimics no other.
+    """The drives of a scene: one for every coordinate of a joint that is not a mimic joint.
 
-    A joint named by an actuator, or one that moves fingers of a gripper, has gains; any other takes efforts only.
-    Position actuators hold their start position; nothing else gives an effort before it is commanded.
+    Joints with an actuator, or that move fingers of a gripper, have gains; others take efforts only. Position actuators
+    hold their start position; all other drives give no effort until they are commanded.
 
     Attributes:
-        joint_names: Drivable joints, in the order of their velocities.
-        led: First entry of v of every kinematic model, by its name.
-        arrays: What the step reads.
-        writes: How often a drive was told something; what they follow has not changed while this has not.
+        joint_names: Driven joints, in the order of their velocities.
+        led: First entry of v of every kinematic model, by the model's name.
+        arrays: The drive arrays of the step.
+        writes: Number of changes of drive commands; targets are unchanged while this number is.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class DriveBank:
         self._limit = {name: float(self.arrays.limit[i]) for name, i in own.items()}
 
     def copy(self) -> DriveBank:
-        """Drives that were told the same, and are told more by themselves."""
+        """Independent copy of the drives and their commands."""
         other = copy.copy(self)
         other.arrays = copied(self.arrays)
         return other
@@ -109,7 +109,7 @@ class DriveBank:
 
     @property
     def gripper_joint_names(self) -> tuple[str, ...]:
-        """Drivable joints that move the fingers of grippers."""
+        """Driven joints that move the fingers of grippers."""
         return tuple(group.master for groups in self._fingers.values() for group in groups)
 
     def default_mode(self, joint: str) -> CommandMode:
@@ -117,9 +117,9 @@ class DriveBank:
         return self._mode[joint]
 
     def hold(self, q: Array) -> None:
-        """Start modes: position drives hold ``q`` (nq,), velocity drives stand still, the others give no effort.
+        """Set start modes: position drives hold ``q`` (nq,), velocity drives hold zero velocity, others give no effort.
 
-        What is prescribed stands still.
+        Prescribed velocities become zero.
         """
         self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed] = 0.0
         for name in self.joint_names:
@@ -136,12 +136,12 @@ class DriveBank:
     ) -> dict[str, float]:
         """Check a joint command without applying it.
 
-        Positions outside the limits are refused; velocities and efforts beyond theirs are cut to them.
+        Positions outside the limits are refused; velocities and efforts are clipped to their limits.
 
         Args:
-            values: One value a joint (rad, m; rad/s, m/s; N m, N), or a mapping from joint names.
+            values: One value per joint (rad, m; rad/s, m/s; N m, N), or a mapping from joint names.
             mode: ``"position"``, ``"velocity"`` or ``"effort"``.
-            joints: Joints that ``values`` belong to; all drivable ones by default.
+            joints: Joints that ``values`` belong to; all driven joints by default.
 
         Returns:
             Value of every commanded joint.
@@ -190,7 +190,7 @@ class DriveBank:
         """Apply a joint command; arguments and errors as ``check_command``.
 
         Returns:
-            What it takes control of: the joints, and the grippers whose fingers they move.
+            Targets that the command takes over: the joints, and the grippers whose fingers they move.
         """
         named = self.check_command(values, mode, joints)
         return self._apply({name: JointCommand(**{mode: value}) for name, value in named.items()})
@@ -199,7 +199,7 @@ class DriveBank:
         """Check commands that mix modes without applying them.
 
         Raises:
-            InputError: As ``check_command``; or a joint is given no command at all.
+            InputError: As ``check_command``; or a joint has an empty command.
         """
         if not isinstance(commands, Mapping) or not all(
             isinstance(command, JointCommand) for command in commands.values()
@@ -230,24 +230,24 @@ class DriveBank:
         return (*commands, *held)
 
     def _write(self, name: str, command: JointCommand, limit: float | None = None) -> None:
-        """Tell a drive; ``limit`` bounds its effort more tightly than it is built for."""
+        """Write a command to a drive; ``limit`` restricts its effort further than its own limit."""
         self.writes += 1
         i, drives, (position, velocity, effort) = self._velocity_of[name], self.arrays, command
         drives.kp[i] = 0.0 if position is None else self._kp[name]
         drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name]
         drives.q_target[i] = position or 0.0
-        # A drive that was told to outrun its limit would not brake a load that drives it beyond.
+        # With a target above its speed limit, a drive would not brake a load that drives it beyond the limit.
         drives.v_target[i] = max(-self._speed[name], min(velocity or 0.0, self._speed[name]))
         drives.effort[i] = effort or 0.0
         drives.limit[i] = self._limit[name] if limit is None else limit
 
     def prescribe(self, first: int, coming: Array, after: Array) -> None:
-        """Give prescribed velocities, from entry ``first`` of v on: in the coming time step, and in those after it."""
+        """Set prescribed velocities from entry ``first`` of v on: in the coming time step, and in later ones."""
         self.arrays.v_target[first : first + len(coming)] = coming
         self.arrays.v_after[first : first + len(after)] = after
 
     def lead(self, model: str, component: int, value: float) -> None:
-        """Give one component (0 to 5, angular ones first) of a kinematic model's twist from now on, rad/s or m/s."""
+        """Set one component (0 to 5, angular first) of a kinematic model's twist from now on, rad/s or m/s."""
         place = self.led[model] + component
         self.arrays.v_target[place] = self.arrays.v_after[place] = value
 
@@ -258,11 +258,11 @@ class DriveBank:
         return bool(np.any(self.arrays.v_target[told] != self.arrays.v_after[told]))
 
     def end_time_step(self) -> None:
-        """Prescribed velocities of the coming time step are now those of all later ones."""
+        """After a time step, make the prescribed velocities of the next one those of all later ones."""
         self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed]
 
     def targets(self) -> Array:
-        """(3, n) position, velocity and effort that every joint's drive is told; NaN where it follows none."""
+        """(3, n) position, velocity and effort targets of every joint's drive; NaN for none."""
         drives, joints = self.arrays, self._velocities
         follows_position = drives.kp[joints] > 0.0
         follows_velocity = (drives.kd[joints] > 0.0) & ~follows_position
@@ -276,7 +276,7 @@ class DriveBank:
         )
 
     def gripper(self, name: str | None = None) -> GripperSpec:
-        """A gripper by name; the only one may go without.
+        """A gripper by name, which may be omitted if there is only one.
 
         Raises:
             InputError: There is no such gripper, or several and no name.
@@ -292,7 +292,7 @@ class DriveBank:
         return self._grippers[name]
 
     def gripper_joints(self, name: str) -> tuple[str, ...]:
-        """Drivable joints that move the fingers of one gripper."""
+        """Driven joints that move the fingers of one gripper."""
         return tuple(group.master for group in self._fingers[self.gripper(name).name])
 
     def check_gripper(
@@ -319,7 +319,7 @@ class DriveBank:
         return gripper
 
     def _coordinates(self, gripper: GripperSpec, gap: float) -> dict[str, float]:
-        """Target of every joint that moves fingers, so that the gap (m) is shared evenly where it can be."""
+        """Target of every joint that moves fingers, with the gap (m) shared evenly where possible."""
         positions = gripper.positions(gap)
         return {group.master: group.coordinate(positions) for group in self._fingers[gripper.name]}
 
@@ -334,9 +334,9 @@ class DriveBank:
 
         Args:
             name: Gripper; the only one by default.
-            force: Closing force a finger, N, not negative.
+            force: Closing force per finger, N, not negative.
             position: Gap between the fingers, m.
-            max_force: Largest force a finger on the way to ``position``, N; the gripper's own by default.
+            max_force: Largest force per finger on the way to ``position``, N; the gripper's own by default.
 
         Raises:
             InputError: Unknown gripper, neither or both of force and position, NaN, or out of range.
@@ -344,7 +344,7 @@ class DriveBank:
         gripper = self.check_gripper(name, force, position, max_force)
         gap = self._coordinates(gripper, float(position or 0.0))
         for group in self._fingers[gripper.name]:
-            # The power of all fingers is that of their one drive.
+            # The power of all fingers equals that of their common drive.
             if force is not None:
                 self._write(group.master, JointCommand(effort=group.closing * float(force)))
             else:
@@ -360,8 +360,8 @@ def _mode(mode: str) -> CommandMode:
 
 def _finite(value: float, element: str) -> float:
     if type(value) is float and math.isfinite(value):
-        return value  # at 1 kHz the checks below are felt
-    # Text that reads as a number is a mistake of the caller's, not a command.
+        return value  # the checks below are noticeable at 1 kHz
+    # Text that could be converted to a number is a mistake of the caller.
     if not isinstance(value, Real):
         raise InputError(_SOURCE, element, f"{excerpt(value)} is not a number", "give a finite number")
     try:

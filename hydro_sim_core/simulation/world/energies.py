@@ -1,4 +1,4 @@
-"""Where the energy of a world is."""
+"""Kinetic, potential and elastic energy of a world."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Energies(NamedTuple):
     """Energies of a world, J.
 
     Attributes:
-        kinetic: Of bodies and of the drives' rotors.
-        potential: In gravity; zero with all mass at the world's origin.
-        elastic: Stored in pressure fields by the bodies that touch (Elandt 2019, section V).
+        kinetic: Kinetic energy of bodies and of the drives' rotors.
+        potential: Potential energy in gravity; zero with all mass at the world's origin.
+        elastic: Elastic energy in the pressure fields of touching bodies (Elandt 2019, section V).
     """
 
     kinetic: float
@@ -29,7 +29,7 @@ class Energies(NamedTuple):
 
     @property
     def total(self) -> float:
-        """Sum of all, J."""
+        """Sum of all energies, J."""
         return self.kinetic + self.potential + self.elastic
 
 
@@ -38,7 +38,7 @@ def elastic_energy(model: Model, posture: TreeEvaluator, pairs: Iterable[int]) -
 
     Args:
         model: The model.
-        posture: Where the bodies are.
+        posture: Evaluator of the bodies' poses.
         pairs: Rows of ``Model.pairs``.
     """
     return sum(

@@ -1,4 +1,4 @@
-"""The models and static shapes of a scene by name: where they are, how they move, how far they reach.
+"""Entities, the models and static shapes of a scene by name: poses, twists and bounds.
 
 An entity's frame E is that of a model's root link, or of a static shape.
 """
@@ -24,7 +24,7 @@ from hydro_sim_core.simulation.assembly.builder import BuiltModel, Collider
 Array = NDArray[np.float64]
 
 _LONGEST_PATTERN = 1000
-_MATCH_TIMEOUT = 0.1  # s a name
+_MATCH_TIMEOUT = 0.1  # timeout of a regular expression per name, s
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,13 @@ class Entity:
 
     Attributes:
         name: Unique in the scene.
-        link: Index of its root link, -1 for what is no link of the tree.
-        X_WL: (4, 4) pose of what is no link.
-        joint: The joint of a base that floats or is kinematic, None for what is welded.
-        is_kinematic: Whether it moves as it is told.
-        attached_to: Link of another model that carries it, or None.
-        has_joints: Whether parts of it move against each other.
-        is_model: Whether it is a model, and no static shape.
+        link: Index of its root link, -1 for a static shape that is not a link of the tree.
+        X_WL: (4, 4) pose of a static shape that is not a link.
+        joint: Joint of a floating or kinematic base; None for a welded one.
+        is_kinematic: Whether its motion is prescribed.
+        attached_to: Link of another model that it is attached to, or None.
+        has_joints: Whether its links can move relative to each other.
+        is_model: Whether it is a model, not a static shape.
         source: File that describes it.
         colliders: Its collision geometries.
     """
@@ -57,7 +57,7 @@ class Entity:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing of it moves."""
+        """Whether no part of it can move."""
         return self.joint is None and self.attached_to is None and not self.has_joints
 
 
@@ -66,7 +66,7 @@ class Entities:
 
     Attributes:
         built: The scene's model.
-        names: Their names.
+        names: Names of the entities.
     """
 
     def __init__(self, scene: LoadedScene, built: BuiltModel) -> None:
@@ -87,7 +87,7 @@ class Entities:
                 colliders=tuple(c for c in built.colliders if c.robot == k),
             )
         for shape in scene.environment:
-            # A model may have the name of a static shape: their links have other names.
+            # A model may have the name of a static shape, because their links have different names.
             colliders = tuple(c for c in built.colliders if c.robot < 0 and c.link == shape.name)
             self._by_name.setdefault(
                 shape.name,
@@ -111,18 +111,18 @@ class Entities:
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Names in which a regular expression is found.
 
-    POSIX classes like ``[[:alpha:]]`` are understood, and of several alternatives it does not matter which matches, so
-    POSIX extended expressions mean what they should.
+    POSIX classes like ``[[:alpha:]]`` are supported. Which of several alternatives matches makes no difference here, so
+    POSIX extended expressions have their standard meaning.
 
     Raises:
-        InputError: It is no regular expression, or takes too long.
+        InputError: It is not a regular expression, or takes too long.
     """
     mend = "simplify it"
     try:
         if len(pattern) > _LONGEST_PATTERN:
             raise TimeoutError
         expression = regex.compile(pattern)
-        # Without the interpreter lock: whoever asks must not hold up the stepping thread.
+        # Without the interpreter lock, so that a request does not hold up the stepping thread.
         return [name for name in names if expression.search(name, timeout=_MATCH_TIMEOUT, concurrent=True)]
     except TimeoutError:
         problem = "takes too long"
@@ -132,7 +132,7 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
 
 
 class EntityStates:
-    """Where the entities are, and how they move.
+    """Poses, twists and bounds of the entities.
 
     Args:
         entities: The entities.
@@ -194,13 +194,13 @@ class EntityStates:
         w, v_origin = self._body_twists[body, :3], self._body_twists[body, 3:]
         return np.concatenate([w, v_origin + np.cross(w, self._link_pose(row)[:3, 3])])
 
-    # --- how far they reach
+    # --- bounds
 
     def bounds(self, name: str) -> tuple[Array, Array] | None:
         """Lowest and highest corner (3,) of the box around an entity's collision geometry, in its frame E.
 
-        The skirt of a hydroelastic margin counts. Without collision geometry both are the origin; None where there is
-        no end to it.
+        The margin layer of hydroelastic geometry is included. Without collision geometry both corners are the origin;
+        None if the geometry is unbounded.
 
         Raises:
             InputError: There is no such entity.
@@ -213,7 +213,7 @@ class EntityStates:
         return self._box_around(name, X_EW)
 
     def world_box(self, name: str) -> tuple[Array, Array] | None:
-        """The same along the world's axes, in the world; None also without collision geometry.
+        """Bounds along the world's axes, in the world; None also without collision geometry.
 
         Raises:
             InputError: There is no such entity.
@@ -228,7 +228,7 @@ class EntityStates:
         return np.min([lower for lower, _ in boxes], axis=0), np.max([upper for _, upper in boxes], axis=0)
 
     def overlaps(self, name: str, volume: Volume) -> bool:
-        """Whether a volume meets the box, along the world's axes, of one of an entity's collision geometries.
+        """Whether a volume intersects the axis-aligned box of one of an entity's collision geometries.
 
         Raises:
             InputError: There is no such entity.
@@ -254,13 +254,13 @@ class EntityStates:
 
 
 class Volume(Protocol):
-    """Part of the world that entities may reach into."""
+    """A convex region of the world."""
 
     def meets_box(self, lower: Array, upper: Array) -> bool:
-        """Whether it shares a point with the box between two corners (3,)."""
+        """Whether it intersects the box between two corners (3,)."""
 
     def lowest(self, n: Array) -> float:
-        """Least ``n . x`` of its points x, m; ``n`` (3,) is a unit vector."""
+        """Smallest ``n . x`` of its points x, m; ``n`` (3,) is a unit vector."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,13 +298,13 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull:
-    """All points between the given ones (N, 3), m."""
+    """Convex hull of points (N, 3), m."""
 
     points: Array
 
     def meets_box(self, lower: Array, upper: Array) -> bool:
         """See ``Volume``."""
-        # A point of both is a mean of the corners, with weights that a linear programme finds if there are any.
+        # A common point is a convex combination of the hull's points, which a linear programme finds if it exists.
         found = scipy.optimize.linprog(
             np.zeros(len(self.points)),
             A_ub=np.vstack([self.points.T, -self.points.T]),

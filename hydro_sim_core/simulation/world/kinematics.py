@@ -1,4 +1,4 @@
-"""Where a world's links are and how they move; its equations of motion and its energies."""
+"""Kinematics of a world's links, equations of motion, and energies."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class WorldKinematics(WorldParts):
         )
 
     def gravity_forces(self) -> Array:
-        """Generalised forces (nv,) that hold the joints at rest against gravity, N m or N."""
+        """Generalised forces (nv,) that compensate gravity at rest, N m or N."""
         return self._evaluator.update(self._state.q).gravity_forces()
 
     def energies(self) -> Energies:
-        """Kinetic, potential and elastic energy at the current state; the elastic one of what touched in the last step.
+        """Kinetic, potential and elastic energy at the current state; the elastic one of the last step's contacts.
 
-        For analysis: elastic energy looks at all pairs of elements of two bodies, which takes milliseconds.
+        For analysis: elastic energy visits all pairs of elements of two bodies, which takes milliseconds.
         """
         patches = self._scratch.patches
         return self._energies(
@@ -47,7 +47,7 @@ class WorldKinematics(WorldParts):
         )
 
     def energies_of(self, q: Array, v: Array, record: ContactRecord) -> Energies:
-        """The same at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
+        """Energies at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
         return self._energies(self._evaluator.update(q), v, record.pair)
 
     def _energies(self, posture: TreeEvaluator, v: Array, pairs: NDArray[np.int64]) -> Energies:
@@ -97,10 +97,10 @@ class WorldKinematics(WorldParts):
         """Twists (links, 6) of all links about the world's origin, in the order of ``frame_names``.
 
         The velocity of a link at a point p is then ``twist[3:] + twist[:3] x p``. Safe to call from several threads if
-        ``q`` (nq,) and ``v`` (nv,) are given; otherwise the current ones are meant.
+        ``q`` (nq,) and ``v`` (nv,) are given; the defaults are the current ones.
 
         Raises:
-            InputError: ``q`` or ``v`` is no array of as many finite numbers.
+            InputError: ``q`` or ``v`` is not an array of nq or nv finite numbers.
         """
         q = self.q if q is None else checked_array("q", q, len(self._state.q))
         v = self.v if v is None else checked_array("v", v, len(self._state.v))

@@ -1,4 +1,4 @@
-"""Where a world's bodies are put, and what leads and pushes them from outside."""
+"""Setting the state of a world, moving kinematic models, and external wrenches."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Array = NDArray[np.float64]
 
 
 class WorldMotion(WorldParts):
-    """State, placement and loads, by name."""
+    """State, placement, prescribed motion and external wrenches, by name."""
 
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
-        """Set coordinates and velocities; time goes on.
+        """Set coordinates and velocities; time is unchanged.
 
         Args:
             q: (nq,) coordinates; quaternions are normalised.
-            v: (nv,) velocities; those of kinematic models hold until the next step, which goes by what they were told.
+            v: (nv,) velocities; those of kinematic models hold until the next step, which uses their commands.
 
         Raises:
             InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
@@ -54,8 +54,8 @@ class WorldMotion(WorldParts):
         """Set the positions of some joints; velocities, all other joints and the time stay as they are.
 
         Args:
-            positions: By name of a joint in ``joint_names``, rad or m; its limits are not looked at. A mimic joint goes
-                with the joint that it mimics.
+            positions: Positions by the names of joints in ``joint_names``, rad or m; joint limits are not checked. A
+                mimic joint follows the joint that it mimics.
 
         Raises:
             InputError: There is no such joint, it has no position of its own, or a position is not finite. Nothing is
@@ -91,17 +91,17 @@ class WorldMotion(WorldParts):
         return found
 
     def place(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
-        """Put a body that is welded to nothing somewhere else; all others and the time stay as they are.
+        """Set pose and velocity of a floating or kinematic body; other bodies and the time are unchanged.
 
         Args:
             name: A model with a floating or kinematic base, or any floating joint, as named in ``velocity_names``.
-            X_WB: (4, 4) pose of its root link in the world, or of the joint's child in the frame that it floats in;
-                None leaves it where it is.
-            V_WB: (6,) its angular and linear velocity there, rad/s and m/s; None leaves them as they are. A kinematic
-                model goes on with it.
+            X_WB: (4, 4) pose of its root link in the world, or of the joint's child in the joint frame; None leaves it
+                unchanged.
+            V_WB: (6,) angular and linear velocity in the same frame, rad/s and m/s; None leaves them unchanged. A
+                kinematic model keeps moving with it.
 
         Raises:
-            InputError: There is no such thing, it is fixed, or pose or velocity is none. Nothing is then changed.
+            InputError: There is no such body, it is fixed, or pose or velocity is invalid. Nothing is then changed.
         """
         body = self._floating_body("place", name)
         X = None if X_WB is None else as_pose(X_WB, "place", "X_WB")
@@ -115,7 +115,7 @@ class WorldMotion(WorldParts):
             state.v[v : v + 6] = state.v_previous[v : v + 6] = V
             if tree.prescribed[v]:
                 self._lead(v, V, V)
-        if self._before is not None:  # its leap is no acceleration
+        if self._before is not None:  # the jump must not count as an acceleration
             q_before, v_before = (array.copy() for array in self._before)
             q_before[q : q + 7], v_before[v : v + 6] = state.q[q : q + 7], state.v[v : v + 6]
             self._before = q_before, v_before
@@ -125,7 +125,7 @@ class WorldMotion(WorldParts):
         state.push[pairs], state.overlaps[pairs] = 0.0, 1
 
     def _moved_with(self, body: int) -> set[int]:
-        """Bodies of the same independent tree, and those that a body carries."""
+        """Bodies of the same independent tree, and bodies that are carried by ``body``."""
         moved = {body}
         parent, tree_of_body = self._built.model.tree.parent, self._built.model.forest.tree_of_body
         for i in range(len(parent)):
@@ -134,21 +134,20 @@ class WorldMotion(WorldParts):
         return moved
 
     def move(self, name: str, X_WB: ArrayLike | None = None, V_WB: ArrayLike | None = None) -> None:
-        """Tell a kinematic model where to be after the coming time step, and how fast to go on from there.
+        """Prescribe pose and velocity of a kinematic model after the coming time step.
 
-        Ends scripted commands to it.
-        It gets there at constant velocity, whatever is in its way; contact pushes the others alone. Without any call it
-        goes on as it was told last.
+        Overrides its scripted commands. The model moves to the pose at constant velocity; contact forces act on other
+        bodies only. Without further calls it keeps the last velocity.
 
         Args:
             name: A model with ``base: kinematic``.
-            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it the model goes by
-                ``V_WB`` from now on.
-            V_WB: (6,) its angular and linear velocity from then on, rad/s and m/s, which the world's axes and the root
-                link's origin are meant by; without it the model stands still then.
+            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it, ``V_WB`` applies from
+                now on.
+            V_WB: (6,) angular and linear velocity of the root link's origin from then on, world axes, rad/s and m/s;
+                without it the model then stands still.
 
         Raises:
-            InputError: There is no such model, it is not kinematic, or pose or velocity is none. Nothing is then
+            InputError: There is no such model, it is not kinematic, or pose or velocity is invalid. Nothing is then
                 changed.
         """
         body = self._floating_body("move", name)
@@ -165,14 +164,14 @@ class WorldMotion(WorldParts):
         self._lead(first, coming, after)
 
     def _lead(self, first: int, coming: Array, after: Array) -> None:
-        """Prescribe six velocities and end scripted commands of them."""
+        """Prescribe six velocities, overriding their scripted commands."""
         model = next(name for name, place in self._drives.led.items() if place == first)
         for mode in TWIST_MODES:
             self._script.release(f"{model}.{mode}")
         self._drives.prescribe(first, coming, after)
 
     def _floating_body(self, asker: str, name: str) -> int:
-        """Body that a floating joint, or the floating or kinematic base of a model, moves."""
+        """Body moved by a floating joint or by the floating or kinematic base of a model."""
         joints = self._built.assembly.joint_names
         floating = [
             joint
@@ -192,15 +191,15 @@ class WorldMotion(WorldParts):
         return joints.index(joint)
 
     def apply_wrench(self, link: str, wrench: ArrayLike | None) -> None:
-        """Push a link from outside: in every step from now on, until it is told otherwise or reset.
+        """Apply an external wrench to a link in every step from now on, until it is changed or the world is reset.
 
         Args:
-            link: In ``frame_names``.
+            link: Name in ``frame_names``.
             wrench: (6,) torque about the origin of the link's frame and force, in world axes, N m and N. The origin
-                goes with the link, the direction stays. None ends it.
+                moves with the link, the direction is constant. None ends it.
 
         Raises:
-            InputError: There is no such link, no force moves it, or the wrench is none. Nothing is then changed.
+            InputError: There is no such link, no force can move it, or the wrench is invalid. Nothing is then changed.
         """
         row = self._frame("apply_wrench", link)
         model = self._built.model
@@ -213,7 +212,7 @@ class WorldMotion(WorldParts):
         loads.num[0] = np.any(loads.wrench, axis=1).sum()
 
     def applied_wrench(self, link: str) -> Array:
-        """What ``apply_wrench`` pushes a link with, (6,), a copy.
+        """The wrench (6,) that ``apply_wrench`` set for a link, a copy.
 
         Raises:
             InputError: There is no such link.

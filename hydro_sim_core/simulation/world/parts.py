@@ -1,4 +1,4 @@
-"""What all aspects of a world share: its parts, its time and its state."""
+"""Base class of a world's aspects: its parts, time and state."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Array = NDArray[np.float64]
 
 
 class WorldParts:
-    """The parts of a world; ``World`` makes them.
+    """The parts of a world, constructed by ``World``.
 
     Attributes:
-        scene: What the world was made from.
+        scene: Scene that the world was made from.
         name: Name of the scene.
-        time_step: s.
+        time_step: Time step, s.
     """
 
     scene: LoadedScene
@@ -83,10 +83,10 @@ class WorldParts:
 
     @property
     def before_last_step(self) -> tuple[Array, Array] | None:
-        """Coordinates (nq,) and velocities (nv,) that the last step began with, not to be written.
+        """Coordinates (nq,) and velocities (nv,) at the begin of the last step, read-only.
 
-        None where there was none since the start or since another state was set, and in scenes without sensors, which
-        are all that asks.
+        None if there was no step since the start or since another state was set, and in scenes without sensors, which
+        alone need it.
         """
         return self._before
 
@@ -96,7 +96,7 @@ class WorldParts:
 
     @property
     def _evaluator(self) -> TreeEvaluator:
-        """One for each thread that asks: it writes into memory of its own, and takes as long to make as ten uses."""
+        """Evaluator of the calling thread: each has its own memory, and making one takes as long as ten uses."""
         own = self._evaluators
         if not hasattr(own, "evaluator"):
             own.evaluator = TreeEvaluator(self._built.model.tree)
@@ -144,7 +144,7 @@ def checked_array(name: str, values: ArrayLike, length: int) -> Array:
     """Finite numbers (length,).
 
     Raises:
-        InputError: They are not so many, or not finite.
+        InputError: Their number is wrong, or they are not finite.
     """
     try:
         array = np.array(values, dtype=float)

@@ -1,4 +1,4 @@
-"""A world's state in a file, to go on from it or to repeat a step that failed."""
+"""Saved states: files from which a run can continue or a failed step can be repeated."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State
 
-#: Counters of what went wrong belong to the run, not to the state.
+#: Counters of failures, which belong to the run and not to the state.
 _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
-#: Limits of drives may be infinite.
+#: Fields of the drives that may be infinite.
 _MAY_BE_INFINITE = ("drives.limit",)
 _MEND = "save the state again"
 
 
 @dataclass(frozen=True, eq=False)
 class SavedState:
-    """Everything that the next steps of a scene depend on, bit by bit.
+    """Everything that the next steps of a scene depend on, for bit-identical continuation.
 
     Attributes:
         scene: Fingerprint of the scene.
         state: The state.
-        drives: What the drives were told.
-        loads: What pushes links from outside.
-        released: Scripted targets that somebody else commands.
+        drives: Targets and gains of the drives.
+        loads: External wrenches on links.
+        released: Scripted targets that other commands have overridden.
     """
 
     scene: str
@@ -45,7 +45,7 @@ class SavedState:
         return f"<SavedState after step {int(self.state.step[0])}: {len(self.state.v)} velocities>"
 
     def write(self, path: Path) -> None:
-        """Write it as JSON.
+        """Write the state to a file as JSON.
 
         Raises:
             InputError: The file cannot be written.
@@ -62,9 +62,9 @@ class SavedState:
 
 
 def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
-    """Name of a scene and a digest of all that gives a state its meaning: settings, bodies, meshes, pairs.
+    """Name of a scene and digest of everything that defines the meaning of a state: settings, bodies, meshes, pairs.
 
-    Not of what only looks at the state.
+    Parts that only read the state, such as sensors, are not included.
     """
     digest = hashlib.sha256(scene.spec.model_dump_json(exclude={"sensors"}).encode())
     for part in (model.tree, model.geometries, model[3:]):
@@ -78,12 +78,12 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
 
     Args:
         path: The file.
-        scene: Fingerprint of the scene that it is for.
-        machine: Of that scene; its arrays tell what fits.
-        targets: Of the scene's script.
+        scene: Fingerprint of the scene.
+        machine: Machine of the scene, which has the expected shapes of arrays.
+        targets: Targets of the scene's script.
 
     Raises:
-        InputError: The file cannot be read, is no saved state, or belongs to another scene.
+        InputError: The file cannot be read, is not a saved state, or belongs to another scene.
     """
     try:
         data = json.loads(path.read_text())
@@ -122,7 +122,7 @@ def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> 
     if values.dtype.kind not in ("iu" if is_whole else "iuf") and values.size:
         raise InputError(path, element, f"is no array of {'whole ' if is_whole else ''}numbers", _MEND)
     if not values.size and not like.size:
-        return np.zeros_like(like)  # lists do not tell how long the rows would be that they have none of
+        return np.zeros_like(like)  # an empty list does not have the length of its rows
     if values.shape != like.shape:
         problem = f"has shape {values.shape} where the scene needs {like.shape}"
         raise InputError(path, element, problem, "use the scene that the state was saved from")
@@ -132,7 +132,7 @@ def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> 
 
 
 def _check(path: Path, state: State, machine: Machine) -> None:
-    """Refuse what no run leaves behind."""
+    """Refuse states that no run can produce."""
     for name in ("step", "substep", "dt_previous"):
         if getattr(state, name)[0] < 0:
             raise InputError(path, f"state.{name}", "is negative", _MEND)

@@ -1,4 +1,4 @@
-"""Scripted commands of a scene file, played in simulated time."""
+"""Scripted commands of a scene file, executed in simulated time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hydro_sim_core.description.scene import TWIST_MODES, CommandSpec, SignalSpe
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world.drives import DriveBank
 
-#: Steps to run at once when no scripted value will change.
+#: Number of steps to run at once when no scripted value will change.
 _FOREVER = 2**31
 
 
 def check_commands(commands: Sequence[CommandSpec], drives: DriveBank, source: object) -> None:
-    """Check that everything a scene's script will ever command is possible.
+    """Check that all commands of a scene's script are possible.
 
     Raises:
         InputError: A value is outside the limits of its target, or its mode impossible.
@@ -30,7 +30,7 @@ def check_commands(commands: Sequence[CommandSpec], drives: DriveBank, source: o
 
 
 def _extremes(signal: SignalSpec) -> tuple[float, float]:
-    """Least and largest value of a signal."""
+    """Smallest and largest value of a signal."""
     if signal.square is not None:
         return signal.square.low, signal.square.high
     if signal.sine is not None:
@@ -51,39 +51,39 @@ def _gripper_command(command: CommandSpec, value: float) -> dict[str, float]:
 
 
 class Script:
-    """The scripted commands that nobody has taken over yet."""
+    """The scripted commands, except those that other commands have overridden."""
 
     def __init__(self, commands: Sequence[CommandSpec]) -> None:
         self._commands = {command.target: command for command in commands}
         self._applied: dict[str, float] = {}
-        #: Targets that somebody else commands now.
+        #: Targets that other commands have overridden.
         self.released: tuple[str, ...] = ()
 
     def copy(self) -> Script:
-        """The same commands, which others may take over for themselves."""
+        """Independent copy with the same overridden targets."""
         other = copy.copy(self)
         other._commands, other._applied = self._commands.copy(), self._applied.copy()
         return other
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What the script commands, or did until somebody took over; see ``CommandSpec.target``."""
+        """All targets of the script, including overridden ones; see ``CommandSpec.target``."""
         return (*self._commands, *self.released)
 
     def release(self, target: str) -> None:
-        """Stop playing the command of a target: somebody commands it now."""
+        """Stop the scripted command of a target, which another command overrides."""
         if self._commands.pop(target, None) is not None:
             self.released = (*self.released, target)
         self._applied.pop(target, None)
 
     def resume(self, time: float, released: Sequence[str]) -> None:
-        """Go on at ``time`` (s) with drives that already have the values for it, or what others commanded."""
+        """Continue at ``time`` (s) with drives that already have their values."""
         for target in released:
             self.release(target)
         self._applied = {target: command.signal.at(time) for target, command in self._commands.items()}
 
     def apply(self, time: float, drives: DriveBank) -> None:
-        """Give the drives the values for ``time`` (s); drives keep values that have not changed."""
+        """Set the drives to the values for ``time`` (s); unchanged values are not written."""
         for target, command in self._commands.items():
             value = command.signal.at(time)
             if self._applied.get(target) == value:
@@ -97,7 +97,7 @@ class Script:
                 drives.set_command({target: value}, command.mode or drives.default_mode(target))
 
     def steps_until_change(self, time: float, time_step: float) -> int:
-        """Steps of ``time_step`` (s) that may be taken from ``time`` before a value can change; at least 1."""
+        """Number of steps of ``time_step`` (s) from ``time`` until a value can change; at least 1."""
         until = min(
             (command.signal.constant_until(time) for command in self._commands.values()), default=math.inf
         )

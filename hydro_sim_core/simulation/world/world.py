@@ -1,4 +1,4 @@
-"""A scene that runs: ``World`` holds the model, the state and the step's memory."""
+"""``World``: a running scene, with its model, state and the step's memory."""
 
 from __future__ import annotations
 
@@ -52,28 +52,28 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
-        scene: What the world was made from.
+        scene: Scene that the world was made from.
         name: Name of the scene.
-        time_step: Seconds.
+        time_step: Time step, s.
         joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of those with several,
             such as ``joint/x``, ``joint/y`` and ``joint/yaw`` of a planar one.
-        velocity_names: What each entry of ``v`` moves: one of ``joint_names``, or ``joint/i`` of a joint with a
+        velocity_names: Name of each entry of ``v``: one of ``joint_names``, or ``joint/i`` of a joint with a
             quaternion, such as a floating one.
         actuated_joint_names: Joints that take commands.
-        frame_names: Every link.
+        frame_names: Names of all links.
         link_tree: (parent link, child link) of every link; the parent of a root is ``world``.
         visuals: (link, visual geometry) of every robot.
 
     Args:
-        scene: What to make it from.
-        like: A world with much the same scene; geometry that both share is not made again.
+        scene: Scene to make it from.
+        like: A world with a similar scene; geometry in both is reused.
     """
 
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
         spec, choice = scene.spec, scene.spec.solver.choice
         placed = place_robots(scene)
-        # At once, though the steps come later: compiling is shared better, and what it takes is known from the start.
+        # Compile now, not at the first step: compilation parallelises better, and its duration is known from the start.
         solver = (choice.method.name, choice.law.name) if choice.method is not None else None
         self._stepper_class = _stepper_class(choice.integrator)
         solvers = [solver_entry(*solver)] if solver is not None else []
@@ -135,9 +135,9 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         )
 
     def take_over(self, other: World) -> None:
-        """Go on where another world stands: at its time, and in the state of whatever both have, by name.
+        """Continue from another world: at its time, and with the state of everything that both have, by name.
 
-        What only this world has starts at its place; contacts of the last step stay to be seen where both have them.
+        Everything else starts at its place; contacts of the last step are kept where both have the pair.
         """
         self._start()
         carry_over(other._built, other._machine, self._built, self._machine)
@@ -150,8 +150,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         """Go back to the start.
 
         Args:
-            time: Begin to count time anew; otherwise it goes on.
-            state: Take everything back to its start, at rest, and its commands; otherwise it goes on moving.
+            time: Whether to reset time to zero.
+            state: Whether to reset poses and commands to their start values, at rest.
         """
         step = 0 if time else self.step_count
         if state:
@@ -173,7 +173,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             if is_told and self._drives.prescribes_a_change:
                 chunk = 1
             if self._sensors:
-                # What the last step began with: the others lead there first.
+                # Stop before the last step, whose initial motion is recorded for the sensors.
                 chunk = max(1, min(chunk, last - 1 - self.step_count))
                 self._before = self.q, self.v
             try:
@@ -181,7 +181,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             except StepFailed as failure:
                 self._keep_failed_step()
                 self._before = None
-                self._machine.forget_contacts()  # those of the failed step would not fit the state
+                self._machine.forget_contacts()  # those of the failed step do not belong to the state
                 raise FloatingPointError(
                     f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
                 ) from None
@@ -199,23 +199,23 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
 
     @cached_property
     def _fingerprint(self) -> str:
-        """Tells scenes apart whose states would mean something else."""
+        """Identifies scenes whose states are compatible."""
         return fingerprint(self.name, self.scene, self._built.model)
 
     @property
     def failed_step(self) -> SavedState | None:
-        """The state before the first step that did not reach its tolerance, or none at all, since the start."""
+        """The state before the first step since the start that did not reach its tolerance; None without one."""
         return self._failed_step
 
     def save_state(self) -> SavedState:
-        """Everything that the next steps depend on, bit by bit."""
+        """Save everything that the next steps depend on, for bit-identical continuation."""
         return self._saved(self._machine.copy_state())
 
     def load_state(self, path: str | os.PathLike[str]) -> None:
-        """Go on from a state that ``SavedState.write`` wrote for this scene, at its time.
+        """Continue from a state that ``SavedState.write`` wrote for this scene, at its time.
 
         Raises:
-            InputError: The file is no saved state of this scene; the state is then unchanged.
+            InputError: The file is not a saved state of this scene; the state is then unchanged.
         """
         saved = read_saved_state(
             as_path(path, "load_state"), self._fingerprint, self._machine, tuple(self._script.targets)
@@ -224,9 +224,9 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self.restore_state(saved)
 
     def restore_state(self, saved: SavedState) -> None:
-        """Go on from a state that this world saved, or another of the same scene, at its time.
+        """Continue from a state saved by this world or another of the same scene, at its time.
 
-        What was counted since the start is kept, and the contacts of the last step are forgotten.
+        Counters since the start are kept, and the contacts of the last step are dropped.
 
         Raises:
             InputError: It was saved by another scene; the state is then unchanged.
@@ -248,9 +248,9 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self._script.resume(self.time, saved.released)
 
     def copy(self) -> World:
-        """A world that goes on from here by itself, to the same bits.
+        """An independent copy that continues bit-identically.
 
-        Both share what never changes: the scene, the meshes and the model.
+        The constant parts are shared: the scene, the meshes and the model.
         """
         other = World.__new__(World)
         other.__dict__.update(self._values())
@@ -267,28 +267,28 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        """Pickled apart from its version, which is looked at before the rest is unpacked."""
+        """Pickle the content apart from its version, which is checked before the rest is unpickled."""
         types = {joint.type for robot in self.scene.robots for joint in robot.joints if joint.traits.num_v}
         numbers = {name: joint_number(name) for name in sorted(types)}
         values = pickle.dumps(self._values(), pickle.HIGHEST_PROTOCOL)
         return _unpickled, (version("hydro-sim-core"), numbers, values)
 
     def _values(self) -> dict[str, Any]:
-        """Everything but the evaluators, which write into memory of their own and are made anew where one is needed."""
+        """All attributes except the evaluators, which belong to threads and are made again when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_evaluators"}
 
     @property
     def sensors(self) -> WorldSensors:
-        """What the scene's sensors read: ``world.sensors["wrist_imu"].read()``."""
+        """The scene's sensors: ``world.sensors["wrist_imu"].read()``."""
         room = import_module("hydro_sim_core.simulation.world.world_sensors")
         sensors: WorldSensors = room.WorldSensors(self._sensors, self)
         return sensors
 
     def view(self, open_browser: bool = False, full_scale: float | None = None) -> WorldView:
-        """Serve a page that shows the world; ``sync`` of what this returns shows it as it is then.
+        """Serve a page that shows the world; ``sync`` of the result updates it.
 
         Args:
-            open_browser: Open the page in the user's browser.
+            open_browser: Whether to open the page in the user's browser.
             full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
 
         Raises:
@@ -304,13 +304,13 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         size: tuple[int, int] = (1280, 720),
         full_scale: float | None = None,
     ) -> NDArray[np.uint8]:
-        """A picture of the world as it is now, (height, width, 3) red, green, blue.
+        """Take a picture of the world as it is now, (height, width, 3) red, green, blue.
 
-        Takes a second or two, most of it for starting a browser; ``pictures.world_camera`` takes many.
+        Takes a second or two, mostly to start a browser; use ``pictures.world_camera`` for many pictures.
 
         Args:
             path: PNG file to write it to as well.
-            camera: Where the camera stands: ``iso``, ``front``, ``side``, ``top`` or ``contact``.
+            camera: View of the camera: ``iso``, ``front``, ``side``, ``top`` or ``contact``.
             size: Width and height, pixels.
             full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
 
@@ -323,7 +323,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
 
 
 def _compensated_joints(scene: LoadedScene) -> list[str]:
-    """Coordinates whose drives also bear the weight that they carry."""
+    """Coordinates whose drives compensate gravity."""
     return [
         name
         for model, robot in zip(scene.spec.models, scene.robots, strict=True)
@@ -367,7 +367,7 @@ def _stepper_class(integrator: Integrator) -> Any:
 
 
 def _refuse_others(scene: object, like: object) -> None:
-    """Say what a world is made from to whom gives a name, a path or a builder."""
+    """Refuse names, paths and builders, with an error that says how to make a world of them."""
     if not isinstance(scene, LoadedScene):
         mend = (
             "give scene.build()" if isinstance(scene, SceneBuilder) else "use load_scene for names and paths"
