@@ -26,8 +26,8 @@ from hydro_sim_core.solvers.problem import (
 #: 1.1 would add no energy, but also suppress the rattling of a stiff rod without margin that
 #: ``experiments/margin_rod.py`` reproduces.
 FIRST_REACH = 5.0
-#: Lower bound of the inverse mass of a patch, 1/kg. Laws divide by it, and it is zero if the reference point cannot move,
-#: as on a hinge axis.
+#: Lower bound of the inverse mass of a patch, 1/kg. Laws divide by it, and it is zero if the reference point cannot
+#: move, as on a hinge axis.
 LEAST_INVERSE_MASS = 1e-9
 #: Replaces a reach of zero, m.
 SHORTEST_REACH = 1e-9

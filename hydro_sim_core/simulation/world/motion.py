@@ -141,8 +141,8 @@ class WorldMotion(WorldParts):
 
         Args:
             name: A model with ``base: kinematic``.
-            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it, ``V_WB`` applies from
-                now on.
+            X_WB: (4, 4) pose of its root link in the world after the coming time step. Without it, ``V_WB`` applies
+                from now on.
             V_WB: (6,) angular and linear velocity of the root link's origin from then on, world axes, rad/s and m/s;
                 without it the model then stands still.
 
