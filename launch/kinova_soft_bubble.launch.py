@@ -1,5 +1,7 @@
 """The launch file of hydro_sim_bringup, from a checkout: ros2 launch launch/kinova_soft_bubble.launch.py."""
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
@@ -9,4 +11,6 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ros2_ws" / "src" / "hydro_sim_b
 
 def generate_launch_description():
     """What the package's own file describes."""
+    if find_spec("hydro_sim_bringup") is None:  # the workspace is not built
+        sys.path.append(str(PACKAGE))
     return get_launch_description_from_python_launch_file(str(PACKAGE / "launch" / Path(__file__).name))

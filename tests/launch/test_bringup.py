@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hydro_sim_core as hs
-from hydro_sim.bringup import ARMS, GRIPPERS, ROBOTS, plan_bringup
+from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, plan_bringup
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import topic_token

@@ -21,7 +21,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
-from hydro_sim.bringup import ARMS, GRIPPERS, plan_bringup
+from hydro_sim_bringup.plan import ARMS, GRIPPERS, plan_bringup
 from support.ros_domains import take_domain
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ import rclpy
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import JointState
 
-from hydro_sim.bringup import plan_bringup
 from hydro_sim.publishing.transforms import TransformPublisher, inner_links
+from hydro_sim_bringup.plan import plan_bringup
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene

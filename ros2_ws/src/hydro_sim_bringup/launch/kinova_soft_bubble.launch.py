@@ -12,7 +12,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from hydro_sim.bringup import ARMS, AUTO, CONTROLLERS, GRIPPERS, plan_bringup
+from hydro_sim_bringup.plan import ARMS, AUTO, CONTROLLERS, GRIPPERS, plan_bringup
 from hydro_sim_core import assets
 from hydro_sim_core.errors import InputError
 

@@ -1,4 +1,4 @@
-"""What a launch file asks for: the scene, the description and the controllers that belong to its arguments.
+"""What launch files ask for: the scene, the description and the controllers that belong to its arguments.
 
 Free of the launch packages, which not every machine has.
 """

@@ -1,0 +1,1 @@
+"""Launch plans of hydro-sim."""
