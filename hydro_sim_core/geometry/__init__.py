@@ -1,4 +1,4 @@
-"""Shapes become meshes with a pressure field and a bounding-volume tree.
+"""Geometries of shapes: meshes with a pressure field and a bounding-volume tree.
 
 A compliant shape is a tetrahedral mesh whose pressure is zero on the surface and reaches the hydroelastic
 modulus deep inside; a rigid shape is the triangulated surface alone. Every constructor returns a

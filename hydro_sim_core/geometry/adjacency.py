@@ -1,13 +1,13 @@
-"""How the elements of a mesh hang together, and where the search for a contact surface begins.
+"""Adjacency of the elements of a mesh, and start elements for the search for a contact surface.
 
-A contact surface is found by walking over it from element to neighbour. Three things start a walk (see
+A contact surface is found by walking over it from element to neighbour. Walks start at (see
 ``docs/decisions/0007-walking-contact-surfaces.md``):
 
-- the *shell*: the parts of tetrahedra in which the pressure is not positive, and all of a rigid surface. A contact
-  surface that ends somewhere ends on the boundary of one body, where the pressure of both is at most zero, hence in
-  both shells.
+- the *shell*: the parts of tetrahedra with pressure of at most zero, and all of a rigid surface. A contact
+  surface with a boundary ends on the boundary of one body, where the pressure of both is at most zero, hence in both
+  shells.
 - *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum or
-  stands out of a slope; a closed rigid surface inside a compliant body is found by any of its triangles.
+exceeds every linear slope; a closed rigid surface inside a compliant body is found from any of its triangles.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from hydro_sim_core.geometry.tree import build_tree, build_tree_of_boxes
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Directions of rays from peaks: tilted axes, so that the rays of bodies with edges along the axes pass no edge.
+#: Directions of rays from peaks: tilted axes, so that no ray runs along an edge of a body with edges along the axes.
 RAYS = np.vstack([axes := np.array([[0.92, 0.29, 0.26], [-0.33, 0.93, 0.16], [-0.19, -0.24, 0.95]]), -axes])
 
-#: Height over the slope around it, as a fraction of the largest pressure, from which a vertex is a peak.
+#: Height of a vertex above the linear slope around it, as a fraction of the largest pressure, above which it is a peak.
 _BUMP = 0.03
-#: Steps of the relaxation that looks for that slope, and how far each goes beyond the violated bound.
+#: Number of relaxation steps for that slope, and factor of over-relaxation.
 _RELAXATIONS = 50
 _OVERSHOOT = 1.5
 
@@ -42,13 +42,13 @@ class Adjacency(NamedTuple):
             none.
         shell_boxes: (K, 6) tree over the boxes of the shell's elements, lower corner then upper corner, m.
         shell_links: (K, 2) children of the tree's nodes; (-1, element) for a leaf.
-        peak_elements: (P, 6) element into which each of the ``RAYS`` from a peak goes; of a surface the element itself.
+        peak_elements: (P, 6) first element of each of the ``RAYS`` from a peak; for a surface the peak's triangle.
         peaks: (P, 3) position of the peak, m.
-        anchors: (C, 3) a point of every connected component, m: the highest pressure or a point of the surface.
-        boundary_is_low: Whether the pressure is nowhere positive on the boundary, so that the shell holds the ends of
-            every contact surface.
-        has_valley: Whether the pressure has a minimum inside. Between two such fields there can be closed surfaces
-            around no vertex of either.
+        anchors: (C, 3) a point of every connected component, m: that of highest pressure, or a point of the surface.
+        boundary_is_low: Whether the pressure is nowhere positive on the boundary, so that the shell contains the
+            boundary of every contact surface.
+        has_valley: Whether the pressure has a local minimum inside. Two such fields can have closed contact surfaces
+            that enclose no peak.
         is_closed: Whether a surface has an inside.
     """
 
@@ -68,7 +68,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
 
     Args:
         vertices: (N, 3) m.
-        tetrahedra: (M, 4) positively oriented, a face shared by two at most.
+        tetrahedra: (M, 4) positively oriented; at most two share a face.
         pressure: (N,) Pa.
     """
     neighbors = _neighbors(tetrahedron_faces(tetrahedra), 4)
@@ -97,7 +97,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
 
 
 def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
-    """Adjacency of a rigid surface: its shell is all of it, its peaks are one triangle a connected component."""
+    """Adjacency of a rigid surface: its shell is the whole surface, its peaks one triangle per component."""
     edges = triangles[:, [1, 2, 2, 0, 0, 1]].reshape(-1, 2)
     neighbors = np.full((len(triangles), 4), -1)
     neighbors[:, :3] = _neighbors(edges, 3)
@@ -136,7 +136,7 @@ def _boundary_vertices(tetrahedra: IntArray, neighbors: IntArray) -> IntArray:
 def _shell(
     vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, neighbors: IntArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Boxes of the parts of tetrahedra in which the pressure is not positive, where these are more than an edge."""
+    """Tree over the parts of tetrahedra with pressure of at most zero that are more than a vertex or an edge."""
     values = pressure[tetrahedra]
     has_part = (values < 0.0).any(axis=1) | (np.count_nonzero(values <= 0.0, axis=1) >= 3)
     members = np.flatnonzero(has_part | (neighbors < 0).any(axis=1))
@@ -162,13 +162,13 @@ def _shell(
 def _pressure_peaks(
     vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, inner: NDArray[np.bool_]
 ) -> tuple[IntArray, FloatArray]:
-    """Where rays start: at ``inner`` vertices around which a closed surface may be, to six sides.
+    """Peaks among the ``inner`` vertices, and the first element of each of six rays from every peak.
 
-    Several sides, because a hollow body or a ridge can have one closed surface within another, neither of which a ray
-    to the other side meets.
+    Closed surfaces may enclose a peak. Several rays are needed because a hollow body or a ridge can have nested closed surfaces, which a ray to another
+    side misses.
     """
     peaks = _maxima(tetrahedra, pressure) | _maxima(tetrahedra, -pressure)
-    # An extremum is a peak as it is, and none of the opposite kind: it has neighbours on all sides.
+    # An extremum is a peak and needs no further test.
     edges = _edges_from(inner & ~peaks, tetrahedra)
     for values in (pressure, -pressure):
         peaks |= _bumps(vertices, edges, values)
@@ -178,7 +178,7 @@ def _pressure_peaks(
     elements, corner, vertex = elements[order], corner[order], vertex[order]
     if not len(elements):
         return np.zeros((0, len(RAYS)), dtype=np.int64), np.zeros((0, 3))
-    # A tetrahedron holds the beginning of a ray from its corner if no other barycentric coordinate falls along it.
+    # A ray from a vertex starts inside a tetrahedron if no other barycentric coordinate decreases along it.
     rates = product(coordinate_functions(vertices, tetrahedra[elements])[:, :3].transpose(0, 2, 1), RAYS.T)
     rates[np.arange(len(elements)), corner] = np.inf
     starts = np.flatnonzero(np.r_[True, vertex[1:] != vertex[:-1]])
@@ -189,7 +189,7 @@ def _pressure_peaks(
 
 
 def _maxima(tetrahedra: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
-    """Vertices that no neighbour exceeds: single ones and all of a plateau or ridge."""
+    """Vertices that no neighbour exceeds, including all of a plateau or ridge."""
     values = pressure[tetrahedra]
     exceeded = np.zeros(len(pressure), dtype=bool)
     exceeded[tetrahedra[values < values.max(axis=1, keepdims=True)]] = True
@@ -201,13 +201,13 @@ def _edges_from(chosen: NDArray[np.bool_], tetrahedra: IntArray) -> IntArray:
     starts, ends = np.array([(i, j) for i in range(4) for j in range(4) if i != j]).T
     starts, ends = tetrahedra[:, starts].ravel(), tetrahedra[:, ends].ravel()
     wanted = chosen[starts]
-    # One number an edge is sorted many times faster than a row.
+    # Sorting one number per edge is many times faster than sorting rows.
     edges = np.unique(starts[wanted] * len(chosen) + ends[wanted])
     return np.column_stack(np.divmod(edges, len(chosen)))
 
 
 def _bumps(vertices: FloatArray, edges: IntArray, pressure: FloatArray) -> NDArray[np.bool_]:
-    """Vertices with edges that stick out of a slope through their neighbours, so that a parallel slope cuts them off.
+    """Vertices whose pressure exceeds that of all neighbours after subtraction of some linear slope.
 
     The slope g of which ``p(u) - p(v) < g . (u - v)`` for all neighbours u of v is sought by relaxation (Agmon 1954,
     Motzkin and Schoenberg 1954) of the most violated inequality of every vertex.
@@ -234,7 +234,7 @@ def _bumps(vertices: FloatArray, edges: IntArray, pressure: FloatArray) -> NDArr
 
 
 def _largest_of_runs(values: FloatArray, starts: IntArray) -> IntArray:
-    """Offset of the largest value, the first of several, in every run."""
+    """Offset of the first largest value in every run."""
     lengths = np.diff(np.r_[starts, len(values)])
     positions = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, starts), lengths))
     return positions[np.searchsorted(positions, starts)] - starts
@@ -244,7 +244,7 @@ def _components(neighbors: IntArray) -> IntArray:
     """Number of the connected component of every element."""
     element, face = np.nonzero(neighbors >= 0)
     other = neighbors[element, face]
-    root = np.arange(len(neighbors))  # of a tree of elements of the same component; its first in the end
+    root = np.arange(len(neighbors))  # union-find: finally the first element of the component
     while True:
         one, two = root[element], root[other]
         if np.array_equal(one, two):
@@ -255,5 +255,5 @@ def _components(neighbors: IntArray) -> IntArray:
 
 
 def _first_of_each(labels: IntArray, order: IntArray) -> IntArray:
-    """Of every label the entry that comes first in an order."""
+    """The entry of every label that comes first in an order."""
     return order[np.unique(labels[order], return_index=True)[1]]

@@ -1,9 +1,9 @@
-"""Boxes: every face's pyramid over the walls between the box's edges and its medial axis.
+"""Boxes, meshed by one region per face between the face and the medial axis.
 
-The medial axis of a box, as far as it matters to the largest depth, is a rectangle parallel to the two
-largest faces; it shrinks to a segment when two lengths are equal and shortest, and to the centre in a cube.
-The wall of an edge joins it to the part of the medial axis nearest to it. Walls divide the box into one
-region a face, whose depth is linear.
+The central part of a box's medial axis, at the largest depth, is a rectangle parallel to the two largest faces; it
+degenerates to a segment if the two shortest lengths are equal, and to the centre for a cube. A sheet of the medial axis
+joins each edge of the box to the nearest part of that rectangle. The sheets divide the box into one region per face, in
+which the depth is linear.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hydro_sim_core.geometry.checks import lengths, non_negative, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import MEDIAL_TOLERANCE, primitive
 
-#: Rotations that turn the x axis (along which the canonical box is shortest) to each axis.
+#: Rotations of the x axis, along which the canonical box is shortest, to each axis.
 _R_BC = np.array([np.eye(3), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], [[0, 0, -1], [0, 1, 0], [1, 0, 0]]])
 
 #: Signs of the corners; corner (i, j, k) has index 4 i + 2 j + k.
@@ -35,9 +35,9 @@ def box(
 
     Args:
         *size: Full lengths along x, y and z, m: three numbers or one sequence of them.
-        resolution: Ignored: the coarsest mesh already carries the exact field.
+        resolution: Ignored: the coarsest mesh already has the exact field.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far the faces of a compliant mesh stand outside the box, m.
+        margin: Distance of the faces of a compliant mesh outside the box, m.
 
     Raises:
         InputError: A length or the modulus is not positive and finite, or the margin is negative.
@@ -55,41 +55,41 @@ def box(
 
 
 def _canonical_box(half: FloatArray, margin: float) -> tuple[FloatArray, IntArray, int]:
-    """Mesh a box that is shortest along x; the vertices of the surface come first and are counted."""
+    """Mesh a box that is shortest along x; surface vertices come first, and their number is returned."""
     axes = np.eye(3)
     surface = np.vstack([_CORNERS, -axes, axes]) * (half + margin)
     medial_half = np.where(half - half[0] > MEDIAL_TOLERANCE * half[0], half - half[0], 0.0)
     medial, nearest = np.unique(_CORNERS * medial_half + 0.0, axis=0, return_inverse=True)
     nearest = nearest.ravel() + len(surface)
-    middle = len(surface) + len(medial)  # used only by a segment, which is halved
+    middle = len(surface) + len(medial)  # used only if the medial part is a segment, which is halved
     halved = np.count_nonzero(medial_half) == 1
 
     tetrahedra = [
         (*triangle, len(_CORNERS) + face)
         for face in range(6)
-        for triangle in _walls(face, nearest, middle if halved else None)
+        for triangle in _sheets(face, nearest, middle if halved else None)
     ]
     points = [surface, medial, np.zeros((1, 3))] if halved else [surface, medial]
     return np.vstack(points), np.array(tetrahedra), len(surface)
 
 
-def _walls(face: int, nearest: IntArray, middle: int | None) -> list[Triangle]:
-    """Triangles that separate the region of a face (-x, -y, -z, x, y, z) from the others."""
+def _sheets(face: int, nearest: IntArray, middle: int | None) -> list[Triangle]:
+    """Triangles of the sheets that bound the region of a face (-x, -y, -z, x, y, z)."""
     axis, sign = face % 3, 1 if face >= 3 else -1
     on_face = np.flatnonzero(_CORNERS[:, axis] == sign).tolist()
     triangles: list[Triangle] = []
     for low in on_face:
         for high in on_face:
             if high > low and np.count_nonzero(_CORNERS[low] != _CORNERS[high]) == 1:
-                triangles += _wall(low, high, nearest[low], nearest[high], middle)
+                triangles += _sheet(low, high, nearest[low], nearest[high], middle)
     if axis == 0 and len(set(nearest)) == 4:
         mm, mp, pm, pp = nearest[:4]  # by the signs of y and z
         triangles += [(mp, pp, pm), (mp, pm, mm)]
     return triangles
 
 
-def _wall(low: int, high: int, medial_low: int, medial_high: int, middle: int | None) -> list[Triangle]:
-    """Triangulate the wall between a box edge and the medial point or segment nearest to it."""
+def _sheet(low: int, high: int, medial_low: int, medial_high: int, middle: int | None) -> list[Triangle]:
+    """Triangulate the sheet between a box edge and the nearest medial point or segment."""
     if medial_low == medial_high:
         return [(low, high, medial_low)]
     if middle is None:

@@ -1,4 +1,4 @@
-"""Capsules: caps coned to the ends of the medial segment, prisms between the segment and the side."""
+"""Capsules, meshed by cones from the caps to the ends of the medial segment and prisms between segment and side."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def capsule(
 
     Args:
         radius: R, m.
-        length: L, m: of the segment, without the caps.
-        resolution: Wanted edge length around the caps, m; the side is not split along z.
+        length: L, m: length of the segment, without the caps.
+        resolution: Target edge length around the caps, m; the side is not split along z.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far a compliant mesh reaches beyond the capsule, m.
+        margin: Distance of a compliant mesh's surface outside the capsule, m.
 
     Raises:
         InputError: A length or the modulus is not positive and finite, or the resolution is absurdly fine.
@@ -50,7 +50,7 @@ def capsule(
 
 
 def _surface_points(radius: float, half_length: float, sides: int) -> FloatArray:
-    """The two poles, then the rings from the top down: sides // 2 a cap, its equator among them."""
+    """The two poles, then the rings from top to bottom: sides // 2 per cap, including its equator."""
     latitudes = sides // 2
     angles = 0.5 * math.pi * np.arange(latitudes) / latitudes
     sines, cosines = sines_cosines(angles)
@@ -62,7 +62,7 @@ def _surface_points(radius: float, half_length: float, sides: int) -> FloatArray
 
 
 def _tetrahedra(sides: int) -> IntArray:
-    """Vertices are: medial top 0 and bottom 1, pole top 2 and bottom 3, then the rings from the top down."""
+    """Tetrahedra on these vertices: medial top 0 and bottom 1, pole top 2 and bottom 3, rings from the top."""
     latitudes = sides // 2
     here = 4 + np.arange(2 * latitudes * sides).reshape(-1, sides)
     after = np.roll(here, -1, axis=1)

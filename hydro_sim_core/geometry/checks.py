@@ -1,4 +1,4 @@
-"""Checks of numbers that callers hand to this room; each raises ``InputError``."""
+"""Checks of numbers passed by callers; each raises ``InputError``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.errors import InputError, excerpt
 
-#: Wanted edge length of a primitive's mesh when the caller gives none, m.
+#: Default edge length of a primitive's mesh, m.
 DEFAULT_RESOLUTION = 0.02
 
-#: More elements than this in one geometry is taken for a slip of the decimal point in the resolution hint.
+#: Largest number of elements in a geometry; more are taken for an error in the resolution hint.
 MAX_ELEMENTS = 10**7
 
-#: Coordinates and pressures beyond this are no lengths and pressures: products of a few of them leave the range of
-#: floating-point numbers.
+#: Largest magnitude of coordinates and pressures: products of a few larger ones leave the range of floating-point
+#: numbers.
 LARGEST_NUMBER = 1e30
 
 
@@ -47,7 +47,7 @@ def lengths(source: str, values: tuple[Any, ...]) -> NDArray[np.float64]:
 
 
 def element_budget(source: str, resolution: float, count: float) -> None:
-    """Raise when a mesh at ``resolution`` would have more than ``MAX_ELEMENTS`` elements."""
+    """Raise if a mesh at ``resolution`` would have more than ``MAX_ELEMENTS`` elements."""
     if not count <= MAX_ELEMENTS:
         raise InputError(
             source,
@@ -58,7 +58,7 @@ def element_budget(source: str, resolution: float, count: float) -> None:
 
 
 def real_numbers(source: str, element: str, values: ArrayLike, mend: str) -> NDArray[Any]:
-    """Return ``values`` as an array of integers or floats, of whatever shape."""
+    """Return ``values`` as an array of integers or floats, of any shape."""
     try:
         array = np.asarray(values)
     except ValueError:

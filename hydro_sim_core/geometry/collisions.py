@@ -1,4 +1,4 @@
-"""From the collision geometry of a description to the geometry that collides."""
+"""Geometries of the collision elements in descriptions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hydro_sim_core.geometry.shapes import SurfaceError, make_geometry
 def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) -> tuple[Geometry, bool]:
     """Make the geometry of a collision element.
 
-    A mesh whose compliance the description leaves open was not made for pressure-field contact; where its
-    triangles cannot be used as they are, its convex hull takes their place.
+    A mesh without compliance in its description was not made for pressure-field contact; if its triangles cannot be
+    used unchanged, its convex hull replaces them.
 
     Args:
         collision: The element.
-        proximity: Its contact properties, completed by the scene's defaults.
+        proximity: Contact properties, completed by the scene's defaults.
 
     Returns:
-        The geometry, and whether it is a hull that nobody asked for.
+        The geometry, and whether it is a convex hull that the description did not request.
 
     Raises:
         InputError: As :func:`make_geometry`; names the description file and the element.
@@ -40,7 +40,7 @@ def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) 
 
 @contextlib.contextmanager
 def _located(collision: CollisionSpec) -> Iterator[None]:
-    """Let an ``InputError`` name the element and its file before the shape."""
+    """Make an ``InputError`` name the file and the element before the shape."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Convex hulls: every triangle coned to the centroid of the volume, or cells around the medial axis."""
+"""Convex hulls, meshed by cones from the triangles to the centroid, or by cells around the medial axis."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import compliant_mesh, primitive
 from hydro_sim_core.geometry.simplices import tetrahedron_volumes
 
-#: A hull is slender when a face is this many times farther from the centroid than the inscribed radius. Coned to the
-#: centroid, it would be softer there by the same factor than a body whose pressure grows with depth alike all over.
+#: Ratio of a face's distance from the centroid to the inscribed radius above which a hull is slender. Coned to the
+#: centroid, its stiffness would be lower at that face by the same factor than with a pressure that increases uniformly
+#: with depth.
 SLENDER = 8.0
 
 
@@ -25,27 +26,27 @@ def convex_mesh(
     margin: float = 0.0,
     medial: bool | None = None,
 ) -> Geometry:
-    """Make the convex hull of points, with zero pressure on its surface and E deepest inside.
+    """Make the convex hull of points, with zero pressure on its surface and E at the deepest point.
 
-    Either every triangle of the hull is coned to the centroid of its volume, where the pressure is E. With a margin
-    every vertex of the hull then moves away from the centroid until the faces that meet there stand at least the
-    margin further out, and its pressure continues the field along that line.
+    For most hulls every triangle is coned to the centroid of the volume, where the pressure is E. With a margin every
+    vertex of the hull is moved away from the centroid until its faces are at least the margin further out, and the
+    field is extrapolated along that line.
 
-    Or, for slender hulls, the mesh has vertices on the medial axis, and the pressure is E times the depth below the
-    nearest face over the largest depth. A margin then moves every face out.
+    For slender hulls the mesh has vertices on the medial axis, and the pressure is E times the depth below the nearest
+    face over the largest depth. A margin then moves every face outwards.
 
-    In both the field inside, and with it the zero level set, stays exactly as it is without margin.
+    In both cases the margin changes neither the field inside nor the zero level set.
 
     Args:
-        vertices: (N, 3) points, m; those inside the hull are left out.
+        vertices: (N, 3) points, m; those inside the hull are ignored.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far the faces of a compliant mesh stand outside the hull at least, m.
-        medial: Whether to put vertices on the medial axis. None does it for hulls that are slender (``SLENDER``) and
-            whose medial axis can be told from round-off.
+        margin: Least distance of the faces of a compliant mesh outside the hull, m.
+        medial: Whether to put vertices on the medial axis. None does so for slender hulls (``SLENDER``) whose medial
+            axis can be computed in spite of round-off.
 
     Raises:
         InputError: The points are not finite or span no volume, a parameter is out of range, or ``medial`` is true
-            and round-off hides the medial axis.
+            and round-off prevents the computation of the medial axis.
     """
     source = "convex_mesh"
     margin = 0.0 if modulus is None else non_negative(source, "margin", margin)
@@ -72,7 +73,7 @@ def _is_slender(points: FloatArray, triangles: IntArray, distances: FloatArray) 
     a, b, c = (points[triangles[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    # The inscribed ball is no smaller than the least distance, which saves looking for it in most cases.
+    # The inscribed radius is at least the smallest distance, so that it need not be computed in most cases.
     if distances.max() <= SLENDER * distances.min():
         return False
     _, radius = inscribed_ball(normals, np.einsum("ij,ij->i", normals, a))
@@ -120,7 +121,7 @@ def _face_distances(points: FloatArray, triangles: IntArray, centroid: FloatArra
 
 
 def _nearest(triangles: IntArray, distances: FloatArray, num_points: int) -> FloatArray:
-    """Least distance among the triangles at each vertex, (N,)."""
+    """Smallest distance among the triangles at each vertex, (N,)."""
     nearest = np.full(num_points, np.inf)
     np.minimum.at(nearest, triangles.ravel(), np.repeat(distances, 3))
     return nearest

@@ -1,8 +1,8 @@
-"""Convex polyhedra whose pressure is exactly proportional to the depth.
+"""Meshes of convex polyhedra with pressure exactly proportional to depth.
 
-The depth below the nearest face plane, ``d(x) = min_i (b_i - n_i . x)``, is concave and linear in one cell a face; the
-cells meet in the medial axis. They are the upper facets of the four-dimensional polyhedron of all (x, t) with
-``0 <= t <= d(x)``, whose vertices Qhull finds. Each cell is then cut into tetrahedra.
+The depth below the nearest face plane, ``d(x) = min_i (b_i - n_i . x)``, is concave, and linear in one cell per face;
+the cells meet in the medial axis. They are the projections of the upper facets of the four-dimensional polyhedron of
+all (x, t) with ``0 <= t <= d(x)``, whose vertices are computed by Qhull. Each cell is then cut into tetrahedra.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from hydro_sim_core.geometry.simplices import (
     triangle_areas,
 )
 
-#: Distances below this fraction of the extent count as zero; the second serves files in single precision.
+#: Distances, relative to the extent, that count as zero, tried in this order; the second is for files in single
+#: precision.
 TOLERANCES = (1e-9, 1e-5)
 
-#: How well the volumes of the tetrahedra must add up to that of the polyhedron.
+#: Largest relative difference between the sum of the tetrahedra's volumes and the polyhedron's volume.
 VOLUME_TOLERANCE = 1e-4
 
-#: Triangles whose normals differ less than this, and which lie in one plane, are one face.
+#: Difference of normals below which triangles in one plane belong to the same face.
 _SAME_NORMAL = 1e-3
 
 
 def depth_mesh(
     points: FloatArray, triangles: IntArray, margin: float = 0.0
 ) -> tuple[FloatArray, IntArray, FloatArray] | None:
-    """Cut a convex polyhedron whose faces are moved out by a margin into tetrahedra in which the depth is linear.
+    """Cut a convex polyhedron, with faces moved outwards by a margin, into tetrahedra in which the depth is linear.
 
     Args:
         points: (N, 3) vertices, m.
-        triangles: (M, 3) of its surface, counter-clockwise seen from outside.
-        margin: m.
+        triangles: (M, 3) triangles of its surface, counter-clockwise seen from outside.
+        margin: Margin, m.
 
     Returns:
-        Vertices, tetrahedra and the depth of the vertices below the moved faces, m, or None where round-off leaves
-        no valid mesh.
+        Vertices, tetrahedra and depth of the vertices below the moved faces, m; None if round-off prevents a valid
+        mesh.
     """
     extent = norm(np.ptp(points, axis=0))
     for tolerance in TOLERANCES:
@@ -57,11 +58,11 @@ def depth_mesh(
 
 
 def _face_planes(points: FloatArray, triangles: IntArray, tolerance: float) -> tuple[FloatArray, FloatArray]:
-    """Outward unit normals (F, 3) and offsets (F,) of the faces, of which each may have several triangles."""
+    """Outward unit normals (F, 3) and offsets (F,) of the faces, each of which may have several triangles."""
     corners = points[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    # Of triangles in one plane the largest has the most accurate normal.
+    # The largest of the triangles in one plane has the most accurate normal.
     waiting = np.argsort(-triangle_areas(points, triangles), kind="stable")
     faces = []
     while waiting.size:
@@ -101,7 +102,7 @@ def _cells(
     corners = _distinct(corners[np.isfinite(corners).all(axis=1)], tolerance)
     corners = corners[
         np.argsort(-corners[:, 3], kind="stable")
-    ]  # deep vertices become the apices of the cells
+    ]  # deepest vertices first, which become the apices of the cells
     corners[corners[:, 3] <= tolerance, 3] = 0.0
     tight = np.abs(product(corners, lifted.T) - offsets) <= 10.0 * tolerance
     on_surface = corners[:, 3] == 0.0
@@ -127,15 +128,16 @@ def _cell(
 ) -> list[tuple[int, int, int, int]]:
     """Cut the cell below a face: cones from its first vertex to the polygons that do not contain it.
 
-    Each polygon is cut into a fan from its own first vertex, so that the two cells at a polygon agree.
+    Each polygon is cut into a fan from its own first vertex, so that the two cells at a polygon have the same
+    triangles.
     """
     in_cell = tight[:, face]
     if not in_cell.any():
         return []
     apex = int(np.flatnonzero(in_cell)[0])
-    walls = [in_cell & tight[:, other] for other in range(tight.shape[1]) if other != face]
+    inner = [in_cell & tight[:, other] for other in range(tight.shape[1]) if other != face]
     polygons = {
-        tuple(np.flatnonzero(mask).tolist()) for mask in [in_cell & on_surface, *walls] if mask.sum() > 2
+        tuple(np.flatnonzero(mask).tolist()) for mask in [in_cell & on_surface, *inner] if mask.sum() > 2
     }
     tetrahedra = []
     for polygon in sorted(polygons):
@@ -147,7 +149,7 @@ def _cell(
 
 
 def _ring(points: FloatArray, polygon: tuple[int, ...]) -> list[int]:
-    """Vertices of a convex polygon in cyclic order, the lowest number first."""
+    """Vertices of a convex polygon in cyclic order, starting with the lowest number."""
     corners = points[list(polygon)]
     centred = corners - corners.mean(axis=0)
     along = centred[(centred**2).sum(axis=1).argmax()]
@@ -160,7 +162,7 @@ def _ring(points: FloatArray, polygon: tuple[int, ...]) -> list[int]:
 
 
 def _is_valid(vertices: FloatArray, tetrahedra: IntArray) -> bool:
-    """Whether the tetrahedra have volume and fill the hull of the vertices, meeting face to face."""
+    """Whether the tetrahedra have positive volume, fill the hull of the vertices, and meet face to face."""
     if not len(tetrahedra):
         return False
     volumes = np.abs(tetrahedron_volumes(vertices, tetrahedra))

@@ -1,4 +1,4 @@
-"""Cylinders: triangular prisms between the rings of the two ends and the medial axis."""
+"""Cylinders, meshed by prisms and cones between the rings of the two ends and the medial axis."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def cylinder(
     Args:
         radius: R, m.
         length: L, m.
-        resolution: Wanted edge length around the ends, m; the side is not split along z.
+        resolution: Target edge length around the ends, m; the side is not split along z.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far the side and the ends of a compliant mesh stand outside the cylinder, m.
+        margin: Distance of side and ends of a compliant mesh outside the cylinder, m.
 
     Raises:
         InputError: A length or the modulus is not positive and finite, or the resolution is absurdly fine.
@@ -51,13 +51,13 @@ def cylinder(
 
 
 def _surface_points(radius: float, half_length: float, sides: int) -> FloatArray:
-    """Centre of the lower and of the upper end, ring of the lower and of the upper end."""
+    """Surface points: centres of the lower and the upper end, then their rings."""
     ends = [[0.0, 0.0, -half_length], [0.0, 0.0, half_length]]
     return np.vstack([ends, ring(radius, -half_length, sides), ring(radius, half_length, sides)])
 
 
 def _medial_mesh(radius: float, half_length: float, sides: int) -> tuple[FloatArray, IntArray]:
-    """Medial vertices, and the tetrahedra between them and the surface points, which come first."""
+    """Medial vertices, and tetrahedra between them and the surface points, which come first in the numbering."""
     here = np.arange(sides)
     after = np.roll(here, -1)
     bottom, top = np.array([0]), np.array([1])
@@ -68,9 +68,9 @@ def _medial_mesh(radius: float, half_length: float, sides: int) -> tuple[FloatAr
     excess = half_length - radius
     if abs(excess) <= MEDIAL_TOLERANCE * radius:
         medial = np.zeros((1, 3))
-        sides_of_wall = [cones(first, low, high, low_after), cones(first, high, high_after, low_after)]
+        sides_of_mantle = [cones(first, low, high, low_after), cones(first, high, high_after, low_after)]
         ends = [cones(first, bottom, low, low_after), cones(first, top, high_after, high)]
-        return medial, np.vstack([*ends, *sides_of_wall])
+        return medial, np.vstack([*ends, *sides_of_mantle])
     if excess > 0.0:
         medial = np.array([[0.0, 0.0, -excess], [0.0, 0.0, excess]])
         below, above = first, first + 1

@@ -1,4 +1,4 @@
-"""Distances to a triangulated surface, and on which side of it a point lies."""
+"""Distances and winding numbers of points relative to a triangulated surface."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import scipy
 from hydro_sim_core.geometry.simplices import FloatArray, IntArray, longest_edges
 from hydro_sim_core.held_interrupts import held_interrupts
 
-#: Point-triangle pairs that are looked at at once: bounds the memory (about 200 bytes a pair).
+#: Number of point-triangle pairs processed at once, which bounds the memory (about 200 bytes per pair).
 _PAIRS_AT_ONCE = 2_000_000
 
 
 def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """Distance (P,) from each point (P, 3) to the nearest of the triangles, m."""
+    """Distance (P,) from each point (P, 3) to the nearest triangle, m."""
     nearest = closest_points(points, vertices, triangles)
     return np.linalg.norm(nearest - points, axis=1)
 
 
 def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """The point (P, 3) of the triangles that is nearest to each point (P, 3)."""
+    """The nearest point (P, 3) on the triangles for each point (P, 3)."""
     corners = vertices[triangles]
     centres, sizes = corners.mean(axis=1), longest_edges(vertices, triangles)
     reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
@@ -43,8 +43,9 @@ def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray
 
 
 def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Nearest point (P, 3) of one triangle (P, 3, 3) each, whose longest edge is given (P,)."""
-    # trimesh compares fourth powers of lengths with an absolute 1e-13: too much for triangles below a millimetre.
+    """Nearest point (P, 3) of one triangle (P, 3, 3) for each point, with the triangles' longest edges (P,)."""
+    # trimesh compares fourth powers of lengths with an absolute 1e-13, which is too large for triangles below a
+    # millimetre.
     origins = corners[:, 0]
     scale = sizes[:, None]
     with held_interrupts():
@@ -57,7 +58,7 @@ def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatAr
 
 
 def winding_numbers(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """How often a surface winds around each point (P, 3): 1 inside a solid, 0 outside, between the two at holes.
+    """Winding number of a surface around each point (P, 3): 1 inside a solid, 0 outside, between the two near holes.
 
     The sum of the solid angles of the triangles (van Oosterom and Strackee 1983) over 4 pi.
     """

@@ -1,4 +1,4 @@
-"""Surface mesh files, through trimesh."""
+"""Reading of surface mesh files, through trimesh."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def load_surface(
 ) -> tuple[FloatArray, IntArray]:
     """Read a triangulated surface from an STL, OBJ, DAE, GLB or PLY file.
 
-    All parts of a scene are merged in the frame of the file, each placed by its transform; the unit that a
-    DAE file declares is applied, its up axis is not (as ROS tools do). Vertices at the same place are merged,
-    triangles that this makes degenerate are dropped, and a closed surface that is inside out is turned.
+    All parts of a scene are merged in the frame of the file with their transforms applied; the unit of a DAE file is
+    applied, its up axis is not (as in ROS tools). Coincident vertices are merged, triangles that become degenerate are
+    dropped, and a closed surface that is inside out is reversed.
 
     Args:
         path: The file.
-        scale: Factor on the coordinates, one or one an axis; negative ones mirror.
-        watertight: Insist on a closed surface.
+        scale: Factor on the coordinates: one number, or one per axis; negative ones mirror.
+        watertight: Refuse a surface that is not closed.
 
     Returns:
         Vertices (N, 3), m, and triangles (M, 3), counter-clockwise seen from outside.
@@ -57,7 +57,7 @@ def load_surface(
         raise InputError(path, "", "has only degenerate triangles", "export the mesh again")
     used, triangles = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], triangles.reshape(-1, 3)
-    # An open surface has no inside to tell from its volume; a mirrored one is inside out all the same.
+    # For an open surface the volume does not show the orientation, but a mirrored one has to be reversed.
     closed = is_closed(triangles)
     if enclosed_volume(vertices, triangles) < 0.0 if closed else factors.prod() < 0.0:
         triangles = triangles[:, ::-1]
@@ -68,7 +68,7 @@ def load_surface(
 
 @contextlib.contextmanager
 def named_after(path: str | Path) -> Iterator[None]:
-    """Let an ``InputError`` name the file that the arrays came from."""
+    """Make an ``InputError`` name the file of the arrays."""
     try:
         yield
     except InputError as error:
@@ -76,7 +76,7 @@ def named_after(path: str | Path) -> Iterator[None]:
 
 
 def existing_file(path: str | Path, suffixes: tuple[str, ...]) -> Path:
-    """Return the path of a file that exists and has one of the suffixes, or raise ``InputError``."""
+    """Return the path of an existing file with one of the suffixes, or raise ``InputError``."""
     path = Path(path)
     if path.suffix.lower() not in suffixes:
         problem = f"has the unknown format '{path.suffix}'"
@@ -100,7 +100,7 @@ def _read_surface(path: Path) -> trimesh.Trimesh:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception of a parser says, in one line."""
+    """Message of a parser's exception, in one line."""
     return (str(error).splitlines() or [""])[0] or type(error).__name__
 
 

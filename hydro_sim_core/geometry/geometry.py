@@ -1,4 +1,4 @@
-"""The data that every shape becomes: what the contact kernels read."""
+"""``Geometry``: the data of every shape, from which the contact query is set up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 
 class GeometryKind(IntEnum):
-    """What a geometry's elements are and whether it carries a pressure field."""
+    """Kind of elements of a geometry, and whether it has a pressure field."""
 
     COMPLIANT_MESH = 0
     RIGID_MESH = 1
@@ -32,7 +32,7 @@ class Geometry:
     A half space is the solid z <= 0 with outward normal +z; it has no vertices, elements or tree.
 
     Attributes:
-        kind: What the elements are.
+        kind: Kind of the geometry.
         vertices: (N, 3) positions in G, m.
         elements: (M, 4) positively oriented tetrahedra, or (M, 3) triangles counter-clockwise seen from
             outside.
@@ -73,7 +73,7 @@ class Geometry:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """What walking over the mesh needs; made once, when first asked for. A half space has none."""
+        """Adjacency for walks over the mesh, computed on first access. A half space has none."""
         if self.kind == GeometryKind.COMPLIANT_MESH:
             return volume_adjacency(self.vertices, self.elements, self.pressure)
         return surface_adjacency(self.vertices, self.elements)
@@ -96,6 +96,6 @@ class Geometry:
 def _read_only(array: NDArray) -> NDArray:
     frozen = np.ascontiguousarray(array)
     if frozen is array and array.flags.writeable:
-        frozen = array.copy()  # the caller keeps the right to write to its own array
+        frozen = array.copy()  # the caller's own array stays writeable
     frozen.flags.writeable = False
     return frozen

@@ -1,4 +1,4 @@
-"""The half space z <= 0."""
+"""Geometry of the half space z <= 0."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def half_space(
 
     Args:
         modulus: Hydroelastic modulus E, Pa; None makes it rigid.
-        slab_thickness: Depth at which the pressure of a compliant half space equals E, m; deeper it keeps
-            growing.
-        margin: Height up to which a compliant half space looks for contact, m.
+        slab_thickness: Depth at which the pressure of a compliant half space equals E, m; deeper it increases further.
+        margin: Height up to which a compliant half space makes contact faces, m.
         resolution: Ignored: a half space has no mesh.
 
     Raises:

@@ -20,11 +20,11 @@ from hydro_sim_core.geometry.simplices import (
 )
 from hydro_sim_core.geometry.tree import build_tree
 
-#: An element flatter than this, relative to a cube or square on its longest edge, has no usable normal or
+#: Ratio of volume or area to a cube or square on the longest edge, below which an element has no usable normal or
 #: gradient.
 FLATNESS = 1e-13
 
-#: A part of a primitive's medial axis shorter than this fraction of the body's depth is taken for a point.
+#: Length, relative to the body's depth, below which a part of a primitive's medial axis counts as a point.
 MEDIAL_TOLERANCE = 1e-9
 
 
@@ -38,13 +38,13 @@ def compliant_mesh(
 ) -> Geometry:
     """Make a compliant volume from tetrahedra with a pressure at every vertex.
 
-    Negatively oriented tetrahedra are turned (their last two vertices change places).
+    Negatively oriented tetrahedra are reoriented (their last two vertices are swapped).
 
     Args:
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) vertex indices.
         pressure: (N,) pressure at the vertices, Pa: zero on the surface of the body, largest deep inside.
-        modulus: Hydroelastic modulus, Pa; the largest pressure when None.
+        modulus: Hydroelastic modulus, Pa; None takes the largest pressure.
         margin: How far the mesh reaches beyond the zero level set of the pressure, m.
 
     Raises:
@@ -83,13 +83,13 @@ def rigid_mesh(vertices: ArrayLike, triangles: ArrayLike, *, open_surface: bool 
     Args:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices.
-        open_surface: Accept a surface with an edge, such as a patch of terrain. Nothing then stops a body
-            from passing around the edge to the back of the surface, which makes no contact.
+        open_surface: Accept an open surface, such as a patch of terrain. Its back makes no contact, and bodies can pass
+            around the boundary to it.
 
     Raises:
         InputError: An array has the wrong shape or type or is not finite, an index is out of range, a
-            triangle is degenerate, an edge is open or is shared by more than two triangles, neighbouring
-            triangles are turned opposite ways, or the surface is inside out.
+            triangle is degenerate, an edge is open or is shared by more than two triangles, neighbouring triangles have
+            opposite orientations, or the surface is oriented inwards.
     """
     source = "rigid_mesh"
     vertices = float_rows(source, "vertices", vertices, 3)
@@ -125,11 +125,11 @@ def primitive(
     """Make the compliant volume of a primitive, or its rigid surface when ``modulus`` is None.
 
     Args:
-        vertices: (N, 3) positions, m, grown by the margin.
+        vertices: (N, 3) positions, m, including the margin.
         tetrahedra: (M, 4) vertex indices, either orientation.
         unit_pressure: (N,) pressure as a fraction of the modulus.
         modulus: Hydroelastic modulus, Pa.
-        margin: The margin by which the vertices are grown, m.
+        margin: Margin included in the vertices, m.
     """
     if modulus is not None:
         return compliant_mesh(vertices, tetrahedra, modulus * unit_pressure, modulus=modulus, margin=margin)
@@ -139,7 +139,7 @@ def primitive(
 
 
 def check_surface(source: str, vertices: FloatArray, triangles: IntArray, *, open_surface: bool) -> None:
-    """Raise unless the triangles bound a solid or, if ``open_surface``, could be part of its boundary."""
+    """Raise unless the triangles bound a solid or, if ``open_surface``, could be part of the boundary of one."""
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     order, starts, counts = sorted_rows(edges)
     first = edges[order[starts]]
@@ -181,7 +181,7 @@ def _vertex_pressure(source: str, pressure: ArrayLike, num_vertices: int) -> Flo
 
 
 def oriented(source: str, vertices: FloatArray, tetrahedra: IntArray) -> IntArray:
-    """Turn negatively oriented tetrahedra; raise for flat ones."""
+    """Reorient negatively oriented tetrahedra; raise for flat ones."""
     volumes = tetrahedron_volumes(vertices, tetrahedra)
     flat = np.flatnonzero(np.abs(volumes) <= FLATNESS * longest_edges(vertices, tetrahedra) ** 3)
     if flat.size:
@@ -191,12 +191,12 @@ def oriented(source: str, vertices: FloatArray, tetrahedra: IntArray) -> IntArra
 
 
 def _check_faces(source: str, tetrahedra: IntArray) -> None:
-    """Raise unless every face belongs to one tetrahedron or separates two."""
+    """Raise unless every face belongs to one tetrahedron or lies between two."""
     faces = tetrahedron_faces(tetrahedra)
     order, starts, counts = sorted_rows(faces)
     crowded = counts > 2
     first, second = order[starts], order[np.minimum(starts + 1, len(order) - 1)]
-    # Two oriented faces on the same vertices are cyclic shifts of each other iff they look to the same side.
+    # Two oriented faces with the same vertices are cyclic shifts of each other iff they have the same orientation.
     same_side = (counts == 2) & (
         (faces[first][:, None, :] == faces[second][:, [[0, 1, 2], [1, 2, 0], [2, 0, 1]]])
         .all(axis=2)

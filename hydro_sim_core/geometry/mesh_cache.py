@@ -1,4 +1,4 @@
-"""Meshes kept on disk, named by what they were made from."""
+"""Cache of meshes on disk, addressed by a digest of their input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
 _LOG = logging.getLogger(__name__)
 
-#: Raised whenever what is stored changes its meaning.
+#: Version of the format; to be increased whenever the meaning of the stored data changes.
 _FORMAT = 4
 
 
@@ -45,12 +45,12 @@ def store_arrays(
     options: Mapping[str, object],
     arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Keep the arrays; where the folder cannot be written they are made again next time."""
+    """Store the arrays; if the folder cannot be written, they are computed again next time."""
     path = _path(vertices, triangles, options)
     temporary = ""
     try:
         make_private_folder(path.parent)
-        # Two processes may store at once: each writes a file of its own and renames it.
+        # Two processes may store at the same time: each writes its own file and renames it.
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".npz")
         with os.fdopen(handle, "wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]

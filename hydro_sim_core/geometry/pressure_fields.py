@@ -1,6 +1,6 @@
 """Pressure at the vertices of a tetrahedral mesh, as a fraction of the hydroelastic modulus.
 
-Every field is zero on the surface and positive inside. `docs/geometry.md` says how to choose one.
+Every field is zero on the surface and positive inside. ``docs/geometry.md`` explains the choice.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hydro_sim_core.geometry.distance import distance_to_surface, winding_number
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields, tetrahedron_volumes
 
-#: Where the distance to the surface grows along no edge by more than this per metre, a vertex is medial.
+#: A vertex is medial if the distance to the surface increases along no edge at more than this rate.
 MEDIAL_SLOPE = 0.5
 
-#: Laplace's equation holds up to this fraction of the local depth.
+#: Fraction of the local depth up to which Laplace's equation is solved.
 MEDIAL_ZONE = 0.8
 
 #: Relative residual at which Laplace's equation counts as solved.
@@ -32,7 +32,7 @@ class UnitField:
 
     Attributes:
         values: (N,) at the vertices.
-        slope: At the surface, 1/m, where it is the same everywhere; None where it has to be read off the elements.
+        slope: Slope at the surface, 1/m, if it is uniform; None if it has to be taken from the elements.
     """
 
     values: FloatArray
@@ -61,11 +61,11 @@ def distance_field(
     """Normalised distance to the surface, (N,): ``d / max d``, or ``d / (d + distance to the core)``.
 
     Args:
-        source: Named by errors.
+        source: Name used in error messages.
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) vertex indices.
-        core: Rigid mesh inside, on whose surface the field is one. Deeper it grows on, at one per smallest
-            thickness of the layer around the core: a field that were flat there would push nothing out.
+        core: Rigid mesh inside, on whose surface the field is one. Deeper it increases by one per smallest thickness of
+            the layer around the core, as a constant field there would give no force.
     """
     depth = depths(source, vertices, tetrahedra)
     if core is None:
@@ -80,14 +80,14 @@ def laplace_field(
 ) -> UnitField:
     """Solution of Laplace's equation, (N,): zero on the surface, one on the core or the medial set.
 
-    Elandt 2019, section VI-A2, by linear finite elements. Points and curves have no capacity in space: a
-    solution that is held at one there alone tends to zero everywhere as the mesh is refined. Without a core the
-    equation therefore holds only up to ``MEDIAL_ZONE`` of the local depth. Deeper, the field is the distance to the
-    surface divided by the local depth, which reaches one on the medial set. Inside a core the field grows on, as
-    in :func:`distance_field`.
+    Elandt 2019, section VI-A2, by linear finite elements. Points and curves have zero capacity in space: a solution
+    prescribed as one only there tends to zero everywhere as the mesh is refined. Without a core the equation is
+    therefore solved only up to ``MEDIAL_ZONE`` of the local depth. Deeper, the field is the distance to the surface
+    divided by the local depth, which reaches one on the medial set. Inside a core the field increases further, as in
+    :func:`distance_field`.
 
     Args:
-        source: Named by errors.
+        source: Name used in error messages.
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) vertex indices.
         core: Rigid mesh inside.
@@ -110,17 +110,17 @@ def laplace_field(
 def given_field(
     source: str, vertices: FloatArray, tetrahedra: IntArray, values: FloatArray, tolerance: float
 ) -> FloatArray:
-    """Check values of the user's; on the surface they become zero, which they must nearly be.
+    """Check values of a user; those on the surface must be nearly zero and are set to zero.
 
     Args:
-        source: Named by errors.
+        source: Name used in error messages.
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) vertex indices.
         values: (N,) pressures, Pa.
         tolerance: Largest value on the surface, as a fraction of the largest value.
 
     Raises:
-        InputError: They have the wrong shape, are not finite, not zero on the surface or not positive inside.
+        InputError: The values have the wrong shape, are not finite, not zero on the surface or not positive inside.
     """
     if values.shape != (len(vertices),):
         mend = f"give one pressure a vertex: ({len(vertices)},)"
@@ -151,7 +151,7 @@ def given_field(
 def _distance_to_core(
     source: str, vertices: FloatArray, tetrahedra: IntArray, core: Geometry
 ) -> tuple[FloatArray, float]:
-    """Distance of every vertex to the core's surface, negative inside; least distance of core and surface, m."""
+    """Distance of every vertex to the core's surface, negative inside, and least distance of core and surface, m."""
     surface = boundary_triangles(tetrahedra)
     gap = float(distance_to_surface(core.vertices, vertices, surface).min())
     outside = winding_numbers(core.vertices, vertices, surface) < 0.5
@@ -165,18 +165,18 @@ def _distance_to_core(
     )
     inside = np.zeros(len(vertices), dtype=bool)
     inside[near] = winding_numbers(vertices[near], core.vertices, core.elements) > 0.5
-    # Tetrahedra follow the core's surface to within the mesher's envelope.
+    # The tetrahedra follow the core's surface within the mesher's envelope.
     extent = norm(np.ptp(core.vertices, axis=0))
     distance[distance <= 1e-6 * extent] = 0.0
     return np.where(inside, -distance, distance), gap
 
 
 def _local_depths(vertices: FloatArray, tetrahedra: IntArray, depth: FloatArray) -> FloatArray:
-    """Depth, (N,), of the medial vertex that is reached from each vertex by the steepest ascent along edges.
+    """Depth, (N,), of the medial vertex reached from each vertex by steepest ascent along edges.
 
-    A vertex is medial where the distance to the surface grows along no edge faster than ``MEDIAL_SLOPE``. That keeps
-    the part of the medial axis whose points see their two nearest surface points at 120 degrees or more, so that the
-    sheets running into edges and corners of the body do not count.
+    A vertex is medial if the distance to the surface increases along no edge faster than ``MEDIAL_SLOPE``. This selects
+    the part of the medial axis where the directions to the two nearest surface points are at least 120 degrees apart,
+    without the sheets that run into edges and corners of the body.
     """
     pairs = tetrahedra[:, [0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3]].reshape(-1, 2)
     start, end = np.vstack([pairs, pairs[:, ::-1]]).T
@@ -187,7 +187,7 @@ def _local_depths(vertices: FloatArray, tetrahedra: IntArray, depth: FloatArray)
     above[start[first]] = np.where(slope[first] > MEDIAL_SLOPE, end[first], start[first])
 
     local = depth.copy()
-    np.maximum.at(local, start, depth[end])  # medial vertices lie beside the medial axis, not on it
+    np.maximum.at(local, start, depth[end])  # medial vertices are near the medial axis, not on it
     while (above[above] != above).any():
         above = above[above]
     return local[above]
@@ -196,10 +196,10 @@ def _local_depths(vertices: FloatArray, tetrahedra: IntArray, depth: FloatArray)
 def _harmonic(
     source: str, vertices: FloatArray, tetrahedra: IntArray, held: np.ndarray, values: FloatArray
 ) -> FloatArray:
-    """Solve Laplace's equation with linear elements: ``values`` where ``held``.
+    """Solve Laplace's equation with linear elements and Dirichlet ``values`` at the vertices in ``held``.
 
-    Obtuse tetrahedra can push a value to or below zero next to the surface, where only the exact solution is certain
-    to be positive. Such a value becomes the least positive one of the solution.
+    Because of obtuse tetrahedra, values near the surface can be zero or negative, unlike in the exact solution. They
+    are replaced by the least positive value of the solution.
     """
     stiffness = _stiffness(vertices, tetrahedra)
     free = ~held
@@ -221,7 +221,7 @@ def _conjugate_gradients(matrix: scipy.sparse.csr_array, right: FloatArray, limi
     """Solve a symmetric positive definite system, preconditioned by its diagonal, to ``_RESIDUAL``.
 
     Returns:
-        None where ``limit`` iterations do not do.
+        The solution; None if ``limit`` iterations do not suffice.
     """
     found, residual = np.zeros(len(right)), right.copy()
     inverse_diagonal = 1.0 / matrix.diagonal()
@@ -242,7 +242,7 @@ def _conjugate_gradients(matrix: scipy.sparse.csr_array, right: FloatArray, limi
 
 
 def _stiffness(vertices: FloatArray, tetrahedra: IntArray) -> scipy.sparse.csr_array:
-    """Sum over elements of ``V grad(phi_i) . grad(phi_j)``, (N, N)."""
+    """Stiffness matrix (N, N): sum over elements of ``V grad(phi_i) . grad(phi_j)``."""
     volumes = tetrahedron_volumes(vertices, tetrahedra)
     gradients = np.empty((len(tetrahedra), 4, 3))
     for corner in range(4):

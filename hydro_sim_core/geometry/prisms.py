@@ -11,7 +11,7 @@ from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 
 
 def ring(radius: float, z: float, sides: int) -> FloatArray:
-    """Points (sides, 3) evenly around the z axis at height ``z``, the first on the x axis."""
+    """Points (sides, 3) evenly spaced around the z axis at height ``z``, the first above the x axis."""
     sine, cosine = sines_cosines(2.0 * math.pi * np.arange(sides) / sides)
     return np.column_stack([radius * cosine, radius * sine, np.full(sides, z)])
 

@@ -1,4 +1,4 @@
-"""What a tetrahedral mesh and its pressure field are worth."""
+"""Quality measures of tetrahedral meshes and their pressure fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hydro_sim_core.geometry.simplices import (
 )
 from hydro_sim_core.geometry.tetrahedralisation import SolidMesh
 
-#: A gradient below this fraction of the steepest counts as zero.
+#: Ratio to the largest gradient below which a gradient counts as zero.
 ZERO_GRADIENT = 1e-9
 
 
@@ -37,23 +37,23 @@ class MeshQuality:
     """Quality of a compliant mesh.
 
     Attributes:
-        num_vertices: All vertices.
-        num_inner_vertices: Those inside the surface.
-        num_tetrahedra: All tetrahedra.
-        num_surface_triangles: Triangles of the surface.
-        edge_length: Of all edges, m.
-        radius_ratio: Three times the inscribed over the circumscribed radius of every tetrahedron: 1 when regular,
-            0 when flat. The worst is the least.
-        aspect_ratio: Longest edge over least height of every tetrahedron, divided by that of a regular one. The worst
-            is the largest.
-        num_zero_gradient: Tetrahedra in which the pressure does not vary: they make no contact.
-        layers: Edges from the surface to the vertex that takes most: 1 allows a pressure linear in depth only.
-        volume: Of the tetrahedra, m^3.
-        largest_pressure: Pa.
-        surface_volume: Volume that the given surface encloses, m^3; None when the surface is not known.
-        deviation: Largest distance between the mesh's surface and the given one, both ways at their vertices and the
-            middles of their triangles (an estimate of the Hausdorff distance from below), m; None as above.
-        repairs: What was repaired.
+        num_vertices: Number of vertices.
+        num_inner_vertices: Number of vertices inside the surface.
+        num_tetrahedra: Number of tetrahedra.
+        num_surface_triangles: Number of triangles of the surface.
+        edge_length: Lengths of all edges, m.
+        radius_ratio: Three times the inscribed over the circumscribed radius of every tetrahedron: 1 if regular, 0 if
+            flat; the smallest is the worst.
+        aspect_ratio: Longest edge over least height of every tetrahedron, divided by that of a regular one; the largest
+            is the worst.
+        num_zero_gradient: Number of tetrahedra with constant pressure, which make no contact.
+        layers: Largest number of edges from the surface to a vertex; 1 allows only a pressure linear in depth.
+        volume: Volume of the tetrahedra, m^3.
+        largest_pressure: Largest pressure, Pa.
+        surface_volume: Volume enclosed by the given surface, m^3; None if the surface is not known.
+        deviation: Largest distance between the mesh's surface and the given one, at vertices and centroids of triangles
+            of both (a lower bound of the Hausdorff distance), m; None as above.
+        repairs: Repairs of the surface.
     """
 
     num_vertices: int
@@ -76,8 +76,8 @@ def mesh_quality(geometry: Geometry, solid: SolidMesh | None = None) -> MeshQual
     """Measure a compliant mesh.
 
     Args:
-        geometry: A compliant mesh. With a margin, its skin counts as part of the mesh.
-        solid: What it was made of; compares it with the given surface and lists repairs.
+        geometry: A compliant mesh. With a margin, the margin layer counts as part of the mesh.
+        solid: Tetrahedra that it was made of, for a comparison with the given surface and the list of repairs.
 
     Raises:
         InputError: The geometry is not a compliant mesh.

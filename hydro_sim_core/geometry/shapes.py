@@ -1,4 +1,4 @@
-"""From a shape as a description file states it to a geometry."""
+"""Geometries of the shapes in description files."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from hydro_sim_core.geometry.solids import compliant_solid
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
 
-#: A surface that fills its hull but for this fraction counts as convex: files often hold single precision.
+#: Fraction of its convex hull that a convex surface may leave empty, as many files have single precision.
 CONVEXITY_TOLERANCE = 1e-6
 
 
-#: Diagonal of a compliant mesh's bounding box, m; beyond, the file is taken for one in other units.
+#: Range of the diagonal of a compliant mesh's bounding box, m; beyond it the file is assumed to be in other units.
 SMALLEST_EXTENT, LARGEST_EXTENT = 1e-3, 20.0
 
 
 class SurfaceError(InputError):
-    """The triangles of a mesh file cannot be used as they are; their convex hull could be."""
+    """The triangles of a mesh file cannot be used unchanged, but their convex hull could be."""
 
 
 def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = True) -> Geometry:
     """Make the geometry of a shape.
 
-    A mesh file of tetrahedra keeps them. Of a surface, a rigid geometry keeps the triangles, which may be open; one
-    that declares itself convex takes the convex hull. Of a compliant surface that is closed and convex every triangle
-    is coned to the centroid, unless a pressure field is chosen; any other is filled with tetrahedra.
+    Tetrahedra of a mesh file are kept. For a surface, a rigid geometry keeps the triangles, which may be open, and a
+    shape that is declared convex becomes the convex hull. The triangles of a closed, convex, compliant surface are
+    coned to the centroid, unless a pressure field is chosen; any other compliant surface is filled with tetrahedra.
 
     Args:
         shape: The shape.
-        proximity: Its contact properties; the compliance, and of the modulus, resolution hint, margin and
-            slab thickness those that the shape uses, must be given.
-        fill: Whether to fill a compliant surface that is not closed and convex, or to refuse it.
+        proximity: Its contact properties; the compliance must be given, and those of modulus, resolution hint, margin
+            and slab thickness that the shape uses.
+        fill: Whether a compliant surface that is not closed and convex is filled; otherwise it is refused.
 
     Raises:
-        SurfaceError: A rigid surface has triangles that contradict each other, or a compliant one is not closed and
-            convex although ``fill`` is false.
-        InputError: A property is missing, out of range or of no use to the shape, or the mesh file is bad.
+        SurfaceError: A rigid surface has inconsistent triangles, or ``fill`` is false and a compliant one is not closed
+            and convex.
+        InputError: A property is missing, out of range or not applicable to the shape, or the mesh file is invalid.
     """
     source = f"shape '{shape.kind}'" if shape.path is None else str(shape.path)
     modulus = None
@@ -119,7 +119,7 @@ def _surface_errors() -> Iterator[None]:
 
 
 def _is_convex(vertices: FloatArray, triangles: IntArray) -> bool:
-    """Whether the surface is closed, free of contradictions and, up to a tolerance, its own convex hull."""
+    """Whether the surface is closed, consistent and, up to a tolerance, equal to its convex hull."""
     try:
         check_surface("", vertices, triangles, open_surface=False)
     except InputError:

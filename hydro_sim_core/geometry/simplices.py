@@ -1,4 +1,4 @@
-"""Geometry of tetrahedra and triangles given as index arrays."""
+"""Measures and topology of tetrahedra and triangles given as index arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-#: Values in a tetrahedron that differ by no more than this fraction are equal.
+#: Relative difference below which the vertex values of a tetrahedron are equal.
 _EQUAL = 1e-13
 
 #: Local vertices of the faces of a positively oriented tetrahedron, counter-clockwise seen from outside.
@@ -28,13 +28,13 @@ def triangle_areas(vertices: FloatArray, triangles: IntArray) -> FloatArray:
 
 
 def enclosed_volume(vertices: FloatArray, triangles: IntArray) -> float:
-    """Volume inside a closed surface, m^3; negative when it is inside out."""
+    """Volume inside a closed surface, m^3; negative for inward orientation."""
     return float(signed_volumes(vertices, triangles).sum())
 
 
 def signed_volumes(vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """Volumes (M,) of the cones from the triangles to one point, m^3; those of a closed surface add up to its own."""
-    # An apex near the surface: the sum then loses no digits to a far-away origin.
+    """Volumes (M,) of the cones from the triangles to one point, m^3; for a closed surface their sum is its volume."""
+    # An apex near the surface avoids cancellation for surfaces far from the origin.
     a, b, c = (vertices[triangles[:, i]] - vertices[triangles[0, 0]] for i in range(3))
     return np.einsum("ij,ij->i", np.cross(a, b), c) / 6.0
 
@@ -54,11 +54,11 @@ def longest_edges(vertices: FloatArray, elements: IntArray) -> FloatArray:
 
 
 def sorted_rows(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Group equal rows, the order of entries within a row ignored.
+    """Group rows with equal entries in any order.
 
     Returns:
-        ``order`` that lists equal rows one after the other, the first position in ``order`` of every group,
-        and the size of every group.
+        ``order``, which sorts equal rows together, the first position in ``order`` of every group, and the size of
+        every group.
     """
     keys = np.sort(rows, axis=1)
     order = np.lexsort(keys.T[::-1])
@@ -73,14 +73,14 @@ def tetrahedron_faces(tetrahedra: IntArray) -> IntArray:
 
 
 def boundary_triangles(tetrahedra: IntArray) -> IntArray:
-    """Faces (T, 3) that belong to one tetrahedron only, counter-clockwise seen from outside."""
+    """Faces (T, 3) that belong to a single tetrahedron, counter-clockwise seen from outside."""
     faces = tetrahedron_faces(tetrahedra)
     order, starts, counts = sorted_rows(faces)
     return faces[np.sort(order[starts[counts == 1]])]
 
 
 def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArray:
-    """Barycentric coordinates (M, 4, 4): that of vertex k is ``column[:3] . x + column[3]`` with column k."""
+    """Barycentric coordinates (M, 4, 4): that of vertex k at x is ``column[:3] . x + column[3]`` with column k."""
     functions = np.empty((len(tetrahedra), 4, 4))
     for corner, (i, j, k) in enumerate(TETRAHEDRON_FACES):
         a, b, c, d = (vertices[tetrahedra[:, m]] for m in (i, j, k, corner))
@@ -94,7 +94,7 @@ def coordinate_functions(vertices: FloatArray, tetrahedra: IntArray) -> FloatArr
 def linear_fields(vertices: FloatArray, tetrahedra: IntArray, values: FloatArray) -> FloatArray:
     """Coefficients (M, 4) ``[gx, gy, gz, c]`` of the linear ``g . x + c`` with these vertex values.
 
-    Values that differ by their round-off alone have no gradient: a tiny one would still point somewhere.
+    For values that differ only by round-off the gradient is zero, as its direction would be arbitrary.
     """
     a, b, c, d = (vertices[tetrahedra[:, i]] for i in range(4))
     value_a, value_b, value_c, value_d = (values[tetrahedra[:, i]] for i in range(4))

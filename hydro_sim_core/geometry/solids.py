@@ -1,4 +1,4 @@
-"""Compliant solids: tetrahedra with a pressure field of the caller's choice."""
+"""Compliant solids: tetrahedra with a selectable pressure field."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.margin_layers import add_margin_layer
 from hydro_sim_core.geometry.mesh import compliant_mesh
 from hydro_sim_core.geometry.pressure_fields import distance_field, given_field, laplace_field
 from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields
-from hydro_sim_core.geometry.skins import add_skin
 from hydro_sim_core.geometry.tetrahedralisation import Progress, check_core, tetrahedralise
 
-#: ``distance`` and ``laplace``, a function of positions (N, 3) in m, or values (N,) a vertex, both in Pa.
+#: A pressure field: ``distance``, ``laplace``, a function of positions (N, 3) in m, or values (N,) at the vertices, Pa.
 Field = Literal["distance", "laplace"] | Callable[[FloatArray], ArrayLike] | ArrayLike
 
 #: Largest value on the surface that a function or array may have, as a fraction of its largest value. The mesh's
-#: surface lies within the mesher's envelope of the given one, so that a function is never quite zero there.
+#: surface is within the mesher's envelope of the given one, so that a function is not exactly zero there.
 SURFACE_TOLERANCE = 0.05
 
 
@@ -42,13 +42,13 @@ def compliant_solid(
     Args:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices.
-        modulus: Hydroelastic modulus E, Pa; needed unless ``field`` gives pressures.
-        resolution: Wanted edge length, m; None as for :func:`tetrahedralise`.
+        modulus: Hydroelastic modulus E, Pa; required unless ``field`` gives pressures.
+        resolution: Target edge length, m; None as for :func:`tetrahedralise`.
         field: See :func:`pressurised`.
         core: See :func:`pressurised`; the tetrahedra follow its surface.
-        margin: Thickness of a skin in which the pressure falls on below zero, m.
-        source: Named by errors.
-        progress: Told what is being done.
+        margin: Thickness of the margin layer, in which the pressure is negative, m.
+        source: Name used in error messages.
+        progress: Called with the current stage.
 
     Raises:
         InputError: As :func:`tetrahedralise` and :func:`pressurised`.
@@ -87,13 +87,13 @@ def pressurised(
             solution of Laplace's equation, zero on the surface, one on the medial set. A function from positions
             (N, 3), m, or an array, to pressures (N,), Pa.
         core: Rigid mesh inside: the named fields reach E on its surface.
-        margin: Thickness of a skin on the surface, m. The pressure falls on in it at the slope that it has inside,
-            the mean of the elements at each vertex; inside, and with it the zero level set, stays as it is.
-        source: Named by errors.
+        margin: Thickness of the margin layer on the surface, m. It continues the pressure below zero at the slope
+            inside, the mean over the elements at each vertex. The field inside and the zero level set do not change.
+        source: Name used in error messages.
 
     Raises:
         InputError: No vertex lies inside, the field is not zero on the surface or not positive inside, the core does
-            not lie inside, the skin would fold, or a parameter is out of range.
+            not lie inside, the margin layer would fold, or a parameter is out of range.
     """
     margin = non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
@@ -102,9 +102,9 @@ def pressurised(
     if margin > 0.0:
         if slope is None:
             slope = _slopes(vertices, tetrahedra, pressure)
-        skin = add_skin(source, vertices, tetrahedra, boundary_triangles(tetrahedra), margin)
-        below_zero = -np.broadcast_to(slope, len(vertices))[skin.owners] * skin.thickness
-        vertices, tetrahedra, pressure = skin.vertices, skin.tetrahedra, np.r_[pressure, below_zero]
+        layer = add_margin_layer(source, vertices, tetrahedra, boundary_triangles(tetrahedra), margin)
+        below_zero = -np.broadcast_to(slope, len(vertices))[layer.owners] * layer.thickness
+        vertices, tetrahedra, pressure = layer.vertices, layer.tetrahedra, np.r_[pressure, below_zero]
     return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=margin)
 
 
@@ -116,7 +116,7 @@ def _pressure(
     field: Field,
     core: Geometry | None,
 ) -> tuple[FloatArray, FloatArray | float | None]:
-    """Pressure at the vertices, and its slope at the surface where it is the same everywhere."""
+    """Pressure at the vertices, and its slope at the surface if that is uniform, else None."""
     if isinstance(field, str):
         named = {"distance": distance_field, "laplace": laplace_field}
         if field not in named:
@@ -138,7 +138,7 @@ def _pressure(
 
 
 def _slopes(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray) -> FloatArray:
-    """Slope (N,) of the pressure at the vertices, Pa/m: the mean of their tetrahedra."""
+    """Slope (N,) of the pressure at the vertices, Pa/m: the mean over their tetrahedra."""
     gradient = np.linalg.norm(linear_fields(vertices, tetrahedra, pressure)[:, :3], axis=1)
     total = np.bincount(tetrahedra.ravel(), np.repeat(gradient, 4), minlength=len(vertices))
     count = np.bincount(tetrahedra.ravel(), minlength=len(vertices))

@@ -1,4 +1,4 @@
-"""Spheres and ellipsoids: a triangulated surface, every triangle coned to the centre."""
+"""Spheres and ellipsoids, meshed by a triangulated surface with every triangle coned to the centre."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def sphere(
 
     Args:
         radius: R, m.
-        resolution: Wanted edge length, m; every edge is at most about this long, and the surface is an
-            octahedron split evenly.
+        resolution: Target edge length, m; every edge is at most about this long, and the surface is an evenly split
+            octahedron.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far a compliant mesh reaches beyond the sphere, m.
+        margin: Distance of a compliant mesh's surface outside the sphere, m.
 
     Raises:
         InputError: A length or the modulus is not positive and finite, or the resolution is absurdly fine.
@@ -57,13 +57,13 @@ def ellipsoid(
 ) -> Geometry:
     """Make an ellipsoid centred at the origin with semi-axes along x, y and z.
 
-    The pressure at a vertex is ``E (1 - |(x/a, y/b, z/c)|)``. The margin lengthens the semi-axes.
+    The pressure at a vertex is ``E (1 - |(x/a, y/b, z/c)|)``. The margin is added to the semi-axes.
 
     Args:
         *semi_axes: a, b, c, m: three numbers or one sequence of them.
-        resolution: Wanted length of the longest edges, m.
+        resolution: Target length of the longest edges, m.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: How far a compliant mesh reaches beyond the ellipsoid along its axes, m.
+        margin: Distance of a compliant mesh's surface outside the ellipsoid along its axes, m.
 
     Raises:
         InputError: A length or the modulus is not positive and finite, or the resolution is absurdly fine.
@@ -85,19 +85,19 @@ def _ellipsoid(
     vertices = np.vstack([np.zeros(3), directions * grown])
     tetrahedra = np.column_stack([np.zeros(len(triangles), dtype=np.int64), triangles + 1])
     unit_pressure = 1.0 - np.linalg.norm(vertices / semi_axes, axis=1)
-    unit_pressure[1:] = np.minimum(unit_pressure[1:], 0.0) if margin > 0.0 else 0.0  # no round-off above zero
+    unit_pressure[1:] = np.minimum(unit_pressure[1:], 0.0) if margin > 0.0 else 0.0  # no positive round-off
     return primitive(vertices, tetrahedra, unit_pressure, modulus=modulus, margin=margin)
 
 
 def _split_level(edge: float) -> int:
-    """Splits of the unit octahedron after which a great circle has edges of at most ``edge``."""
-    edge = min(max(edge, 1e-100), 2.0)  # the element budget refuses anything nearly as fine
+    """Number of splits of the unit octahedron after which a great circle has edges of at most ``edge``."""
+    edge = min(max(edge, 1e-100), 2.0)  # the element budget refuses edges far longer than this
     edges_around = math.pi / math.asin(edge / 2.0)
     return max(0, math.ceil(math.log2(edges_around)) - 2)
 
 
 def _unit_sphere(level: int) -> tuple[FloatArray, IntArray]:
-    """Vertices and outward triangles of an octahedron whose triangles are split in four, again and again."""
+    """Vertices and outward triangles of an octahedron whose triangles are split in four ``level`` times."""
     vertices, triangles = _OCTAHEDRON, _OCTAHEDRON_TRIANGLES
     for _ in range(level):
         vertices, triangles = _split_in_four(vertices, triangles)
@@ -106,7 +106,7 @@ def _unit_sphere(level: int) -> tuple[FloatArray, IntArray]:
 
 
 def _split_in_four(vertices: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]:
-    """Split every triangle at the midpoints of its edges, which neighbours share."""
+    """Split every triangle in four at the midpoints of its edges, which neighbours share."""
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     order, starts, counts = sorted_rows(edges)
     midpoints = vertices[edges[order[starts]]].mean(axis=1)

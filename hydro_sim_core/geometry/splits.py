@@ -1,9 +1,9 @@
-"""Splits that give every tetrahedron a vertex inside the body.
+"""Splits of tetrahedra after which each has a vertex inside the body.
 
-Where all four vertices of a tetrahedron lie on the surface, the pressure is zero at all of them: it has no gradient and
-makes no contact. Thin walls consist of such tetrahedra, and corners have some. The repair leaves the surface alone. It
-splits, at their midpoints, the edges and the faces that run through the inside although all their vertices lie on the
-surface; then every path into the body meets a positive pressure.
+If all four vertices of a tetrahedron lie on the surface, the pressure is zero at all of them: it has no gradient and
+makes no contact. Thin walls consist of such tetrahedra, and corners have some. The surface is not changed: inner edges
+and faces with all vertices on the surface are split at their midpoints, so that every path into the body meets a
+positive pressure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from hydro_sim_core.geometry.simplices import (
 _EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 _FACES = np.array(TETRAHEDRON_FACES)
 
-#: Simplex, tetrahedron that has it, and which of the tetrahedron's parts it is: three arrays of equal length.
+#: Incidences of simplices and tetrahedra, as three arrays of equal length: index of the simplex, index of the
+#: tetrahedron, and number of the simplex among the tetrahedron's edges or faces.
 Users = tuple[IntArray, IntArray, IntArray]
 
 
@@ -50,7 +51,7 @@ def give_every_tetrahedron_depth(vertices: FloatArray, tetrahedra: IntArray) -> 
 def split_in_the_middle(
     vertices: FloatArray, tetrahedra: IntArray, rows: IntArray
 ) -> tuple[FloatArray, IntArray]:
-    """Put a vertex into the middle of some tetrahedra, which become four each."""
+    """Add a vertex at the centroid of some tetrahedra, each of which is split into four."""
     users = (np.arange(rows.size), rows, np.zeros(rows.size, dtype=np.int64))
     every = np.ones(rows.size, dtype=bool)
     return _split(vertices, tetrahedra, tetrahedra[rows], users, every, np.arange(4)[None])
@@ -69,7 +70,7 @@ def _on_surface(num_vertices: int, surface: IntArray) -> np.ndarray:
 def _inner_simplices(
     num_vertices: int, tetrahedra: IntArray, surface: IntArray, parts: IntArray, of_surface: IntArray
 ) -> tuple[IntArray, Users]:
-    """Edges or faces inside the body with all vertices on the surface, and the tetrahedra around each."""
+    """Inner edges or faces with all vertices on the surface, and the tetrahedra around each."""
     all_parts = tetrahedra[:, parts].reshape(-1, parts.shape[1])
     candidates = np.flatnonzero(_on_surface(num_vertices, surface)[all_parts].all(axis=1))
     rows = np.vstack([all_parts[candidates], of_surface])
@@ -86,7 +87,7 @@ def _inner_simplices(
 
 
 def _independent(vertices: FloatArray, simplices: IntArray, users: Users, num_tetrahedra: int) -> np.ndarray:
-    """Mask of simplices of which no two belong to one tetrahedron: the largest of each neighbourhood."""
+    """Mask of simplices no two of which share a tetrahedron: the largest in each neighbourhood."""
     simplex, tetrahedron, _ = users
     corners = vertices[simplices]
     size = np.linalg.norm(corners - corners.mean(axis=1, keepdims=True), axis=2).max(axis=1)
@@ -107,7 +108,7 @@ def _split(
     chosen: np.ndarray,
     parts: IntArray,
 ) -> tuple[FloatArray, IntArray]:
-    """Put a vertex in the middle of the chosen simplices; a child takes it in place of one of their vertices."""
+    """Add a vertex at the centroid of each chosen simplex; each child has it in place of one vertex of the simplex."""
     simplex, tetrahedron, part = (values[chosen[users[0]]] for values in users)
     new_vertex = len(vertices) + np.cumsum(chosen) - 1
     children = [np.delete(tetrahedra, tetrahedron, axis=0)]

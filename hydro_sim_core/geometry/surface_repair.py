@@ -1,4 +1,4 @@
-"""Repairs of closed surfaces that come from files: each is named, what cannot be repaired is refused."""
+"""Repairs of closed surfaces from files; each repair is reported, and surfaces beyond repair are refused."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from hydro_sim_core.geometry.simplices import (
     triangle_areas,
 )
 
-#: Vertices nearer than this fraction of the body's extent are one.
+#: Distance, relative to the body's extent, below which vertices are merged.
 MERGE_DISTANCE = 1e-8
 
-#: A triangle whose area is below this fraction of its longest edge squared has no usable normal.
+#: Ratio of area to the square of the longest edge, below which a triangle has no usable normal.
 SLIVER = 1e-10
 
-#: Holes are bridged up to this fraction of the surface's area.
+#: Largest area of holes that are bridged, relative to the surface's area.
 LARGEST_HOLE = 0.02
 
-#: A body that fills less than this fraction of its bounding cube encloses nothing.
+#: Ratio of volume to that of the bounding cube, below which a body counts as empty.
 SMALLEST_FILL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A surface that bounds a solid up to small defects, and what was done to it.
+    """A surface that bounds a solid up to small defects, and its repairs.
 
     Attributes:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices, counter-clockwise seen from outside.
-        repairs: What was repaired and what the mesher has to repair, one clause each.
+        repairs: Repairs made, and repairs left to the mesher, one clause each.
     """
 
     vertices: FloatArray
@@ -54,12 +54,12 @@ class Surface:
 
     @property
     def area(self) -> float:
-        """m^2."""
+        """Area of the surface, m^2."""
         return float(triangle_areas(self.vertices, self.triangles).sum())
 
     @property
     def volume(self) -> float:
-        """Signed volume, m^3; parts that overlap count twice."""
+        """Signed volume, m^3; overlapping parts count twice."""
         return float(signed_volumes(self.vertices, self.triangles).sum())
 
     @property
@@ -69,14 +69,14 @@ class Surface:
 
 
 def repair_surface(source: str, vertices: ArrayLike, triangles: ArrayLike) -> Surface:
-    """Merge, drop and turn what a closed surface needs to bound a solid.
+    """Merge vertices, and drop and reorient triangles, so that a closed surface bounds a solid.
 
-    Duplicate vertices are merged; unused vertices and triangles that are repeated or have no area are dropped;
-    triangles are turned so that neighbours agree and the solid lies within. Small holes, edges of more than two
-    triangles and self-intersections are left to the mesher.
+    Duplicate vertices are merged; unused vertices, repeated triangles and triangles without area are dropped; triangles
+    are oriented consistently and outwards. Small holes, edges of more than two triangles and self-intersections are
+    left to the mesher.
 
     Args:
-        source: Named by errors.
+        source: Name used in error messages.
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices.
 
@@ -117,7 +117,7 @@ def _without_slivers(source: str, points: FloatArray, corners: IntArray, repairs
     if flat.any():
         repairs.append(f"{np.count_nonzero(flat)} triangles without area dropped")
         corners = corners[~flat]
-    if len(corners) < 4:  # no fewer bound a solid
+    if len(corners) < 4:  # a closed surface has at least four
         problem = f"are {len(corners)} with an area"
         raise InputError(source, "triangles", problem, "give the closed surface of a solid")
     kept = _single(corners)
@@ -127,28 +127,29 @@ def _without_slivers(source: str, points: FloatArray, corners: IntArray, repairs
 
 
 def _single(corners: IntArray) -> IntArray:
-    """Rows to keep of triangles that occur several times: one, or none of a wall between two touching solids."""
+    """Rows to keep of triangles that occur several times: one, or none for a common face of two touching solids."""
     order, starts, counts = sorted_rows(corners)
     turned_evenly = (np.roll(corners, -1, axis=1) > corners).sum(
         axis=1
     ) == 2  # even permutations of a sorted row
     balance = np.add.reduceat(np.where(turned_evenly, 1, -1)[order], starts)
-    walls = (counts == 2) & (balance == 0)
-    if walls.all():
-        walls[:] = False  # a solid that is given twice, once inside out
-    return np.sort(order[starts[~walls]])
+    internal = (counts == 2) & (balance == 0)
+    if internal.all():
+        internal[:] = False  # a solid that is given twice, with both orientations
+    return np.sort(order[starts[~internal]])
 
 
 def _turned(points: FloatArray, corners: IntArray, repairs: list[str]) -> IntArray:
-    """Turn triangles until neighbours agree, then parts that are inside out unless they bound a cavity."""
+    """Orient triangles consistently, then reverse parts that are inside out unless they bound a cavity."""
     part, flip = _agreeing_turns(corners)
     corners = np.where(flip[:, None], corners[:, ::-1], corners)
-    # Of each part, the turn that most of its triangles had is kept.
+    # Each part keeps the orientation of the majority of its triangles.
     kept = np.bincount(part, np.where(flip, -1.0, 1.0)) >= 0.0
     corners = np.where(kept[part][:, None], corners, corners[:, ::-1])
     disagreed = np.count_nonzero(flip == kept[part])
 
-    # The volume of a part tells where its inside is only if it is closed; one part with a small hole nearly is.
+    # The sign of the volume shows the orientation of closed parts only; a single part with a small hole is nearly
+    # closed.
     volumes = np.bincount(part, signed_volumes(points, corners))
     judged = _closed_parts(corners, part) | (len(volumes) == 1)
     wrong = []
@@ -175,12 +176,13 @@ def _closed_parts(corners: IntArray, part: IntArray) -> np.ndarray:
 
 
 def _agreeing_turns(corners: IntArray) -> tuple[IntArray, np.ndarray]:
-    """Connected part of every triangle, and which to turn so that each agrees with the first of its part."""
+    """Connected part of every triangle, and mask of those to reverse for consistency with the first of the part."""
     edges = _edges(corners)
     order, starts, counts = sorted_rows(edges)
     starts = starts[counts == 2]
     first, second = order[starts], order[starts + 1]
-    same_way = edges[first, 0] == edges[second, 0]  # neighbours that agree walk their edge opposite ways
+    # Neighbours with consistent orientation traverse their common edge in opposite directions.
+    same_way = edges[first, 0] == edges[second, 0]
     a, b = first // 3, second // 3
     size = (len(corners),) * 2
     links = scipy.sparse.csr_array(scipy.sparse.coo_array((np.ones(len(a)), (a, b)), shape=size))
@@ -222,7 +224,7 @@ def _edges(corners: IntArray) -> IntArray:
 
 
 def _hole_area(points: FloatArray, rim: IntArray) -> float:
-    """Area of the flat shadows of the holes that a rim of open edges bounds, m^2."""
+    """Area of the projections of the holes bounded by a rim of open edges, m^2."""
     links = scipy.sparse.coo_array((np.ones(len(rim)), rim.T), shape=(len(points),) * 2)
     _, part = scipy.sparse.csgraph.connected_components(links, directed=False)
     part = part[rim[:, 0]]

@@ -28,22 +28,22 @@ def tetrahedral_mesh(
 ) -> Geometry:
     """Read a tetrahedral mesh and give it a pressure field.
 
-    The tetrahedra are kept as they are, also those without depth. A margin adds a skin of that thickness, three
-    tetrahedra a surface triangle, in which the pressure falls on at the slope that it has inside; the mesh inside and
-    its zero level set stay as they are.
+    The tetrahedra are kept unchanged, also those without an inner vertex. A margin adds a layer of that thickness,
+    three tetrahedra per surface triangle, which continues the pressure below zero at the slope inside; the mesh inside
+    and its zero level set do not change.
 
     Args:
         path: File in VTK or Gmsh format, lengths in m.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: Thickness of the skin of a compliant mesh, m.
-        scale: Factor on the coordinates, one or one an axis.
-        field: As for :func:`pressurised`. None takes the pressures in the file, multiplied by the modulus over the
-            one stored with them, and where there are none the distance to the surface.
+        margin: Thickness of the margin layer of a compliant mesh, m.
+        scale: Factor on the coordinates: one number, or one per axis.
+        field: As for :func:`pressurised`. None takes the pressures in the file, scaled by the ratio of the modulus to
+            the stored one; without pressures in the file, the distance to the surface.
 
     Raises:
         InputError: The file cannot be read or holds no linear tetrahedra, no vertex lies inside, the field is not
-            zero on the surface or not positive inside, the file's mesh has another margin, the skin would fold, or a
-            parameter is out of range.
+            zero on the surface or not positive inside, the file's mesh has another margin, the margin layer would fold,
+            or a parameter is out of range.
     """
     margin = 0.0 if modulus is None else non_negative(str(path), "margin", margin)
     modulus = None if modulus is None else positive(str(path), "modulus", modulus)
@@ -70,7 +70,7 @@ def tetrahedral_mesh(
 
 
 def stored_geometry(path: str | Path) -> Geometry:
-    """Read back exactly what :func:`write_vtk` wrote: mesh, pressures, modulus and margin.
+    """Read a geometry written by :func:`write_vtk`, with unchanged mesh, pressures, modulus and margin.
 
     Raises:
         InputError: As :func:`tetrahedral_mesh`, or the file holds no pressures.

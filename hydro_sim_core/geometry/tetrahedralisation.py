@@ -1,4 +1,4 @@
-"""Surfaces of any shape become tetrahedra, through fTetWild in a process of its own."""
+"""Tetrahedralisation of surfaces of any shape, by fTetWild in a separate process."""
 
 from __future__ import annotations
 
@@ -37,42 +37,42 @@ from hydro_sim_core.progress import tell_detail
 
 _LOG = logging.getLogger(__name__)
 
-#: Told what is being done, about once a second.
+#: Callback with the current stage, called about once a second.
 Progress = Callable[[str], None]
 
-#: Edge length where nobody gives one: of the body's mean thickness, but at least and at most of its bounding box's
+#: Default edge length: fraction of the body's mean thickness, and its least and largest fraction of the bounding box's
 #: diagonal.
 DEFAULT_EDGE = (1.0 / 3.0, 1.0 / 100.0, 1.0 / 20.0)
 
-#: Longest edge length that is asked for, as a fraction of the diagonal: the mesher takes long over coarser ones.
+#: Largest edge length passed to the mesher, as a fraction of the diagonal: the mesher is slow for larger ones.
 COARSEST = 1.0 / 5.0
 
-#: fTetWild may move the surface by this fraction of the bounding box's diagonal, of the edge length and of the mean
-#: thickness, whichever is smallest.
+#: Envelope within which fTetWild may move the surface: fractions of the bounding box's diagonal, of the edge length and
+#: of the mean thickness; the smallest one applies.
 ENVELOPE = (1e-3, 1e-1, 1e-1)
 
-#: What a second try multiplies the envelope by.
+#: Factor on the envelope for the second try.
 _WIDER = 4.0
 
 #: Passes of mesh improvement; bodies that mesh well need three to seven.
 PASSES = 25
 
-#: Elements of fTetWild a cubic edge length of volume and a square edge length of surface, measured.
+#: Measured numbers of elements of fTetWild per cubic edge length of volume and per squared edge length of surface.
 _ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
 
-#: Time that all tries may take together where nobody says so, s: enough for half a million elements.
+#: Default time limit for all tries together, s: enough for half a million elements.
 TIME_LIMIT = 600.0
 
-#: Time that a try may take of it, s, and what each expected element adds: sixteen times what it takes, measured.
+#: Time limit of a try, s: constant part, and time per expected element, sixteen times the measured one.
 _TIME_A_TRY, _TIME_PER_ELEMENT = 30.0, 8e-3
 
-#: Elements are accepted up to this ratio of their length to the thickness of a thin body, measured.
+#: Largest ratio of edge length to thickness for thin bodies, measured: beyond it the mesher refines.
 _THIN = 5.0
 
-#: A tetrahedron may lose at most this fraction of its volume to moving its vertices onto the surface.
+#: Least fraction of its volume that a tetrahedron must keep when its vertices are moved onto the surface.
 _LARGEST_LOSS = 0.5
 
-#: Slope of the distance to the surface below which a tetrahedron is a plateau.
+#: Slope of the distance to the surface below which a tetrahedron is a plateau of the distance.
 _PLATEAU = 1e-6
 
 #: Tetrahedra flatter than this, relative to a cube on their longest edge, are not accepted from the mesher.
@@ -86,9 +86,9 @@ class SolidMesh:
     Attributes:
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) vertex indices, positively oriented; each has a vertex inside the body.
-        surface: What they fill, after repairs.
-        edge_length: Wanted, m.
-        repairs: What was repaired, one clause each.
+        surface: The filled surface, after repairs.
+        edge_length: Target edge length, m.
+        repairs: Repairs, one clause each.
     """
 
     vertices: FloatArray
@@ -117,13 +117,13 @@ def tetrahedralise(
     Args:
         vertices: (N, 3) positions, m.
         triangles: (M, 3) vertex indices; defects are repaired as :func:`repair_surface` says.
-        resolution: Wanted edge length, m. None takes a third of the body's mean thickness, within a hundredth and a
-            twentieth of its bounding box's diagonal. At most a fifth of the diagonal is used.
-        core: Rigid mesh inside the surface, whose surface the tetrahedra follow as well.
-        time_limit: What meshing may take, s; small bodies get less. Half of it goes to a second try, where the first
-            fails.
-        source: Named by errors.
-        progress: Told what is being done.
+        resolution: Target edge length, m. None takes a third of the body's mean thickness, between 1/100 and 1/20 of
+            its bounding box's diagonal. At most 1/5 of the diagonal is used.
+        core: Rigid mesh inside the surface, whose surface is resolved by faces of the tetrahedra.
+        time_limit: Time limit of meshing, s; small bodies get less. Half of it is reserved for a second try if the
+            first one fails.
+        source: Name used in error messages.
+        progress: Called with the current stage.
 
     Raises:
         InputError: The surface cannot be repaired, the resolution would need more than 10^7 elements, the time limit is
@@ -159,7 +159,7 @@ def tetrahedralise(
 
 
 def _edge_length(source: str, surface: Surface, resolution: float | None) -> float:
-    """That of the tetrahedra, m: what is wanted, within what the surface allows."""
+    """Edge length of the tetrahedra, m: the target, limited by the surface's size."""
     if resolution is not None:
         return min(positive(source, "resolution", resolution), COARSEST * surface.extent)
     of_thickness, least, most = DEFAULT_EDGE
@@ -167,15 +167,15 @@ def _edge_length(source: str, surface: Surface, resolution: float | None) -> flo
 
 
 def check_core(source: str, core: Geometry | None) -> None:
-    """Raise ``InputError`` unless the core is a rigid mesh or none."""
+    """Raise ``InputError`` unless the core is None or a rigid mesh."""
     if core is not None and core.kind != GeometryKind.RIGID_MESH:
         raise InputError(source, "core", f"is a {core.kind.name.lower()}", "give a rigid mesh")
 
 
 def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
-    """Estimate the number of elements; raise when there would be too many."""
+    """Estimate the number of elements; raise if there would be too many."""
     thickness = surface.thickness
-    # Overflows to infinity, unlike the third power.
+    # Products overflow to infinity, whereas a power raises ``OverflowError``.
     per_edge = 1.0 / min(edge_length, _THIN * thickness)
     volume, area = _ELEMENTS_PER_VOLUME * surface.volume, _ELEMENTS_PER_AREA * surface.area
     expected = volume * per_edge * per_edge * per_edge + area * per_edge * per_edge
@@ -195,7 +195,7 @@ def _check_budget(source: str, surface: Surface, edge_length: float) -> float:
 
 
 def _time_of_a_try(expected: float, time_limit: float) -> float:
-    """What each of two tries may take, s, at so many expected elements."""
+    """Time limit, s, of each of two tries for an expected number of elements."""
     return min(_TIME_A_TRY + _TIME_PER_ELEMENT * expected, 0.5 * time_limit)
 
 
@@ -209,14 +209,15 @@ def _run(
     limit: float,
     report: Progress,
 ) -> dict[str, np.ndarray]:
-    """Mesh; a result that is no good is tried again with a wider envelope."""
+    """Run the mesher; an unusable result is followed by a second try with a wider envelope."""
     problem, mend = (
         "",
         "repair the surface in a modelling program, give another resolution, or declare_convex",
     )
     envelope = _envelope(surface, edge_length)
     for widened in (1.0, _WIDER):
-        # Far from the origin the mesher would lose digits, and some of its tolerances are absolute.
+        # Coordinates are shifted and scaled: far from the origin the mesher loses digits, and some tolerances are
+        # absolute.
         job = {
             "vertices": (points - points[0]) / surface.extent,
             "triangles": corners,
@@ -226,7 +227,7 @@ def _run(
         }
         try:
             outcome = _mesher(job, limit, report)
-        except OSError as error:  # no room for its files, or no process to be had
+        except OSError as error:  # no disk space for its files, or no process could be started
             outcome = f"the mesher could not run: {error.strerror}"
         if outcome is None:
             problem = (
@@ -248,19 +249,19 @@ def _run(
 
 
 def _envelope(surface: Surface, edge_length: float) -> float:
-    """How far the mesher may move the surface, m."""
+    """Distance by which the mesher may move the surface, m."""
     return float(min(np.array(ENVELOPE) * [surface.extent, edge_length, surface.thickness]))
 
 
 def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str | None:
-    """Run the mesher's process; returns its arrays, what went wrong, or None if it took too long.
+    """Run the mesher's process; returns its arrays, a description of the failure, or None after the time limit.
 
-    The process ends with this call however that ends, be it by Ctrl-C.
+    The process ends with this call, even if the call ends by Ctrl-C.
     """
     with tempfile.TemporaryDirectory(prefix="hydro_sim_") as folder:
         source, target = Path(folder, "in.npz"), Path(folder, "out.npz")
         np.savez(source, **job)  # type: ignore[arg-type]
-        # Without -P the folder of the script would come first in the path, and its modules hide others.
+        # Without -P the folder of the script would come first in the path, and its modules would hide others.
         program = [sys.executable, "-P", tetwild_process.__file__]
         command = [*program, str(source), str(target), str(os.getpid())]
         log = Path(folder, "log")
@@ -293,7 +294,7 @@ def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> i
 
 
 def _shortcomings(vertices: FloatArray, tetrahedra: IntArray, surface: Surface) -> str:
-    """What is wrong with a mesh; empty when it can be used."""
+    """Description of the defects of a mesh; empty if it is usable."""
     if not len(tetrahedra) or not np.isfinite(vertices).all():
         return "the surface encloses nothing that the mesher can see"
     volumes = np.abs(tetrahedron_volumes(vertices, tetrahedra))
@@ -305,7 +306,7 @@ def _shortcomings(vertices: FloatArray, tetrahedra: IntArray, surface: Surface) 
 
 
 def _finished(found: dict[str, np.ndarray], surface: Surface, edge_length: float) -> dict[str, np.ndarray]:
-    """Orient the tetrahedra, move the surface's vertices onto the given surface, give every element depth."""
+    """Orient the tetrahedra, move surface vertices onto the given surface, give every element an inner vertex."""
     used, tetrahedra = np.unique(found["tetrahedra"], return_inverse=True)
     vertices, tetrahedra = found["vertices"][used], tetrahedra.reshape(-1, 4)
     negative = tetrahedron_volumes(vertices, tetrahedra) < 0.0
@@ -333,7 +334,7 @@ def _finished(found: dict[str, np.ndarray], surface: Surface, edge_length: float
 
 
 def _left_out(surface: Surface, vertices: FloatArray, outer: IntArray, least: float) -> float:
-    """How far the given surface reaches out of the mesh, m; 0 below ``least``."""
+    """Largest distance of the given surface outside the mesh, m; 0 if below ``least``."""
     distance = distance_to_surface(surface.vertices, vertices, outer)
     far = np.flatnonzero(distance > least)
     outside = far[winding_numbers(surface.vertices[far], vertices, outer) < 0.5]
@@ -341,14 +342,14 @@ def _left_out(surface: Surface, vertices: FloatArray, outer: IntArray, least: fl
 
 
 def _without_plateaus(vertices: FloatArray, tetrahedra: IntArray) -> tuple[FloatArray, IntArray]:
-    """Put a vertex into tetrahedra whose vertices are equally deep: they span the medial axis, which is deeper."""
+    """Split tetrahedra whose vertices have equal depth: they enclose part of the medial axis, which is deeper."""
     depth = depths("", vertices, tetrahedra)
     slope = np.linalg.norm(linear_fields(vertices, tetrahedra, depth)[:, :3], axis=1)
     return split_in_the_middle(vertices, tetrahedra, np.flatnonzero(slope < _PLATEAU))
 
 
 def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
-    """The same surface in triangles small enough for a fast search of the nearest."""
+    """The same surface with triangles small enough for a fast nearest-point search."""
     longest = longest_edges(surface.vertices, surface.triangles).max()
     size = 2.0 * max(edge_length, math.sqrt(longest * edge_length))
     with held_interrupts():
@@ -360,7 +361,7 @@ def _fine(surface: Surface, edge_length: float) -> tuple[FloatArray, IntArray]:
 def _moved_onto(
     vertices: FloatArray, tetrahedra: IntArray, moving: IntArray, surface: tuple[FloatArray, IntArray]
 ) -> FloatArray:
-    """Move vertices to the nearest points of the surface, but not where that would flatten a tetrahedron."""
+    """Move vertices to the nearest points of the surface, except where that would flatten a tetrahedron."""
     moved = vertices.copy()
     moved[moving] = closest_points(vertices[moving], *surface)
     before = tetrahedron_volumes(vertices, tetrahedra)

@@ -1,7 +1,7 @@
 """Program that runs fTetWild in a process of its own: ``python -P tetwild_process.py INPUT.npz OUTPUT.npz PARENT``.
 
-A separate process can be stopped when it takes too long, keeps crashes and chatter of the C++ library away from the
-caller, and starts the library's random numbers afresh. It imports nothing of this package, so it starts quickly.
+A separate process can be stopped after a time limit, keeps crashes and output of the C++ library away from the caller,
+and restarts the library's random numbers. It imports nothing from this package, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from pathlib import Path
 
 import numpy as np
 
-#: Machine code of ``return 42`` for each processor that Linux wheels exist for.
+#: Machine code of ``return 42`` for each architecture with Linux wheels.
 _RETURN_42 = {
     "x86_64": bytes.fromhex("b82a000000c3"),
     "aarch64": bytes.fromhex("40058052c0035fd6"),
 }
 
 
-#: Of the system call prctl: a signal for this process when its parent ends.
+#: Option of the system call prctl: a signal for this process when its parent ends.
 _PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this process killed when its parent ends, however that happens; only Linux can.
+    """Let Linux kill this process when its parent ends for any reason; does nothing on other systems.
 
-    A parent that is killed tells nobody, and the mesher would go on for minutes.
+    A killed parent cannot stop the mesher, which would run on for minutes.
     """
     if platform.system() != "Linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it has ended meanwhile
+    if os.getppid() != parent:  # the parent has already ended
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def make_repeatable() -> bool:
-    """Let ``std::random_device`` return a constant in this process; False where that is not possible.
+    """Make ``std::random_device`` return a constant in this process; returns False if that is not possible.
 
-    fTetWild inserts triangles in an order that it shuffles with a generator seeded from there, and offers no seed
-    (its issue 72). Without this, every run gives another mesh.
+    fTetWild inserts triangles in random order with a generator seeded by it, and has no option for the seed (its issue
+    72). Without this function, every run gives another mesh.
     """
     code = _RETURN_42.get(platform.machine())
     if code is None or platform.system() != "Linux":
@@ -67,7 +67,7 @@ def make_repeatable() -> bool:
 
 def main(source: Path, target: Path) -> None:
     """Tetrahedralise the surface in ``source`` and write vertices and tetrahedra to ``target``."""
-    # The package imports pyvista for an accessor that nobody uses here; its metadata calls pyvista optional.
+    # pytetwild imports pyvista for an accessor that is not used here; its metadata declares pyvista as optional.
     with contextlib.suppress(ImportError):
         import pyvista  # noqa: F401
     sys.modules.setdefault("pyvista", types.ModuleType("pyvista"))

@@ -16,12 +16,11 @@ def build_tree(vertices: FloatArray, elements: IntArray) -> tuple[FloatArray, In
 
 
 def build_tree_of_boxes(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Build a balanced binary tree of boxes with one element a leaf.
+    """Build a balanced binary tree of boxes with one element per leaf.
 
-    A node splits at the median of its elements' centres along the axis in which they spread most. The shape
-    of the tree depends on counts alone, so nodes get their depth-first numbers up front (a left child follows
-    its parent, the right child follows the left subtree) and each depth is built by a few whole-array
-    operations.
+    A node is split at the median of its elements' centres along the axis of largest spread. The shape of the tree
+    depends only on the number of elements, so that the depth-first numbers of nodes are known in advance (a left child
+    follows its parent, the right child follows the left subtree), and each depth is built by a few array operations.
 
     Args:
         lower: (M, 3) lower corners of the elements' boxes, m; M at least 1.
@@ -35,7 +34,7 @@ def build_tree_of_boxes(lower: FloatArray, upper: FloatArray) -> tuple[FloatArra
     boxes = np.empty((2 * len(lower) - 1, 6))
     links = np.empty((2 * len(lower) - 1, 2), dtype=np.int64)
 
-    # The nodes of one depth: node k owns order[starts[k] : starts[k] + counts[k]].
+    # The nodes of one depth: node k contains order[starts[k] : starts[k] + counts[k]].
     order = np.arange(len(lower))
     nodes, counts = np.zeros(1, dtype=np.int64), np.array([len(lower)])
     while nodes.size:
@@ -57,7 +56,7 @@ def build_tree_of_boxes(lower: FloatArray, upper: FloatArray) -> tuple[FloatArra
 
 
 def _sorted_along_spread(centres: FloatArray, order: IntArray, counts: IntArray) -> IntArray:
-    """Sort every run of ``order`` (runs of ``counts``) along the axis in which its centres spread most."""
+    """Sort every run of ``order`` (of lengths ``counts``) along the axis of the largest spread of its centres."""
     if not counts.size:
         return order
     starts = np.cumsum(counts) - counts

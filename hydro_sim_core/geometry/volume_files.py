@@ -1,4 +1,4 @@
-"""Tetrahedral mesh files, through meshio: tetrahedra alone, or a whole geometry with its pressure field."""
+"""Reading and writing of tetrahedral mesh files, through meshio, with or without a pressure field."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
 
-#: Names of the arrays in a file: one value a point, and two that are the same in every cell.
+#: Names of the arrays in a file: one value per point, and two that are constant over all cells.
 PRESSURE, MODULUS, MARGIN = "pressure", "hydroelastic_modulus", "hydroelastic_margin"
 
-#: meshio's names of the formats that keep every bit.
+#: meshio's names of formats that store numbers without loss.
 _FORMATS = {".vtk": ("vtk42", {"binary": True}), ".vtu": ("vtu", {}), ".msh": ("gmsh22", {"binary": True})}
 
 
 @dataclass(frozen=True, eq=False)
 class VolumeFile:
-    """What a tetrahedral mesh file holds.
+    """Contents of a tetrahedral mesh file.
 
     Attributes:
         vertices: (N, 3) positions that belong to a tetrahedron, m.
@@ -47,7 +47,7 @@ class VolumeFile:
 
 
 def load_volume(path: str | Path, scale: float | Sequence[float] = 1.0) -> VolumeFile:
-    """Read the linear tetrahedra of a VTK or Gmsh file, and their pressures; other cells are left out.
+    """Read the linear tetrahedra of a VTK or Gmsh file, and their pressures; other cells are ignored.
 
     Raises:
         InputError: The file is missing, of an unknown format or unreadable, holds no linear tetrahedra, or
@@ -113,7 +113,7 @@ def write_vtk(geometry: Geometry, path: str | Path) -> None:
 
 
 def _read(path: Path) -> meshio.Mesh:
-    import meshio  # takes long, and few scenes have such files
+    import meshio  # slow to import, and few scenes have such files
 
     try:
         # meshio reports an unreadable file on standard output and then exits the program.

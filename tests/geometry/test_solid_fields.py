@@ -295,12 +295,14 @@ def test_margin_of_a_few_atoms_is_refused_or_valid():
     points, tetrahedra = cube_grid(2)
     thin = hs.pressurised(points, tetrahedra, modulus=MODULUS, margin=1e-10)
     assert_valid_field(thin, MODULUS)
-    with pytest.raises(InputError, match="margin: of 1e-30 m folds the skin"):
+    with pytest.raises(InputError, match="margin: of 1e-30 m folds the margin layer"):
         hs.pressurised(points, tetrahedra, modulus=MODULUS, margin=1e-30)
 
 
 def test_margin_as_wide_as_the_hole_of_a_ring():
     surface = ring()
     solid = hs.tetrahedralise(surface.vertices, surface.faces, resolution=0.06)
-    with pytest.raises(InputError, match=r"margin: of 0\.5 m folds the skin in many places.*another margin"):
+    with pytest.raises(
+        InputError, match=r"margin: of 0\.5 m folds the margin layer in many places.*another margin"
+    ):
         hs.pressurised(solid.vertices, solid.tetrahedra, modulus=MODULUS, margin=0.5)

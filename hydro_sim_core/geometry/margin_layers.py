@@ -1,4 +1,4 @@
-"""The margin of a tetrahedral mesh: a skin outside its surface in which the pressure falls on below zero."""
+"""Margin of a tetrahedral mesh: a layer outside its surface in which the pressure is negative."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from hydro_sim_core.geometry.mesh import FLATNESS
 from hydro_sim_core.geometry.prisms import split_prisms
 from hydro_sim_core.geometry.simplices import longest_edges, sorted_rows, tetrahedron_volumes
 
-#: Where the skin would fold it is made thinner, down to this fraction of the margin; then it is left out.
+#: Least thickness of the layer, relative to the margin, where it would fold; below it the layer is left out.
 THINNEST = 1.0 / 16.0
 
-#: A vertex whose displacement moves one of its faces by less than this fraction of the margin gets another one, of this
-#: many margins.
+#: A vertex whose displacement moves one of its faces by less than the first fraction of the margin gets another
+#: displacement, with the second multiple of the margin as length.
 LEAST_PROGRESS, LONGEST_STEP = 0.25, 2.0
 
-#: Largest fraction of the surface's vertices at which the skin may be thinner than the margin.
+#: Largest fraction of the surface's vertices at which the layer may be thinner than the margin.
 LARGEST_THINNER = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Skin:
-    """A mesh with a skin around it.
+class MarginLayer:
+    """A mesh with a margin layer.
 
     Attributes:
-        vertices: (N + S, 3) positions, m: those of the mesh, then those of the skin.
-        tetrahedra: Those of the mesh, then those of the skin.
-        owners: (S,) vertex of the mesh below each vertex of the skin.
-        thickness: (S,) of the skin there, m.
+        vertices: (N + S, 3) positions, m: those of the mesh, then those of the layer.
+        tetrahedra: Those of the mesh, then those of the layer.
+        owners: (S,) vertex of the mesh below each vertex of the layer.
+        thickness: (S,) thickness of the layer there, m.
     """
 
     vertices: FloatArray
@@ -42,31 +42,31 @@ class Skin:
     thickness: FloatArray
 
 
-def add_skin(
+def add_margin_layer(
     source: str, vertices: FloatArray, tetrahedra: IntArray, surface: IntArray, margin: float
-) -> Skin:
-    """Add a layer of prisms, three tetrahedra each, on the surface; the mesh inside stays as it is.
+) -> MarginLayer:
+    """Add a layer of prisms, three tetrahedra each, on the surface; the mesh inside does not change.
 
-    Every vertex of the surface moves out until the faces around it stand off by the margin. Where faces are smaller
-    than the margin and the surface is hollow, prisms would fold; there the skin is made thinner, vertex by vertex, and
-    in the end left out. It is left out as well where the solid touches itself along an edge, which leaves no room.
+    Every vertex of the surface is displaced outwards such that its faces move by the margin. Where the surface is
+    concave with faces smaller than the margin, prisms would fold; there the layer is made thinner, vertex by vertex,
+    and finally left out. It is also left out where the solid touches itself along an edge, which leaves no room.
 
     Args:
-        source: Named by errors.
+        source: Name used in error messages.
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) positively oriented.
         surface: (T, 3) boundary triangles, counter-clockwise seen from outside.
         margin: Thickness, m.
 
     Raises:
-        InputError: The skin would fold in so many places that the margin must be too large.
+        InputError: The layer would fold in so many places that the margin must be too large.
     """
     inner, corners = np.unique(surface, return_inverse=True)
     outward = _outward(vertices[inner], corners.reshape(-1, 3))
     thickness = np.full(len(inner), margin)
     thickness[np.isin(inner, _crowded_edges(surface))] = 0.0
 
-    # Neighbouring prisms agree on the diagonal of their common wall because each cuts it by vertex number.
+    # Neighbouring prisms have the same diagonal in their common face because each splits it by vertex number.
     order = np.argsort(surface, axis=1)
     low = np.take_along_axis(surface, order, axis=1)
     mirrored = np.repeat((order[:, 0] + 1) % 3 != order[:, 1], 3)
@@ -76,20 +76,21 @@ def add_skin(
         kept = thickness > 0.0
         outer = np.where(kept, len(vertices) + np.cumsum(kept) - 1, inner)
         grown = np.vstack([vertices, vertices[inner[kept]] + thickness[kept, None] * outward[kept]])
-        skin = split_prisms(tuple(outer[number[low]].T), tuple(low.T))
-        ordered = np.sort(skin, axis=1)
-        solid = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # not flattened by a vertex without skin
-        volumes = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(grown, skin)
-        folded = skin[solid & (volumes <= FLATNESS * longest_edges(grown, skin) ** 3)]
+        layer = split_prisms(tuple(outer[number[low]].T), tuple(low.T))
+        ordered = np.sort(layer, axis=1)
+        solid = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)  # not flat for lack of a layer vertex
+        volumes = np.where(mirrored, -1.0, 1.0) * tetrahedron_volumes(grown, layer)
+        folded = layer[solid & (volumes <= FLATNESS * longest_edges(grown, layer) ** 3)]
         if not len(folded):
-            skin = np.where(mirrored[:, None], skin[:, [0, 1, 3, 2]], skin)[solid]
-            return Skin(grown, np.vstack([tetrahedra, skin]), inner[kept], thickness[kept])
+            layer = np.where(mirrored[:, None], layer[:, [0, 1, 3, 2]], layer)[solid]
+            return MarginLayer(grown, np.vstack([tetrahedra, layer]), inner[kept], thickness[kept])
         moved = np.isin(outer, folded[folded >= len(vertices)])
         thickness[moved] *= np.where(thickness[moved] > THINNEST * margin, 0.5, 0.0)
         if np.count_nonzero(thickness < margin) > LARGEST_THINNER * len(inner):
             corner = np.round(vertices[inner[thickness.argmin()]], 6).tolist()
             problem = (
-                f"of {margin:g} m folds the skin in many places, such as {corner}, or is lost in round-off"
+                f"of {margin:g} m folds the margin layer in many places, such as {corner}, "
+                "or is lost in round-off"
             )
             raise InputError(source, "margin", problem, "smooth the surface there or give another margin")
 
@@ -102,11 +103,11 @@ def _crowded_edges(surface: IntArray) -> IntArray:
 
 
 def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
-    """Displacement (N, 3) of every vertex of a surface that moves the faces around it out by about one.
+    """Displacement (N, 3) of every vertex of a surface that moves the faces around it outwards by about one.
 
-    The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised so that nearly
-    parallel normals do not send it sideways. Where that leaves a face behind, the direction that is farthest from all
-    the faces around.
+    The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised to avoid large
+    tangential components for nearly parallel normals. If it moves a face too little, the direction with the largest
+    least product with the normals is taken.
     """
     a, b, c = (vertices[surface[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
@@ -115,7 +116,7 @@ def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
     total = np.zeros((len(vertices), 3))
     np.add.at(matrix, surface, (normals[:, :, None] * normals[:, None, :])[:, None])
     np.add.at(total, surface, normals[:, None])
-    faces = np.trace(matrix, axis1=1, axis2=2)  # their number: normals have length one
+    faces = np.trace(matrix, axis1=1, axis2=2)  # number of faces, as normals have length one
     regular = matrix + (1e-6 * faces)[:, None, None] * np.eye(3)
     outward = _solve(regular, total)
 
@@ -127,7 +128,7 @@ def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
 
 
 def _solve(matrices: FloatArray, right: FloatArray) -> FloatArray:
-    """Solutions (N, 3) of symmetric positive definite systems, by Cholesky's method."""
+    """Solutions (N, 3) of symmetric positive definite systems, by Cholesky factorisation."""
     a = matrices
     l00 = np.sqrt(a[:, 0, 0])
     l10, l20 = a[:, 1, 0] / l00, a[:, 2, 0] / l00
@@ -144,7 +145,7 @@ def _solve(matrices: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _farthest_direction(normals: FloatArray) -> FloatArray:
-    """Unit vector with the largest least product with the normals; zero where no vector leads out of all the faces."""
+    """Unit vector with the largest least product with the normals; zero if no vector points out of all faces."""
     rows = np.column_stack([-normals, np.ones(len(normals))])
     box = [(-1.0, 1.0)] * 3
     found = scipy.optimize.linprog(
