@@ -14,9 +14,9 @@ class InputError(ValueError):
 
     Args:
         source: File, topic or function the input came from.
-        element: The part of it that is wrong (``link 'wrist'``, ``line 12``, ``command[3]``).
-        problem: What is wrong, as a short clause.
-        mend: What to do about it, as an imperative clause.
+        element: The wrong part of the source (``link 'wrist'``, ``line 12``, ``command[3]``).
+        problem: Description of the error, as a short clause.
+        mend: Remedy, as an imperative clause.
     """
 
     def __init__(self, source: object, element: str, problem: str, mend: str) -> None:

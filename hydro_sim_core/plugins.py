@@ -29,7 +29,7 @@ def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "na
     for point in entry_points(group=group):
         try:
             part = point.load()
-        except (Exception, SystemExit) as error:  # a stranger's code may raise anything
+        except (Exception, SystemExit) as error:  # code of a plug-in may raise anything
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
             raise InputError(point.value, group, problem, "mend the package or remove it") from error
         if not isinstance(part, kind):
@@ -61,6 +61,6 @@ def referred(reference: str, where: str) -> Any:
     module, _, name = reference.partition(":")
     try:
         return getattr(import_module(module), name)
-    except (Exception, SystemExit) as error:  # a stranger's code may raise anything
+    except (Exception, SystemExit) as error:  # code of a plug-in may raise anything
         problem = f"cannot be found ({type(error).__name__}: {error})"
         raise InputError(reference, where, problem, "mend the package that adds it") from error

@@ -55,7 +55,7 @@ def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
 
     Args:
         quick: Use few poses and leave out the finest meshes.
-        console: Where to print.
+        console: Output.
 
     Returns:
         Plain data for JSON.

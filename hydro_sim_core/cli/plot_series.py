@@ -104,7 +104,7 @@ class RecordedMotion:
         """Links that prismatic joints move.
 
         Raises:
-            InputError: There are none.
+            InputError: There are no such links.
         """
         found = [joint.child for joint in self._joints if joint.kind == "prismatic"]
         if not found:
@@ -115,7 +115,7 @@ class RecordedMotion:
         """Name of the only body without joints.
 
         Raises:
-            InputError: There is none, or several.
+            InputError: There is no such body, or several.
         """
         found = [joint.child for joint in self._joints if joint.kind == "floating"]
         if len(found) != 1:

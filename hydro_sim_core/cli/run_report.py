@@ -22,11 +22,11 @@ _MAX_ROWS = 2000
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a run went; times in s.
+    """Timing of a run; times in s.
 
     Attributes:
         wall_time: Wall-clock time spent stepping.
-        step_time: Wall-clock time a step.
+        step_time: Wall-clock time per step.
         late_steps: Steps that ended after their deadline; None without deadlines.
         skipped_steps: Skipped periods; None without deadlines.
         late_max: Largest lateness; None without deadlines.
@@ -130,7 +130,7 @@ class RunReport:
 
     Attributes:
         scene: Name of the scene.
-        source: Its file.
+        source: File of the scene.
         time_step: s.
         steps: Steps done.
         simulated_time: s.

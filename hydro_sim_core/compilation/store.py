@@ -173,7 +173,7 @@ def _read(place: _Place) -> bytes | None:
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if is_kept:
-                _refuse_strangers(found, path)
+                _refuse_writable_by_others(found, path)
             content = file.read()
             if is_kept and found.st_mtime < time.time() - _RENEW_AFTER:
                 with suppress(OSError):
@@ -214,12 +214,12 @@ def _folder(target: Target, *, make: bool = False) -> Path:
         # Links are resolved once, so that a link changed later has no effect.
         resolved = [path.resolve(strict=True) for path in (root, folder.parent, folder)]
         for path in resolved:
-            _refuse_strangers(path.stat(), path)
+            _refuse_writable_by_others(path.stat(), path)
         _folders[target] = resolved[-1]
     return _folders[target]
 
 
-def _refuse_strangers(found: os.stat_result, path: Path) -> None:
+def _refuse_writable_by_others(found: os.stat_result, path: Path) -> None:
     """Refuse a file or folder that users other than this one and root may have written.
 
     Raises:

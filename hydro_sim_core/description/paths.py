@@ -17,7 +17,7 @@ from lxml import etree
 
 from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat, excerpt
 
-#: Extensions of the mesh files that the geometry room reads: surfaces, and tetrahedral volumes.
+#: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
 
 

@@ -187,7 +187,7 @@ class ContactDefaults(Section):
 
 
 class ContactSettings(Section):
-    """How contact is computed."""
+    """Settings of contact."""
 
     defaults: ContactDefaults = Field(
         ContactDefaults(), description="Contact properties of geometries that give none."
@@ -357,7 +357,7 @@ class CommandSpec(Section):
 
 
 class ReportSettings(Section):
-    """What is published besides the state."""
+    """Settings of the data published besides the state."""
 
     wrenches: Literal["all"] | tuple[LinkPair, ...] = Field(
         "all", description="Pairs of bodies whose contact wrench is reported."
@@ -376,13 +376,13 @@ class SceneSpec(Section):
     )
     models: tuple[ModelSpec, ...] = Field((), description="Robots and objects.")
     environment: tuple[EnvironmentSpec, ...] = Field((), description="Static geometry around them.")
-    contact: ContactSettings = Field(ContactSettings(), description="How contact is computed.")
+    contact: ContactSettings = Field(ContactSettings(), description="Settings of contact.")
     solver: SolverSettings = Field(SolverSettings(), description="How each step is solved.")
     actuators: tuple[ActuatorSpec, ...] = Field((), description="Drives of joints.")
     grippers: tuple[GripperSpec, ...] = Field((), description="Fingers that close on something.")
     commands: tuple[CommandSpec, ...] = Field((), description="What grippers and joints are told, over time.")
     sensors: tuple[SensorChoice, ...] = Field((), description="What links carry that measures.")
-    report: ReportSettings = Field(ReportSettings(), description="What is published besides the state.")
+    report: ReportSettings = Field(ReportSettings(), description="Settings of the data published besides the state.")
 
     @model_validator(mode="after")
     def _damping_fits_solver(self) -> SceneSpec:

@@ -31,7 +31,7 @@ class FrictionLaw:
     """A law for the normal and friction force of a contact face as functions of its velocity.
 
     Attributes:
-        name: Its name.
+        name: Name of the row.
         description: The bound on friction, as half a sentence.
         law: Reference ``module:NAME`` to the ``FaceLaw``.
         damping: Supported damping laws, the default first.
@@ -60,8 +60,8 @@ class SolverMethod:
     """A method that solves for the velocities of a step.
 
     Attributes:
-        name: Its name.
-        description: What it does, as half a sentence.
+        name: Name of the row.
+        description: Description, as half a sentence.
         solve: Reference ``module:NAME`` to the kernel that solves an island: called with the problem, the options, the
             law, the index of the island and the scratch memory. With laws that lag it has to set the friction bounds
             itself, by ``newton.update_friction_bounds``; they are zero before.
@@ -92,8 +92,8 @@ class Integrator:
     """An integrator that advances a world by one time step.
 
     Attributes:
-        name: Its name.
-        description: What it does, as half a sentence.
+        name: Name of the row.
+        description: Description, as half a sentence.
         stepper: Reference ``module:NAME`` to its ``Stepper`` class: called with the machine, the time step and the
             accuracy.
         accuracy: Whether ``solver.accuracy`` is required, optional or refused.

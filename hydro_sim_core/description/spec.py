@@ -57,7 +57,7 @@ class ProximitySpec:
         mu_dynamic: Coefficient of friction.
         point_stiffness: Stiffness of point contact, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
-        pressure_field: How the pressure of a compliant mesh grows with depth; see ``docs/geometry.md``.
+        pressure_field: Kind of pressure field of a compliant mesh; see ``docs/geometry.md``.
         surface_velocity: Velocity of the surface relative to its body, like a conveyor belt's, in the axes of the
             shape, m/s.
         grain: Direction of reduced friction, in the axes of the shape; its length, below 1, is the fraction by which

@@ -6,8 +6,9 @@ A contact surface is found by walking over it from element to neighbour. Walks s
 - the *shell*: the parts of tetrahedra with pressure of at most zero, and all of a rigid surface. A contact
   surface with a boundary ends on the boundary of one body, where the pressure of both is at most zero, hence in both
   shells.
-- *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum or
-exceeds every linear slope; a closed rigid surface inside a compliant body is found from any of its triangles.
+- *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum, or
+  exceeds that of all neighbours after subtraction of a linear function; a closed rigid surface inside a compliant body
+  is found from any of its triangles.
 """
 
 from __future__ import annotations
@@ -164,8 +165,8 @@ def _pressure_peaks(
 ) -> tuple[IntArray, FloatArray]:
     """Peaks among the ``inner`` vertices, and the first element of each of six rays from every peak.
 
-    Closed surfaces may enclose a peak. Several rays are needed because a hollow body or a ridge can have nested closed surfaces, which a ray to another
-    side misses.
+    Closed surfaces may enclose a peak. Several rays are needed because a hollow body or a ridge can have nested closed
+    surfaces, which a ray to another side misses.
     """
     peaks = _maxima(tetrahedra, pressure) | _maxima(tetrahedra, -pressure)
     # An extremum is a peak and needs no further test.

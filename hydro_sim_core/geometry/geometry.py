@@ -40,7 +40,7 @@ class Geometry:
         fields: (M, 4) rows ``[gx, gy, gz, c]``: the pressure in element i is ``g . x + c``. One row for a
             compliant half space, none for rigid geometries.
         modulus: Hydroelastic modulus, Pa; infinite for rigid geometries.
-        margin: How far the mesh reaches beyond the zero level set of the pressure, m; 0 for rigid geometries.
+        margin: Distance of the mesh's surface outside the zero level set of the pressure, m; 0 for rigid geometries.
         tree_boxes: (K, 6) axis-aligned boxes in G, lower corner then upper corner, m. Node 0 is the root.
         tree_links: (K, 2) children of each node (left, right); (-1, element) for a leaf.
     """

@@ -45,7 +45,7 @@ def compliant_mesh(
         tetrahedra: (M, 4) vertex indices.
         pressure: (N,) pressure at the vertices, Pa: zero on the surface of the body, largest deep inside.
         modulus: Hydroelastic modulus, Pa; None takes the largest pressure.
-        margin: How far the mesh reaches beyond the zero level set of the pressure, m.
+        margin: Distance of the mesh's surface outside the zero level set of the pressure, m.
 
     Raises:
         InputError: An array has the wrong shape or type or is not finite, an index is out of range, a
