@@ -1,4 +1,4 @@
-"""Experiments with known answers, as programs: each runs a world, compares and says whether it agrees."""
+"""Experiments with known results: each runs a world and compares it with reference values."""
 
 from hydro_sim_core.experiments.registry import EXPERIMENTS, Experiment, find_experiment
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport

@@ -16,27 +16,27 @@ Model = Literal["continuous", "lagged", "similar", "sap", "tamsi"]
 Point = tuple[float, float, float]
 
 GRAVITY = 9.81
-#: Of a ball, m and kg.
+#: Radius and mass of a ball, m and kg.
 RADIUS, MASS = 0.1, 0.7
-#: Of a ball about its centre of mass, kg m^2.
+#: Moment of inertia of a ball about its centre of mass, kg m^2.
 INERTIA = 0.4 * MASS * RADIUS**2
 
 
 @dataclass(frozen=True)
 class Balls:
-    """What balls are made of and how they are simulated.
+    """Properties of balls and settings of their simulation.
 
     Attributes:
         model: Solver model.
-        time_step: s; the continuous model only reports in such steps.
-        modulus: Pa.
-        friction: Of every pair.
+        time_step: Time step, s; for the continuous model, the interval between reported states.
+        modulus: Hydroelastic modulus, Pa.
+        friction: Coefficient of friction of every pair.
         dissipation: Hunt-Crossley damping, s/m.
-        gravity: m/s^2, downwards.
+        gravity: Gravity, m/s^2, downwards.
         has_ground: Whether there is rigid ground at height 0.
         offset: From the centre of mass to the middle of the sphere, along -x of the ball, m.
-        resolution: Wanted edges of the spheres, m.
-        accuracy: Of the continuous model.
+        resolution: Edge length asked for in the spheres' meshes, m.
+        accuracy: Accuracy of the continuous model.
     """
 
     model: Model
@@ -51,7 +51,7 @@ class Balls:
     accuracy: float = 1e-6
 
     def world(self, *starts: Point) -> World:
-        """A ball with its centre of mass at each of ``starts`` (m), at rest."""
+        """Make a world with a ball at rest at each of ``starts`` (centre of mass, m)."""
         scene = SceneBuilder(
             "balls",
             time_step=self.time_step,
@@ -78,7 +78,7 @@ class Balls:
 
 
 def energies(world: World, gravity: float) -> tuple[float, float, float]:
-    """Kinetic energy of one ball above ground, energy of its height and energy stored in the contact, J."""
+    """Kinetic, potential and elastic energy of one ball above ground, J."""
     kinetic = 0.5 * float(world.v @ world.mass_matrix() @ world.v)
     ball, ground = world.built.colliders
     X_WS = world.frame_pose("ball0") @ ball.X_BG

@@ -18,28 +18,29 @@ from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 
-#: m, m, kg.
+#: Radius and thickness, m, and mass, kg.
 RADIUS, THICKNESS, MASS = 1.213e-2, 1.75e-3, 5.67e-3
 FRICTION, MODULUS, GRAVITY = 0.2, 1e9, 9.81
-#: Faces next to those that press count too, or a flat coin would rattle; more than g dt^2 at the largest step.
+#: Margin, m, without which a flat coin would rattle; more than g dt^2 at the largest step.
 MARGIN = 2e-4
-#: A thousandth of the lowest speed at which anything is read.
+#: Stiction speed, m/s: a thousandth of the lowest speed that is evaluated.
 STICTION_SPEED = 1e-7
 SECTORS_PER_RING = 12
-#: Angles of a coin, rad, that are spread evenly over its sectors, however many.
+#: Orientations of a coin, rad, spread evenly over its sectors for any number of sectors.
 ORIENTATIONS = 2.0 * math.pi * 0.618 * np.arange(16)
 
 
 def ring_mesh(rings: int) -> Geometry:
-    """Coin whose cells are about as long as wide, and smaller the more rings."""
+    """Coin mesh with about square cells, which get smaller with more rings."""
     return coin_mesh(SECTORS_PER_RING * rings, rings)
 
 
 def coin_mesh(sectors: int, rings: int = 1) -> Geometry:
     """Coin about the z axis centred at the origin, its lower side split into sectors and rings.
 
-    Every triangle of the surface is coned to the centre, where the pressure is the modulus; so the pressure next to the
-    ground grows linearly with depth, and the faces are the lower side's triangles. The margin scales the mesh.
+    Every triangle of the surface forms a tetrahedron with the centre, where the pressure is the modulus. The pressure
+    at the ground therefore grows linearly with depth, and the faces are the triangles of the lower side. The margin
+    scales the mesh.
     """
     half = THICKNESS / 2.0
     lower = np.vstack(
@@ -71,7 +72,7 @@ def _triangles(*corners: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def make_world(coin: Geometry, time_step: float) -> World:
-    """A coin that lies on rigid ground, free to move."""
+    """Make a world with a free coin that lies on rigid ground."""
     scene = SceneBuilder(
         "sliding_disk",
         time_step=time_step,
@@ -83,7 +84,7 @@ def make_world(coin: Geometry, time_step: float) -> World:
     transverse = RADIUS**2 / 4.0 + THICKNESS**2 / 12.0
     moments = MASS * np.array([transverse, transverse, RADIUS**2 / 2.0])
     body = scene.add_body("coin", MASS, inertia=moments, xyz=(0.0, 0.0, THICKNESS / 2.0))
-    # A scene takes a mesh of its own from a file only; the world has read it when the folder goes.
+    # A scene takes meshes from files only; the world has read the file before the folder is removed.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "coin.vtk"
         write_vtk(coin, path)
@@ -94,8 +95,8 @@ def make_world(coin: Geometry, time_step: float) -> World:
 def stationary_ratio_of_disc() -> float:
     """Ratio e* = v / (w R) that a disc of uniform pressure keeps.
 
-    With polar coordinates (s, a) about the centre of rotation, (0, e) in units of R, friction at every point is the
-    unit vector across the ray, so that force and torque are single integrals over a of the powers of the ray's length
+    In polar coordinates (s, a) about the centre of rotation, (0, e) in units of R, friction at every point is the unit
+    vector perpendicular to the ray. Force and torque are then single integrals over a of powers of the ray's length
     within the disc.
     """
 
@@ -115,13 +116,13 @@ def stationary_ratio_of_disc() -> float:
 
 
 def stationary_ratio_of_faces(centroids: Array, areas: Array) -> float:
-    """Ratio e* that a disc keeps whose friction acts at the centroids of faces under equal pressure.
+    """Ratio e* that a disc keeps if friction acts at the centroids of faces under equal pressure.
 
     The sums are means over orientations, because the coin turns.
 
     Args:
-        centroids: (F, 2) in units of the disc's radius.
-        areas: (F,) in any unit.
+        centroids: (F, 2) centroids in units of the disc's radius.
+        areas: (F,) areas in any unit.
     """
     turns = np.exp(1j * ORIENTATIONS)[:, None]
     turned = turns * (centroids[:, 0] + 1j * centroids[:, 1])

@@ -1,4 +1,4 @@
-"""An arm with two Soft-bubble fingers squeezes a cylinder: one scene, its meshes from coarse to fine."""
+"""Scene of an arm with two Soft-bubble fingers that squeeze a cylinder, at several mesh resolutions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hydro_sim_core.description import LoadedScene, load_robot, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
 
 SCENE = "cylinder_grasp"
-#: Number of contact faces: wanted edges of the bubbles' and of the cylinder's mesh, m, that give about as many.
+#: Edge lengths of the bubbles' and of the cylinder's mesh, m, by the approximate number of contact faces.
 MESHES = {
     200: (0.04, 0.0054),
     440: (0.02, 0.0056),

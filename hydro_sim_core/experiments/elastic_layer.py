@@ -1,8 +1,8 @@
-"""A rigid surface without friction pressed into an elastic layer, by finite elements.
+"""Finite-element solution of a frictionless rigid surface pressed into an elastic layer.
 
-Linear elasticity in plane strain with Poisson's ratio 0, where stress is E times strain. The layer is bonded to a
-rigid base. The surface repeats and is even in x, so that half a wave is enough, with no sideways displacement at both
-ends. Where it touches, the layer's upper side has its height; where it does not, nothing presses.
+Linear elasticity in plane strain with Poisson's ratio 0, where stress is E times strain. The layer is bonded to a rigid
+base. The surface is periodic and even in x, so that half a wave is enough, with zero sideways displacement at both
+ends. In contact, the layer's upper side has the height of the surface; elsewhere its pressure is zero.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ Array = NDArray[np.float64]
 
 #: Elements get thinner towards the loaded side: their boundaries lie at 1 - (1 - i/n)^GRADING of the thickness.
 GRADING = 1.5
-#: Changes of the set of touching nodes; each settles most of them, a few are enough.
+#: Limit on iterations of the active set of touching nodes; a few are usually enough.
 MAX_SETS = 100
 
 
 class ElasticLayer:
-    """Half a wave of a layer; its loaded side answers pressure through a compliance matrix that is made once.
+    """Half a wave of a layer, with the compliance matrix of its loaded side, computed once.
 
     Args:
-        wavelength: Of the surface to be pressed in, m.
-        thickness: Of the layer, m.
+        wavelength: Wavelength of the rigid surface, m.
+        thickness: Thickness of the layer, m.
         modulus: Young's modulus, Pa.
-        elements: Through the thickness, and as many a thickness along half the wave.
+        elements: Number of elements through the thickness, and per thickness along the half wave.
 
     Attributes:
-        x: (N,) nodes of the loaded side, m; 0 lies under the crest.
-        widths: (N,) stretch of the side that each node stands for, m.
+        x: (N,) nodes of the loaded side, m; 0 is under the crest.
+        widths: (N,) length of the loaded side that belongs to each node, m.
 
     Raises:
         InputError: scikit-fem is not installed.
@@ -65,7 +65,7 @@ class ElasticLayer:
         """Pressure (N,) in Pa under a rigid surface that reaches ``depth`` (N,) m below the unloaded side.
 
         Raises:
-            ArithmeticError: The touching nodes do not settle.
+            ArithmeticError: The set of touching nodes does not converge.
         """
         touching = depth > 0.0
         for _ in range(MAX_SETS):
@@ -97,7 +97,7 @@ def finite_elements() -> ModuleType:
 def _half_wave(
     wavelength: float, thickness: float, modulus: float, elements: int
 ) -> tuple[skfem.Basis, csr_matrix]:
-    """Bilinear elements and their stiffness matrix, N/m a metre of depth into the plane."""
+    """Bilinear elements and their stiffness matrix, N/m per metre into the plane."""
     fem = finite_elements()
     columns = np.linspace(0.0, wavelength / 2.0, round(elements * wavelength / (2.0 * thickness)) + 1)
     rows = thickness * (1.0 - np.linspace(1.0, 0.0, elements + 1) ** GRADING)

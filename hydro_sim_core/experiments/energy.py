@@ -1,21 +1,20 @@
 """Contact without damping and friction returns the energy that it takes (Elandt 2019, section X-A).
 
-The elastic wrench derives from a stored energy, so a ball that bounces keeps what it has: kinetic energy, height and
-stored energy add up to the same at every instant, for a hundred bounces, where the time integration has no error to
-speak of.
+The elastic wrench derives from a stored energy, so a bouncing ball conserves energy: with accurate time integration,
+the sum of kinetic, potential and stored energy is constant for a hundred bounces.
 
-Convex steps of fixed length dt take energy, and never give any: implicit Euler loses m a^2 dt^2 / 2 of kinetic and
-k v^2 dt^2 / 2 of stored energy a step. The stiffness k changes the force at the rate -k v, so over a cycle that begins
-and ends at rest in the air both halves add up to the same, m dt / 2 times the integral of a^2 over time. The share lost
-is therefore proportional to dt, and known without a simulation in such steps.
+Convex steps of fixed length dt dissipate energy and never add any: implicit Euler loses m a^2 dt^2 / 2 of kinetic and k
+v^2 dt^2 / 2 of stored energy per step. The stiffness k changes the force at the rate -k v, so over a cycle that begins
+and ends at rest in the air both losses are equal, m dt / 2 times the integral of a^2 over time. The share lost is
+therefore proportional to dt, and known without a simulation with such steps.
 
-Balls that turn, slide and hit off centre are compared with the mechanics of rigid bodies, of which nothing is in the
-program. A ball that slides on the ground rolls in the end with 5/7 of its speed, whatever friction is, and has lost 2/7
-of its energy. One whose centre of mass lies r beside its middle takes up spin from a bounce without friction, by a push
-of 2 m v / (1 + m r^2 / I). One that grazes the ground and slides all the while gets 5 mu v / R of spin. Of two equal
-balls that collide without loss, the one that rested goes along the line of centres, and both part at a right angle;
-friction turns its path by atan(mu) and spins it. A ball of finite stiffness sinks in, which shortens levers and turns
-lines of centres by some thousandths.
+Balls that turn, slide and hit off centre are compared with closed forms of rigid-body mechanics, which the program does
+not use. A ball that slides on the ground finally rolls with 5/7 of its speed for any friction, and has lost 2/7 of its
+energy. A ball with its centre of mass at a distance r from its geometric centre spins after a frictionless bounce,
+whose impulse is 2 m v / (1 + m r^2 / I). A ball that grazes the ground and slides throughout gains the spin 5 mu v / R.
+Of two equal balls in an elastic collision, the one at rest leaves along the line of centres, and the directions are
+perpendicular; friction turns its path by atan(mu) and spins it. A ball of finite stiffness sinks in, which shortens
+lever arms and turns lines of centres by some thousandths.
 """
 
 from __future__ import annotations
@@ -38,30 +37,30 @@ if TYPE_CHECKING:
 SOURCE = "conservation of energy; mechanics of rigid bodies; Elandt 2019, section X-A"
 Array = NDArray[np.float64]
 
-#: Of the ball, Pa; dropped from this height above the ground, m.
+#: Modulus of the ball, Pa, and height of its drop, m.
 MODULUS, DROP = 1e5, 0.05
 DROPPED_ENERGY = MASS * GRAVITY * DROP
 BOUNCES = 100
-#: Wanted edges of its mesh, m, and accuracy of the continuous model.
+#: Edge length of its mesh, m, and accuracy of the continuous model.
 RESOLUTION, ACCURACY = 0.03, 1e-5
 #: Hunt-Crossley damping of the contact, s/m.
 DISSIPATION = 0.0
-#: Time step of the continuous model, which only says when states are reported, s; through a bounce more often.
+#: Time step of the continuous model, s, only the interval between reported states; shorter during a bounce.
 REPORTED, REPORTED_OFTEN = 5e-3, 2e-4
-#: Of the convex models, s; the loss in the shorter ones is near that of first order.
+#: Time steps of the convex models, s; with short steps the loss is nearly first order.
 CONVEX_STEP, SHORT_STEP = 1e-3, 1e-4
-#: What bounces many times: model and time step (s).
+#: Models and time steps (s) of the many bounces.
 SERIES: dict[str, tuple[Model, float]] = {
     "continuous": ("continuous", REPORTED),
     "lagged, 0.1 ms": ("lagged", SHORT_STEP),
     "lagged, 1 ms": ("lagged", CONVEX_STEP),
 }
 
-#: Largest changes of energy, relative to that of the drop.
+#: Bounds on changes of energy, relative to the energy of the drop.
 BOUNCE_BOUND = 3e-5
 INSTANT_BOUND = 1e-8
 GAIN_BOUND = 1e-9
-#: Of the loss in short steps, relative to that of first order; each bounce loses 4 % of the energy.
+#: Bound on the loss with short steps, relative to the first-order loss; each bounce loses 4 % of the energy.
 LOSS_BOUND = 0.03
 
 
@@ -69,7 +68,7 @@ def run(bounces: int = BOUNCES) -> ExperimentReport:
     """Let a ball bounce, and others turn, slide and collide.
 
     Args:
-        bounces: How often the ball bounces.
+        bounces: Number of bounces.
     """
     drift = {
         name: _energy_after_bounces(_drop(model, dt), bounces) / DROPPED_ENERGY - 1.0
@@ -101,7 +100,7 @@ def run(bounces: int = BOUNCES) -> ExperimentReport:
         ),
     ]
     turning, rolling = turning_balls.compare()
-    # As many instants as there are bounces, so that all columns have one length.
+    # As many instants as bounces, so that all columns have the same length.
     instants = np.linspace(times[0], times[-1], bounces)
     series = {
         "bounce": [float(i) for i in range(1, bounces + 1)],
@@ -159,7 +158,7 @@ def _drop(model: Model, dt: float) -> World:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw the energies through a bounce, what is left of them after many, and how sliding becomes rolling.
+    """Plot the energies during a bounce, the energy left after many, and the transition from sliding to rolling.
 
     Raises:
         InputError: The figure cannot be drawn or written.

@@ -1,4 +1,4 @@
-"""What contact faces cost: time of contact geometry and solver by their number, and triangles against polygons.
+"""Cost of contact faces: time of contact geometry and solver over their number, and triangles against polygons.
 
 Masterjohn 2022 (figures 8 and 9) squeeze an object between two Soft bubbles at several resolutions. Their
 geometry takes time proportional to the faces and their solver to the power of about 1.3 of them, so one polygon in
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
 SOURCE = "Masterjohn 2022, figures 8 and 9"
 PAPER_EXPONENTS = {"geometry": 1.0, "solver": 1.3}
-#: Theirs: how many times more triangles than polygons there are, and how many times longer the solver then takes.
+#: Values of the paper: ratio of numbers of triangles and polygons, and ratio of the solver's times.
 TRIANGLES_A_POLYGON, SOLVER_GAIN = 4.05, 4.09
-#: Largest exponent of a time over the faces.
+#: Bound on the exponent of a time over the number of faces.
 EXPONENT = 1.05
-#: Of the number of faces that the meshes are made for, of the triangles a polygon, and of the solver's gain.
+#: Bounds on the number of faces per mesh, on the triangles per polygon, and on the solver's gain.
 FACES_BOUND, TRIANGLES_BOUND, GAIN_BOUND = 0.05, 0.25, 0.3
 
 SETTLING_TIME = 0.25
-#: Between two samples, s: together they span a period of the grip force.
+#: Time between two samples, s: together they span a period of the grip force.
 INTERVAL = 0.05
 SAMPLES = 10
-#: Repeats a clock can resolve, and how often they are timed: other programs only ever lengthen a time.
+#: Repeats that a clock can resolve, and number of timings; other programs only lengthen a time.
 REPEATS, TRIALS = 40, 5
-#: Each solve starts this far from the last velocities, m/s and rad/s, as if all had been accelerated at 1 m/s^2 for a
-#: step: the grasp stands still for most of the time, and a solver that starts at the solution has nothing to do.
+#: Each solve starts this far from the last velocities, m/s and rad/s, as after an acceleration of 1 m/s^2 for a step:
+#: the grasp is at rest most of the time, and a solver that starts at the solution has no work.
 ACCELERATED = 1e-3
 
 
@@ -65,7 +65,7 @@ def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> Experiment
 
     Args:
         meshes: Keys of ``MESHES``, from coarse to fine; three or more if timed.
-        timed: Whether to take times and fit their exponents; a machine that is busy with other work disturbs them.
+        timed: Whether to measure times and fit their exponents; other load on the machine disturbs them.
     """
     series: dict[str, list[float]] = {}
     for faces in meshes:
@@ -112,14 +112,14 @@ def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> Experiment
 
 
 def fitted_exponent(faces: ArrayLike, times: ArrayLike) -> float:
-    """Exponent of the power of the faces that fits the times best."""
+    """Best-fit exponent of a power law of times over faces."""
     return float(np.polyfit(np.log(faces), np.log(times), 1)[0])
 
 
 def measure(faces: int, timed: bool) -> dict[str, float]:
-    """Medians along the grasp with one of ``MESHES``: ``faces``, ``triangles`` and, if timed, CPU times a step, s."""
+    """Medians along the grasp with one of ``MESHES``: ``faces``, ``triangles`` and, if timed, CPU times per step, s."""
     world = World(grasp_scene(faces))
-    # Room for the triangles from the start.
+    # Buffers large enough for the triangles from the start.
     world._machine.make_room(MAX_VERTICES * faces)
     world.step(round(SETTLING_TIME / world.time_step))
     samples: list[dict[str, float]] = []
@@ -130,7 +130,7 @@ def measure(faces: int, timed: bool) -> dict[str, float]:
 
 
 def _sample(world: World, timed: bool) -> dict[str, float]:
-    """Faces and triangles of the last step; times of the next one, from the same state again and again."""
+    """Faces and triangles of the last step, and times of the next one, repeated from the same state."""
     scratch = world._scratch
     machine = world._machine
     solver = (machine.handle, machine.solve, world.time_step)
@@ -153,7 +153,7 @@ def _num_faces(scratch: Scratch) -> float:
 
 
 def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
-    """CPU time of one repeat, s, without that of the call."""
+    """CPU time of one repeat, s, without the overhead of the call."""
     times = np.empty((TRIALS, 2))
     for trial in range(TRIALS):
         for column, repeats in enumerate((0, REPEATS)):
@@ -200,7 +200,7 @@ def split_into_triangles(scratch: Scratch) -> None:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw triangles beside polygons and, if timed, times over faces with the fitted exponents.
+    """Plot triangles over polygons and, if timed, times over faces with the fitted exponents.
 
     Raises:
         InputError: The figure cannot be drawn or written.

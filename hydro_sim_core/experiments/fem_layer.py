@@ -1,18 +1,18 @@
 """A rigid sinusoid pressed into a compliant layer: the pressure field against linear elasticity.
 
 Elandt 2019, section VIII-A: a layer of unit thickness, no friction, the crests pressed in by a given depth, the
-amplitude from flat to point-like. The field of a layer is its modulus times depth over thickness. That is exact while
-the whole surface touches, however wavy it is; where only the crests touch, the layer beside them is dragged along,
-which takes force that the field does not know of.
+amplitude from flat to point-like. The field of a layer is its modulus times depth over thickness. That is exact for
+full contact, at any amplitude; where only the crests touch, they also displace the layer beside them, which takes a
+force that the field does not model.
 
-In linear elasticity the field's share of the force depends on the amplitude in units of depth and on the wavelength
-in units of thickness. The paper states the share at its largest amplitude; its lengths are not in the text that we
-have. They were chosen here so that the share comes down to the paper's, at an amplitude that leaves a sixth of the
-surface in touch: a wave of four thicknesses and an amplitude of four depths. That the field is exact in full touch,
-and falls short from there on, does not depend on the choice; the figure has a shorter and a longer wave too.
+In linear elasticity the field's share of the force depends on the amplitude in units of depth and on the wavelength in
+units of thickness. The paper states the share at its largest amplitude; its lengths are not in the text available to
+us. They were chosen here so that the share decreases to the paper's value, at an amplitude with a sixth of the surface
+in contact: a wave of four thicknesses and an amplitude of four depths. The field is exact in full contact and too small
+beyond it for any choice; the figure also has a shorter and a longer wave.
 
-How far it falls short is known without finite elements: a layer whose every column is a spring of its own has the
-field's force in closed form, and each force is compared with that too.
+The force of the field is also known in closed form: it is that of a layer of independent springs (Winkler foundation),
+and each force is compared with it too.
 """
 
 from __future__ import annotations
@@ -41,40 +41,40 @@ MODULUS = 1e5
 DEPTH = 0.05
 WAVELENGTH = 4.0
 OTHER_WAVELENGTHS = (2.0, 8.0)
-#: In depths.
+#: Amplitudes, in depths.
 AMPLITUDES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
-#: Those whose pressures are drawn.
+#: Amplitudes whose pressures are plotted.
 DRAWN = (0.0, 1.0, 4.0)
 PUBLISHED_SHARE = 0.77
 
-#: Elements through the thickness: of the solution that counts, and of the one that it is checked against.
+#: Elements through the thickness: of the reported solution, and of the one that verifies it.
 ELEMENTS = 64
 COARSE_ELEMENTS = 32
-#: Of the rigid sinusoid, strips a wave; its chords lie within (pi / STRIPS)^2 / 2 of the amplitude.
+#: Strips of the rigid sinusoid per wave; its chords lie within (pi / STRIPS)^2 / 2 of the amplitude.
 STRIPS = 512
-#: Of the layer along the wave; its field is linear, so that this only cuts the faces.
+#: Cells of the layer along the wave; its field is linear, so that they only split the faces.
 CELLS = 16
-#: Of both bodies into the plane, m.
+#: Width of both bodies into the plane, m.
 WIDTH = 1.0
 
 CONVERGENCE_BOUND = 3e-5
-#: The field of a layer in full touch is exact; what is left is the linear algebra.
+#: Bound in full contact, where the field is exact: round-off of the linear algebra.
 FLAT_BOUND = 1e-6
-#: Of the sum over faces: chords of the sinusoid.
+#: Bound on the sum over faces: the chords of the sinusoid.
 SPRINGS_BOUND = 2e-4
-#: What the field may fall short of elasticity, or exceed it by, where only crests touch: as much as the paper's does.
+#: Bound on the deviation of the field from elasticity in partial contact: that of the paper's.
 SHORTFALL = 1.0 - PUBLISHED_SHARE
 PUBLISHED_BOUND = 0.0075
 
 
 @dataclass(frozen=True)
 class Pressing:
-    """Both answers to one amplitude.
+    """Solutions of the pressure field and of finite elements for one amplitude.
 
     Attributes:
-        patch: Ours.
-        pressure: (N,) by finite elements at the layer's nodes, Pa.
-        force: By finite elements, N a wave.
+        patch: Contact patch of the pressure field.
+        pressure: (N,) pressure by finite elements at the layer's nodes, Pa.
+        force: Force by finite elements, N per wave.
     """
 
     patch: ContactPatch
@@ -88,12 +88,12 @@ class Pressing:
 
     @property
     def our_force(self) -> float:
-        """N a wave."""
+        """Force of the pressure field, N per wave."""
         return float(self.patch.force_on_b[2])
 
     @property
     def share(self) -> float:
-        """Of the elastic force that the pressure field has."""
+        """Force of the pressure field as a share of the elastic force."""
         return self.our_force / self.force
 
 
@@ -103,8 +103,8 @@ def run(
     """Press sinusoids into the layer and compare the forces.
 
     Args:
-        amplitudes: In depths, rising from 0.
-        wavelengths: m; the first is compared, the others only go into the series.
+        amplitudes: Amplitudes in depths, increasing from 0.
+        wavelengths: Wavelengths, m; the first is compared, the others are only in the series.
 
     Raises:
         InputError: scikit-fem is not installed.
@@ -121,10 +121,10 @@ def run(
 
 
 def press(layer: ElasticLayer, wavelength: float, amplitude: float) -> Pressing:
-    """Press one sinusoid ``DEPTH`` into the layer in both ways; lengths in m."""
+    """Press one sinusoid ``DEPTH`` into the layer by both methods; lengths in m."""
     depth = DEPTH - amplitude * (1.0 - np.cos(2.0 * np.pi * layer.x / wavelength))
     pressure = layer.press(depth)
-    # Half a wave stands for the whole one.
+    # Half a wave represents the whole one.
     force = 2.0 * WIDTH * float(pressure @ layer.widths)
     patch = compute_patch(compliant_layer(wavelength), np.eye(4), sinusoid(wavelength, amplitude), np.eye(4))
     return Pressing(patch, pressure, force)
@@ -161,7 +161,7 @@ def sinusoid(wavelength: float, amplitude: float) -> Geometry:
 
 
 def elastic_foundation(wavelength: float, amplitude: float) -> float:
-    """Force of a bed of springs of the layer's stiffness, N a wave: the pressure field's, in closed form."""
+    """Closed-form force of the pressure field, that of a bed of springs of the layer's stiffness, N per wave."""
     reach = 1.0 - DEPTH / amplitude if amplitude > 0.0 else -1.0
     # The surface touches where cos(2 pi x / wavelength) is above ``reach``.
     phase = np.arccos(max(reach, -1.0))
@@ -224,7 +224,7 @@ def _profiles(
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw pressures along half a wave, and the share of the elastic force over the amplitude.
+    """Plot pressures along half a wave, and the share of the elastic force over the amplitude.
 
     Raises:
         InputError: The figure cannot be drawn or written.

@@ -1,14 +1,14 @@
-"""A block on a slope: it creeps below the friction angle and accelerates above, as Coulomb says.
+"""A block on a slope creeps below the friction angle and accelerates above, compared with Coulomb's law.
 
 The slope is level ground under tilted gravity. Coulomb's law is the reference: a block rests on slopes up to the
 friction angle atan(mu); on a steeper one it slides with g (sin a - mu cos a). Pushed along level ground at speed v it
 stops after v^2 / (2 mu g). Pushed across a slope of just the friction angle, friction takes as much speed along the
-path as gravity gives downhill: the speed plus its downhill part stays v, so that the block ends up going downhill at
-v / 2, whatever mu and g.
+path as gravity adds downhill: the speed plus its downhill component stays v, so that the block finally moves downhill
+at v / 2, for any mu and g.
 
-Friction is regularised with a stiction speed v_s: a sliding speed v is resisted with the share v / sqrt(v^2 + v_s^2) of
-mu times the normal force. So a block that Coulomb lets rest creeps, at v_s r / sqrt(1 - r^2) with r = tan(a) / mu.
-That is our own law, and says no more than that it is solved.
+Friction is regularised with a stiction speed v_s: at a sliding speed v, it is the share v / sqrt(v^2 + v_s^2) of mu
+times the normal force. A block that rests under Coulomb's law therefore creeps, at v_s r / sqrt(1 - r^2) with r =
+tan(a) / mu. This formula follows from our own law, so the comparison verifies only its solution.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ GRAVITY = 9.81
 #: The friction angle is 26.57 degrees.
 CREEPING = (5.0, 10.0, 15.0, 20.0, 25.0)
 SLIDING = (28.0, 30.0, 35.0, 40.0)
-#: Of the block, m and kg: flat enough that its whole base keeps pressing at the steepest angle.
+#: Edges and mass of the block, m and kg: flat enough that its whole base stays in contact at the steepest angle.
 SIZE = (0.2, 0.15, 0.05)
 MASS = 1.0
 
 SETTLING_TIME = 0.3
 MEASURING_TIME = 0.2
-#: Both laws are exact once the block has settled; what is left is the settling and the fit.
+#: Bound on deviations from both laws, which are exact once the block has settled: settling and fit.
 BOUND = 1e-4
-#: Largest creep where Coulomb has none, stiction speeds; at 25 degrees it is 2.6.
+#: Bound on the creep where Coulomb has none, in stiction speeds; at 25 degrees it is 2.6.
 CREEP_BOUND = 3.0
-#: The speed at which a block neither slows nor speeds up on a slope of the friction angle, m/s, and how near, degrees:
+#: Speed at which a block neither decelerates nor accelerates on a slope of the friction angle, m/s, and bound, degrees:
 #: friction falls short of Coulomb's by half the square of stiction speed over this.
 ONSET_SPEED, ONSET_BOUND = 0.05, 1.5e-4
-#: Brackets the friction angle, degrees.
+#: Bracket of the friction angle, degrees.
 ONSET_RANGE = (25.0, 28.0)
-#: m/s along the level or across the slope, and how long the block is watched, s.
+#: Initial speed along the level or across the slope, m/s, and observed time, s.
 PUSHED_SPEED, STOPPING_TIME, CROSSING_TIME = 1.0, 0.5, 2.0
-#: In proportion to the step: the block loses mu g dt before its first step counts.
+#: Bound, first order in the step: the block loses mu g dt before its first step counts.
 STOPPING_BOUND, CROSSING_BOUND = 0.015, 0.007
 
 
@@ -100,7 +100,7 @@ def run(creeping: tuple[float, ...] = CREEPING, sliding: tuple[float, ...] = SLI
 
 
 def _compare_pushed() -> tuple[list[Comparison], dict[str, list[float]]]:
-    """What Coulomb says of a block that is pushed, and how one crosses a slope of the friction angle."""
+    """Compare a pushed block, on level ground and across a slope of the friction angle, with Coulomb's law."""
     friction_angle = math.atan(FRICTION)
     onset = brentq(
         lambda degrees: measure(math.radians(degrees), ONSET_SPEED)[1], *ONSET_RANGE, xtol=0.1 * ONSET_BOUND
@@ -152,10 +152,10 @@ def measure(angle: float, speed: float | None = None) -> tuple[float, float]:
 
 
 def push(angle: float, velocity: tuple[float, float] | None, duration: float) -> Array:
-    """Give a settled block on a slope of ``angle`` (rad) a velocity (m/s) downhill and across, if any, and watch it.
+    """Give a settled block on a slope of ``angle`` (rad) a velocity (m/s) downhill and across, and record its motion.
 
     Returns:
-        Rows (S, 3): the way downhill since then (m), the speeds downhill and across (m/s), from the push on.
+        Rows (S, 3) from the push on: distance downhill (m), speeds downhill and across (m/s).
     """
     world = make_world(angle)
     down = world.velocity_names.index("block_base/3")
@@ -173,7 +173,7 @@ def push(angle: float, velocity: tuple[float, float] | None, duration: float) ->
 
 
 def make_world(angle: float) -> World:
-    """A compliant block at rest on rigid ground, with gravity tilted by ``angle`` (rad) towards +x."""
+    """Make a world with a compliant block at rest on rigid ground and gravity tilted by ``angle`` (rad) towards +x."""
     scene = SceneBuilder(
         "incline",
         gravity=(GRAVITY * math.sin(angle), 0.0, -GRAVITY * math.cos(angle)),
@@ -186,7 +186,7 @@ def make_world(angle: float) -> World:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw creep and acceleration over the angle, and the speeds across a slope, with the formulas.
+    """Plot creep and acceleration over the angle, and the speeds across a slope, with the formulas.
 
     Raises:
         InputError: The figure cannot be drawn or written.

@@ -1,21 +1,22 @@
-"""A box on a box rattles where steps are too long for its contact, unless contact has a margin.
+"""A box on a box rattles if steps are too long for its contact, unless contact has a margin.
 
-Contact without margin knows no more than the faces that press now. A box on one corner is pushed up there, comes down
-on the opposite corner a step later, and may go on so for ever. A rod on two points tilts by dt^2 g in a step that does
-not see one of its ends, whatever its mass, length and stiffness (the page's figure 6); so lengths are given in units of
-that. Without margin our rod tilts by exactly this, but goes on for ever only where steps are long (10 ms): implicit
-steps leave an end in touch after they pushed it, and at 0.2 and 1 ms the rod comes to rest. For boxes, what decides is
-the step times the frequency of the box on its contact, pi_1 = dt sqrt(k / m) with k = E A / H (E the modulus, A the
-area, H half the shortest side). A margin lets faces count that could press within the step.
+Contact without margin uses only the faces that carry pressure now. A box on one corner is pushed up there, lands on the
+opposite corner a step later, and may continue like this for ever. A rod on two points tilts by dt^2 g in a step without
+contact at one of its ends, for any mass, length and stiffness (figure 6 of Drake's page on the margin); lengths are
+therefore given in units of dt^2 g. Without margin our rod tilts by exactly this, but rattles for ever only with long
+steps (10 ms): implicit steps leave an end in contact after they pushed it, and at 0.2 and 1 ms the rod comes to rest.
+For boxes, the decisive number is the step times the frequency of the box on its contact, pi_1 = dt sqrt(k / m) with k =
+E A / H (E the modulus, A the area, H half the shortest side). A margin adds faces that could carry pressure within the
+step.
 
-Drake's page on the margin measures the spread of the faces' depths, over faces and steps. At rest that is not zero,
-since the pressure falls off towards the edges: it is 0.63 / pi_1^2, which the page takes for boxes that still settle.
-What moves is told by the acceleration of the upper box's corners.
+Drake's page measures the spread of the faces' depths, over faces and steps. At rest it is not zero, because the
+pressure decreases towards the edges: it is 0.63 / pi_1^2, which the page interprets as boxes that still settle. Motion
+is measured here by the acceleration of the upper box's corners.
 
-A box may rattle or rest depending on how it began, so it begins several times, tilted by about dt^2 g. The page's
-figures come out with the model ``similar``; with ``lagged``, here as in Drake 1.51.1, all but the stiffest stacks rest
-without margin. The page has stacks rattle from Nyquist's pi_1 = pi on, and one of 0.2 ms and 1 GPa, pi_1 = 12, too;
-from the starts tried here none with pi_1 below 15 does, neither here nor in Drake 1.51.1.
+A box may rattle or rest depending on its start, so several starts are tried, tilted by about dt^2 g. The page's figures
+are reproduced with the model ``similar``; with ``lagged``, here as in Drake 1.51.1, all but the stiffest stacks rest
+without margin. On the page, stacks rattle from Nyquist's pi_1 = pi on, including one of 0.2 ms and 1 GPa with pi_1 =
+12; from the starts tried here, none with pi_1 below 15 does, neither here nor in Drake 1.51.1.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ SIZE, MASS = (0.2, 0.15, 0.08), 0.2
 SETTLING_STEPS, MEASURED_STEPS = 200, 100
 #: Height of the lifted corner, in dt^2 g, and direction of the tilt axis, rad.
 STARTS = ((0.3, 0.5), (0.8, 3.9), (2.0, 5.4))
-#: Starts over which the spread of boxes that rattle irregularly is averaged: from a single one, rounding decides it to
-#: a fifth, and would take one machine in twenty beyond the page's range.
+#: Starts over which the spread of irregular rattling is averaged: with a single one, rounding changes it by
+#: a fifth, which would exceed the page's range on one machine in twenty.
 MANY_STARTS = tuple((lift, direction) for lift in (0.3, 0.8, 2.0) for direction in (0.5, 2.2, 3.9, 5.4))
 
 #: The page's range of spreads without margin, as its middle and half its width, dt^2 g.
@@ -62,14 +63,14 @@ AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
 SAFE_MARGIN = 1e-4
 #: Largest spread with that margin, and with the page's margins at other steps, dt^2 g.
 SAFE_SPREAD, SMALL_SPREAD = 1e-6, 1e-2
-#: Accelerations of a box that rattles and of one that rests or still settles, g.
+#: Bounds on the acceleration of a box that rattles and of one that rests or still settles, g.
 RATTLING, SETTLING = 0.5, 0.1
-#: Of the page's rod: steps, masses, lengths and stiffness all differ; at rest, ends are a hundredth of dt^2 g deep.
+#: Variants of the page's rod: steps, masses, lengths and stiffness differ; at rest, ends are dt^2 g / 100 deep.
 RODS = (Rod(2e-4), Rod(1e-3, mass=5.0, length=1.0), Rod(1e-2, length=0.5, modulus=1e8))
-#: Bounds of its tilt in the first step without margin, dt^2 g, and with one of ``ROD_MARGIN`` dt^2 g, relative: an
-#: undamped end comes to rest within a step but for the share that it is softer than gravity is short.
+#: Bounds on its tilt in the first step without margin, dt^2 g, and with one of ``ROD_MARGIN`` dt^2 g, relative: an
+#: undamped end comes to rest within a step except for a share due to its compliance.
 ROD_BOUND, HELD_ROD_BOUND, ROD_MARGIN = 2e-6, 0.04, 1.0
-#: Bounds of the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
+#: Bounds on the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
 STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 1e-8, 0.1, 1e-8
 NYQUIST = math.pi
 #: Spread over faces, dt^2 g, of a box at rest, times pi_1^2: a third of its depth, because edges press less.
@@ -84,7 +85,7 @@ SCALES: tuple[tuple[float, float, float], ...] = (
     (4.0, 4.0, 4.0),
     (2.0, 1.0, 1.0),
 )
-#: Margins over dt^2 g of figure 7, and by step (s) the one at which it shows no more rattling.
+#: Margins of figure 7, dt^2 g, and by step (s) the margin from which it shows no rattling.
 MARGINS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 PAGE_MARGINS = {2e-4: 1e-1, 1e-3: 1e-1, 1e-2: 1e-2}
 #: Arguments of the quick form.
@@ -96,11 +97,11 @@ class Stack:
     """Two boxes of the same size.
 
     Attributes:
-        time_step: s.
-        modulus: Of both boxes, Pa.
-        margin: Of both boxes, m.
+        time_step: Time step, s.
+        modulus: Modulus of both boxes, Pa.
+        margin: Margin of both boxes, m.
         model: Solver model.
-        free: The lower box lies on rigid ground; otherwise it is fixed.
+        free: Whether the lower box lies on rigid ground; otherwise it is fixed.
         scale: Factors on the edges.
     """
 
@@ -113,18 +114,18 @@ class Stack:
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Edges, m."""
+        """Edges of a box, m."""
         x, y, z = (factor * edge for factor, edge in zip(self.scale, SIZE, strict=True))
         return x, y, z
 
     @property
     def mass(self) -> float:
-        """Of a box, kg."""
+        """Mass of a box, kg."""
         return MASS * math.prod(self.scale)
 
     @property
     def unit(self) -> float:
-        """Length that gravity makes within a step, dt^2 g, m."""
+        """Length unit dt^2 g, m."""
         return GRAVITY * self.time_step**2
 
     @property
@@ -136,11 +137,11 @@ class Stack:
 
 @dataclass(frozen=True)
 class Rattle:
-    """How much a stack moves.
+    """Measured motion of a stack.
 
     Attributes:
-        spread: Standard deviation of the depths of the faces that press, over faces and steps, dt^2 g.
-        acceleration: Root mean square of how the corners of the upper box accelerate above the lower box, g.
+        spread: Standard deviation of the depths of faces with pressure, over faces and steps, dt^2 g.
+        acceleration: Root mean square acceleration of the upper box's corners relative to the lower box, g.
     """
 
     spread: float
@@ -157,12 +158,12 @@ def run(
 
     Args:
         steps: Time steps of the stacks without margin (figure 8), s.
-        moduli: Their moduli, Pa; every step with every modulus and scale.
+        moduli: Moduli of these stacks, Pa; every step is combined with every modulus and scale.
         scales: Factors on their edges.
         margins: Margins of the stacks with margin (figure 7), dt^2 g; the page's are among them.
 
     Raises:
-        InputError: The scene of the mug is not there.
+        InputError: The scene of the mug is missing.
     """
     bare = Stack(1e-2, MODULI[-1], model="lagged", free=True)
     name = f"lagged, {1e3 * bare.time_step:g} ms, {bare.modulus:g} Pa"
@@ -184,7 +185,7 @@ def run(
 
 
 def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[str, list[float]]]:
-    """Figure 8: at least one of the stacks must be faster than it is sampled, and one slower."""
+    """Compare with figure 8; needs a stack with pi_1 above Nyquist's limit, and one below."""
     rattles = [measure(stack) for stack in stacks]
     frequency = np.array([stack.frequency for stack in stacks])
     spread = np.array([rattle.spread for rattle in rattles])
@@ -213,7 +214,7 @@ def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[s
 
 
 def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str, list[float]]]:
-    """Figure 7."""
+    """Compare with figure 7."""
     comparisons, series = [], {"margin": list(margins)}
     for step, enough in PAGE_MARGINS.items():
         stack = Stack(step, MODULI[-1])
@@ -226,7 +227,7 @@ def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str
 
 
 def _compare_rods() -> list[Comparison]:
-    """Figure 6 and equation 3."""
+    """Compare with figure 6 and equation 3."""
     comparisons = []
     for rod in RODS:
         name = f"rod of {rod.mass:g} kg, {rod.length:g} m, {rod.modulus:.0e} Pa, {1e3 * rod.time_step:g} ms"
@@ -239,7 +240,7 @@ def _compare_rods() -> list[Comparison]:
 
 
 def _compare_mug() -> list[Comparison]:
-    """Figure 3."""
+    """Compare with figure 3."""
     still, rocking = mug_on_plate.measure(), mug_on_plate.measure(margin=0.0)
     return [
         Comparison("mug on a plate, speed", "m/s", STILL_SPEED, still.speed, 0.0, "at_most"),
@@ -249,7 +250,7 @@ def _compare_mug() -> list[Comparison]:
 
 
 def measure(stack: Stack) -> Rattle:
-    """How much the stack moves after the start that makes it move most."""
+    """Motion of the stack after the start with the largest motion."""
     return max((_measure(stack, *start) for start in STARTS), key=lambda rattle: rattle.acceleration)
 
 
@@ -273,7 +274,7 @@ def _measure(stack: Stack, lift: float, direction: float) -> Rattle:
 
 
 def make_world(stack: Stack) -> World:
-    """The stack, its lower box centred at the origin and the upper one resting on it."""
+    """Make a world with the stack: the lower box centred at the origin, the upper one resting on it."""
     scene = SceneBuilder(
         "margin_boxes",
         time_step=stack.time_step,
@@ -297,7 +298,7 @@ def make_world(stack: Stack) -> World:
 
 
 def _tilt(world: World, stack: Stack, lift: float, direction: float) -> None:
-    """Turn the upper box about a level axis, by ``lift`` between its corners, so that the lowest one touches."""
+    """Tilt the upper box about a horizontal axis, by ``lift`` between its corners; the lowest corner touches."""
     x, y, z = stack.size
     axis = np.array([math.cos(direction), math.sin(direction), 0.0])
     angle = lift * stack.unit / (abs(axis[0]) * y + abs(axis[1]) * x)
@@ -315,9 +316,10 @@ def _corners(stack: Stack) -> Array:
 
 
 def _depths(world: World, stack: Stack) -> Array:
-    """Depths p / g of the faces between the boxes that press, m.
+    """Depths p / g of the faces with pressure between the boxes, m.
 
-    Where a vertical side cuts into the other box the field hardly changes across the face, and p / g is no depth.
+    Where a vertical side cuts into the other box, the field is nearly constant across the face and p / g is not a
+    depth.
     """
     steep = 0.5 * stack.modulus / (min(stack.size) / 2.0)
     for patch in world.contacts:
@@ -336,7 +338,7 @@ def _corner_heights(world: World, stack: Stack) -> Array:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw amplitudes over margin and over frequency, like figures 7 and 8.
+    """Plot amplitudes over margin and over frequency, like figures 7 and 8.
 
     Raises:
         InputError: The figure cannot be drawn or written.

@@ -1,11 +1,11 @@
-"""A rod on two points, one of which does not touch yet: figure 6 of Drake's page on the margin.
+"""A rod on two points, one of which is not yet in contact: figure 6 of Drake's page on the margin.
 
 The rod is massless and has half the mass at either end, so that a push at one end moves that end alone. A step without
-margin does not see an end that does not touch: it falls by dt^2 g, whatever mass, length and stiffness, and the rod
-tilts by that much between its ends. On the page it then tilts back and forth for ever, since an end is out of touch
-after each push. An implicit step leaves it as deep as it rests, so that the rod comes to rest within ten steps, unless
-the end sank as deep as a foot's sides matter (1 mm in 10 ms): the pressure on those hardly falls within a step, and
-throws the foot, or rattles it by some 0.2 dt^2 g where there is dissipation.
+margin ignores an end that is not in contact: it falls by dt^2 g for any mass, length and stiffness, and the rod tilts
+by that much between its ends. On the page it then tilts back and forth for ever, because an end loses contact after
+each push. An implicit step leaves an end at its depth of rest, so that the rod comes to rest within ten steps, unless
+the end sank so deep that a foot's sides matter (1 mm in 10 ms): the pressure on the sides hardly decreases within a
+step, and throws the foot, or makes it rattle by some 0.2 dt^2 g with dissipation.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Array = NDArray[np.float64]
 GRAVITY = 9.81
 #: Edge of a foot, m: a cube that hangs on the rod by a hinge, so that it stands flat however the rod is tilted.
 FOOT = 0.01
-#: Of the rod itself, relative to the whole, which no body may be without.
+#: Mass of the rod itself relative to the whole, because a body must have a mass.
 ROD_SHARE = 1e-6
-#: How far the end that does not touch is above the ground, relative to the depth of the other.
+#: Height of the free end above the ground, relative to the depth of the other end.
 GAP = 0.1
 ENDS = ("left", "right")
 
 
 @dataclass(frozen=True)
 class Rod:
-    """A rod that stands on the ground with its left end only.
+    """A rod with only its left end on the ground.
 
     Attributes:
-        time_step: s.
-        margin: m.
-        mass: kg.
-        length: m.
-        modulus: Of the feet, Pa.
-        dissipation: Of Hunt and Crossley, s/m.
+        time_step: Time step, s.
+        margin: Margin, m.
+        mass: Total mass, kg.
+        length: Length, m.
+        modulus: Modulus of the feet, Pa.
+        dissipation: Hunt-Crossley dissipation, s/m.
     """
 
     time_step: float
@@ -53,12 +53,12 @@ class Rod:
 
     @property
     def unit(self) -> float:
-        """Length that gravity makes within a step, dt^2 g, m."""
+        """Length unit dt^2 g, m."""
         return GRAVITY * self.time_step**2
 
     @property
     def depth(self) -> float:
-        """Of a foot at rest, m: pressure rises by the modulus over half a cube."""
+        """Depth of a foot at rest, m: pressure rises by the modulus over half a cube."""
         return 0.5 * self.mass * GRAVITY * (0.5 * FOOT) / (self.modulus * FOOT**2)
 
     @property
@@ -78,7 +78,7 @@ def end_heights(rod: Rod, steps: int) -> Array:
 
 
 def first_tilt(rod: Rod) -> float:
-    """By how much the offset between the ends changes in the first step, dt^2 g."""
+    """Change of the offset between the ends in the first step, dt^2 g."""
     heights = end_heights(rod, 1)
     return float(np.diff(heights[0] - heights[1])[0])
 
@@ -88,7 +88,7 @@ def _end_heights(world: World) -> Array:
 
 
 def make_world(rod: Rod) -> World:
-    """The rod over rigid ground, at rest: its left end as deep as it comes to stand, its right end above the ground."""
+    """Make a world with the rod at rest on rigid ground: left end at its depth of rest, right end above the ground."""
     left, right = -rod.depth, GAP * rod.depth
     tilt = math.asin((right - left) / rod.length)
     scene = SceneBuilder(

@@ -16,11 +16,11 @@ SETTLING_TIME, MEASURING_TIME = 1.0, 3.0
 
 @dataclass(frozen=True)
 class Rest:
-    """How far from rest a settled scene is.
+    """Residual motion of a settled scene.
 
     Attributes:
-        speed: Largest entry of the velocities within the time measured, m/s or rad/s.
-        drift: How far the mug went in that time, m.
+        speed: Largest entry of the velocities during the measurement, m/s or rad/s.
+        drift: Distance that the mug moved in that time, m.
     """
 
     speed: float
@@ -28,14 +28,14 @@ class Rest:
 
 
 def measure(margin: float | None = None, drop: float = 0.0) -> Rest:
-    """Let mug and plate settle and watch them.
+    """Measure the motion of mug and plate after settling.
 
     Args:
-        margin: m; None for the scene's own.
+        margin: Margin, m; None for the scene's own.
         drop: Height that the mug falls onto the plate, m.
 
     Raises:
-        InputError: The scene is not there.
+        InputError: The scene is missing.
     """
     world = make_world(margin)
     q = world.q
@@ -50,7 +50,7 @@ def measure(margin: float | None = None, drop: float = 0.0) -> Rest:
 
 
 def make_world(margin: float | None = None) -> World:
-    """The scene, with another margin (m) if one is given."""
+    """Make the world of the scene, with another margin (m) if one is given."""
     scene = load_scene(shipped_scene(SCENE))
     contact = scene.spec.contact
     defaults = contact.defaults if margin is None else contact.defaults.model_copy(update={"margin": margin})

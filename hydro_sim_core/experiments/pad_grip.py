@@ -1,10 +1,10 @@
-"""A bar swings between two soft pads: the smaller they are, the more a World's grip is that of two points.
+"""A bar swings between two soft pads; with smaller pads, the grip converges to that of two contact points.
 
-Flat round pads of radius a press a rigid bar with a force F each. A bar that turns about their axis slips on them with
-mu F times the mean distance of the pressure from the middle, 2/3 a where it is the same all over a pad; so friction
-takes an energy proportional to a times the angle, and of two points of no size it takes none. What the turn between
-pads lacks of the turn between points thus halves with a. All pads have the same shape and sink in by the same share of
-it, for which their modulus grows as 1 / a^2.
+Flat round pads of radius a press a rigid bar with a force F each. The moment at which a bar slips about their axis is,
+on each pad, mu F times the mean distance of the pressure from the centre, 2/3 a for uniform pressure. Friction
+therefore dissipates an energy proportional to a times the angle, and none for two points. The difference between the
+rotation between pads and that between points is thus proportional to a. All pads have the same shape and the same
+relative indentation, for which their modulus grows as 1 / a^2.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from hydro_sim_core.simulation import World
 Array = NDArray[np.float64]
 
 GRAVITY, FRICTION, FORCE = 9.81, 0.5, 100.0
-#: Of the bar: kg, moment of inertia about its centre of mass, kg m^2, and how far that is from the pads' axis, m.
+#: Mass of the bar, kg, moment of inertia about its centre of mass, kg m^2, and distance of that from the pads' axis, m.
 MASS, INERTIA, ARM = 0.2, 2e-4, 0.1
 #: Thickness of the bar, m.
 THICKNESS = 0.01
-#: Of a pad, in its radius, and how far it sinks in at rest, in half its thickness.
+#: Thickness of a pad in its radius, and indentation at rest in half its thickness.
 PAD_THICKNESS, DEPTH = 1.0, 0.01
-#: kg, and kg m^2 of a link that cannot turn.
+#: Mass, kg, and moment of inertia, kg m^2, of a link that cannot turn.
 PAD_MASS, PAD_INERTIA = 0.05, 1e-5
-#: Wanted edges of a pad's mesh, in its radius.
+#: Edge length of a pad's mesh, in its radius.
 RESOLUTION = 0.08
 TIME_STEP = 5e-5
-#: A thousandth of the speed of a pad's rim, but for the first degrees of the turn.
+#: Stiction speed, m/s: a thousandth of the speed of a pad's rim, except in the first degrees of the rotation.
 STICTION_SPEED = 1e-6
 SIDES = {"left": -1.0, "right": 1.0}
 
 
 def swing(world: World, duration: float, samples: int) -> tuple[list[float], list[float]]:
-    """Let go of the bar: times (s) and angles (rad) by which it has turned down."""
+    """Release the bar: times (s) and rotation angles (rad) downwards."""
     every = round(duration / samples / world.time_step)
     times, angles = [0.0], [0.0]
     for _ in range(samples):
@@ -52,7 +52,7 @@ def swing(world: World, duration: float, samples: int) -> tuple[list[float], lis
 
 
 def swing_on_points(times: Sequence[float]) -> list[float]:
-    """Angles (rad) by which the same bar has turned on the hinge of two points after as many steps."""
+    """Rotation angles (rad) of the same bar on a hinge of two points after as many steps."""
     body = HeldBody(MASS, INERTIA * np.eye(3), np.eye(3), np.array([ARM, 0.0, 0.0]), np.zeros(6))
     points = [
         GripPoint(np.array([0.0, side * THICKNESS / 2.0, 0.0]), np.array([0.0, -side, 0.0]), FORCE)
@@ -63,7 +63,7 @@ def swing_on_points(times: Sequence[float]) -> list[float]:
 
 
 def slipping_moment(radius: float) -> float:
-    """Of both pads, N m: where one sank in by s its pressure falls off over s from the rim, linearly."""
+    """Slipping moment of both pads, N m: with indentation s, the pressure decreases linearly over s at the rim."""
     sunk = DEPTH * PAD_THICKNESS * radius / 2.0
     flat = radius - sunk
     force = flat**2 / 2.0 + flat * sunk / 2.0 + sunk**2 / 6.0
@@ -80,7 +80,7 @@ def moment_of_turn(angle: float, duration: float) -> float:
 
 
 def _end(duration: float) -> float:
-    """Time (s) in which a true swing turns as far as steps do: each goes all its way with the speed at its end."""
+    """Time (s) in which an exact swing turns as far as the steps, which move with the velocity at their end."""
     return duration + 0.5 * TIME_STEP
 
 
@@ -95,12 +95,12 @@ def _angle_of_theory(moment: float, duration: float) -> float:
 
 
 def _angle(pose: Array) -> float:
-    """Turn about y of axes in the columns, or of a pose."""
+    """Rotation angle about y of a rotation matrix or pose."""
     return math.atan2(-pose[2, 0], pose[0, 0])
 
 
 def make_world(radius: float) -> World:
-    """A horizontal bar at rest between pads of ``radius`` (m) that press already."""
+    """Make a world with a horizontal bar at rest between pads of ``radius`` (m) that already press."""
     thickness = PAD_THICKNESS * radius
     sunk = DEPTH * thickness / 2.0
     place = (THICKNESS + thickness) / 2.0 - sunk
@@ -120,7 +120,7 @@ def make_world(radius: float) -> World:
         pad = gripper.add_link(side, PAD_MASS, center_of_mass=(0, 0, 0), inertia=3 * (PAD_INERTIA,))
         pad.add_shape("cylinder", radius=radius, length=thickness, rpy=(-math.pi / 2.0, 0, 0))
         gripper.add_joint(f"{side}_joint", "prismatic", "frame", side, axis=(0, 1, 0), lower=-1, upper=1)
-    # Rigid, and larger than the pads wherever they are.
+    # Rigid, and large enough to cover the pads everywhere.
     bar = scene.add_body("bar", MASS, center_of_mass=(ARM, 0, 0), inertia=3 * (INERTIA,))
     bar.add_shape("box", size=(0.05, THICKNESS, 0.05), compliance="rigid")
     fingers = {f"{side}_joint": -int(sign) for side, sign in SIDES.items()}

@@ -1,4 +1,4 @@
-"""A page in Markdown that shows what the experiments found, made of the files that they wrote."""
+"""Records of experiments in files, and the Markdown page of their results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.registry import EXPERIMENTS
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 
-#: What a file holds beside the report.
+#: Fields of a file besides the report.
 _RECORD_KEYS = ("experiment", "date", "versions", "quick", "seconds", "machine")
-#: Of a column, at most so many values are kept, to so many digits.
+#: Largest number of values kept of a column, and their number of digits.
 _MAX_VALUES, _DIGITS = 400, 6
 _MEND = "write it anew: hydro-sim validate --all --out"
 
@@ -24,13 +24,13 @@ class Record:
     """One run of one experiment.
 
     Attributes:
-        experiment: Its name.
-        date: ISO 8601.
-        versions: Of what the result depends on.
+        experiment: Name of the experiment.
+        date: Date, ISO 8601.
+        versions: Versions of the software that the result depends on.
         quick: Whether it was the quick form.
-        seconds: How long it ran, s.
-        machine: What it ran on; the same takes another time on another.
-        report: What it found.
+        seconds: Duration of the run, s.
+        machine: Machine of the run, on which the duration depends.
+        report: The report.
     """
 
     experiment: str
@@ -43,14 +43,14 @@ class Record:
 
     @property
     def about(self) -> str:
-        """How long it ran, as roughly as it can be told of another run."""
+        """Duration and machine, rounded to what is reproducible."""
         if self.seconds < 1.0:
             return "under 1 s"
         minutes = self.seconds / 60.0
         return f"about {self.seconds:.0f} s" if minutes < 2.0 else f"about {minutes:.0f} min"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, with as much of the series as the picture can show."""
+        """Plain data for JSON, with the series thinned to the resolution of the picture."""
         head = {key: getattr(self, key) for key in _RECORD_KEYS}
         series = {name: _thinned(column) for name, column in self.report.series.items()}
         return {**head, **self.report.as_dict(), "series": series}
@@ -60,7 +60,7 @@ class Record:
         """The record whose ``as_dict`` is ``data``.
 
         Raises:
-            KeyError: Something is missing.
+            KeyError: A field is missing.
         """
         head = {key: data[key] for key in _RECORD_KEYS}
         return cls(**head, report=ExperimentReport.from_dict(data))
@@ -78,13 +78,13 @@ def read_records(folder: Path) -> list[Record]:
     """Read the records of all experiments.
 
     Args:
-        folder: Holds a file ``NAME.json`` for every experiment.
+        folder: Folder with a file ``NAME.json`` for every experiment.
 
     Returns:
-        In the order in which the experiments are registered.
+        Records in the order of the registry.
 
     Raises:
-        InputError: A file is missing, cannot be read or is no record, or is one of no experiment.
+        InputError: A file is missing, cannot be read, is not a record, or is of an unknown experiment.
     """
     for path in sorted(folder.glob("*.json")):
         if path.stem not in EXPERIMENTS:
@@ -96,7 +96,7 @@ def read_record(folder: Path, name: str) -> Record:
     """Read the record of one experiment.
 
     Raises:
-        InputError: Its file is missing, cannot be read or is no record.
+        InputError: Its file is missing, cannot be read or is not a record.
     """
     path = folder / f"{name}.json"
     try:
@@ -108,10 +108,10 @@ def read_record(folder: Path, name: str) -> Record:
 
 
 def page(records: list[Record], pictures: str) -> str:
-    """The page in Markdown.
+    """Make the page in Markdown.
 
     Args:
-        records: One or more.
+        records: At least one record.
         pictures: Folder of ``NAME.png``, relative to the page.
     """
     described: set[str] = set()

@@ -1,13 +1,13 @@
-"""What a contact patch adds to contact points: friction against twisting and resistance to rolling.
+"""Contact patches compared with contact points: torsional friction and rolling resistance.
 
 Grip: the spatula in the secure grasp of ``spatula_slip``. Once the bubbles have closed, each patch is reduced to one
 point: its centre of pressure, its mean normal, the whole grip force. Two such points are a hinge, so the spatula swings
-like a pendulum; the patches hold it by torsional friction. This is done on a small simulation of the one held body
-(``point_grip``), since a World has patches only; its turn is compared with the pendulum's equation, which checks that
-simulation and no World. The patches' turn is a World's.
+like a pendulum; the patches hold it by torsional friction. This uses a small simulation of the held body alone
+(``point_grip``), because a World has patches only; its rotation is compared with the pendulum's equation, which
+verifies that simulation and not a World. The rotation with patches is that of a World.
 
-Pads: a World's grip becomes that of points as its pads shrink. A bar swings between flat pads, which slip at 2/3 mu F a
-each, so the turn comes to that between points at first order in their radius a (``pad_grip``).
+Pads: the grip of a World converges to that of points as its pads shrink. A bar swings between flat pads, which slip at
+2/3 mu F a each, so its rotation converges to that between points at first order in the pads' radius a (``pad_grip``).
 
 Torsion: patches slip at a moment of mu times the integral of pressure times radius: 2/3 mu F R for the uniform pressure
 under a flat disc, and 8/15 mu F a for the paraboloid under a shallow ball, where Hertz's ellipsoid has 3 pi/16 mu F a.
@@ -15,7 +15,7 @@ under a flat disc, and 8/15 mu F a for the paraboloid under a shallow ball, wher
 Rolling: with dissipation d the pressure is 1 - d v_n times the elastic one, larger in front of a rolling ball and
 smaller behind it. That is a moment of d omega times the integral of pressure times the squared distance along the way.
 
-A point has no extent: no radius, no moment. A ball on a point spins and rolls on for ever.
+A point has no radius and transmits no moment. A ball on a point spins and rolls for ever.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SOURCE = (
 SCENE = "spatula_slip_welded"
 HOLDING_TIME = 4.0
 SAMPLE_TIME = 0.01
-#: Of the loose grasp, once the fingers have come to rest after the release, s.
+#: Start of the loose grasp, once the fingers have come to rest after the release, s.
 LOOSE_AT = GRASP.duty * GRASP.period + CLOSING_TIME
 
 RADIUS = 0.05
@@ -86,23 +86,23 @@ BALL = RestingBody(
     resolution=RESOLUTION,
     time_step=TIME_STEP,
 )
-#: Initial, rad/s, and for how long it is watched, s. Stiction reaches 1e-4 m/s, a few thousandths of the rim's speed.
+#: Initial spin, rad/s, and observed time, s. Stiction reaches 1e-4 m/s, a few thousandths of the rim's speed.
 SPIN = 10.0
 SPINNING_TIME = 0.05
 ROLL = 4.0
 ROLLING_TIME = 0.5
 
-#: Of the pads between which a bar swings, m, and for how long, s: to the vertical, between points.
+#: Radii of the pads between which a bar swings, m, and duration, s: to the vertical, between points.
 PAD_RADII = (2e-3, 1e-3, 5e-4, 2.5e-4)
 SWINGING_TIME = 0.2
 
-#: A grasp that holds turns at most this much as far as the pendulum does.
+#: Bound on the rotation of a secure grasp, as a share of the pendulum's.
 HELD_SHARE = 0.01
 PENDULUM_BOUND = 0.002
 TORSION_BOUND = 0.005
 PAD_BOUND, PAD_ORDER_BOUND, PAD_LIMIT_BOUND = 0.006, 0.02, 7e-4
-#: With this step and mesh 2.3 %: 1.4 % in proportion to the step, whose elastic force is that of its end, and 0.9 % in
-#: proportion to the square of the edges.
+#: Bound on the rolling decay. With this step and mesh the deviation is 2.3 %: 1.4 % first order in the step, whose
+#: elastic force is that of its end, and 0.9 % second order in the edges.
 ROLLING_BOUND = 0.03
 
 
@@ -178,7 +178,7 @@ BAR_ON_POINTS = "turn, bar on points"
 
 
 def _pads() -> Part:
-    """A bar that swings between pads of several sizes, and between points."""
+    """Compare a bar that swings between pads of several sizes, and between points."""
     series: dict[str, list[float]] = {}
     moments, turns = [], []
     for radius in PAD_RADII:
@@ -223,7 +223,7 @@ def _spatula(world: World) -> HeldBody:
 
 
 def _friction(world: World) -> float:
-    """Of fingers and spatula; both fingers have the same."""
+    """Coefficient of friction of fingers and spatula, equal for both fingers."""
     friction = {collider.link: collider.proximity.mu_dynamic or 0.0 for collider in world.built.colliders}
     return float(mixed_friction(friction["left_finger"], friction["spatula"]))
 
@@ -241,7 +241,7 @@ def _capacity_share(world: World) -> float:
 
 
 def torsional_capacity(patch: ContactPatch) -> float:
-    """Pressure times distance from the patch's axis, integrated over the patch, N m: at friction 1, its moment."""
+    """Integral of pressure times distance from the patch's axis, N m: the slipping moment at friction 1."""
     axis = patch.normal_force_on_b / np.linalg.norm(patch.normal_force_on_b)
     arms = patch.centroids - patch.centroid
     radii = np.linalg.norm(arms - np.outer(arms @ axis, axis), axis=1)
@@ -282,11 +282,11 @@ def _ball() -> Part:
 
 @dataclass(frozen=True)
 class IdealBall:
-    """Closed forms of a true ball on rigid ground.
+    """Closed forms of an exact ball on rigid ground.
 
     Attributes:
         torsion: Moment at which it slips, N m.
-        rolling_decay: Rate at which its rolling fades, 1/s.
+        rolling_decay: Decay rate of its rolling, 1/s.
     """
 
     torsion: float
@@ -294,11 +294,11 @@ class IdealBall:
 
 
 def ideal_ball(ball: RestingBody) -> IdealBall:
-    """Integrate the pressure E (1 - r / R) over the disc in which the ground cuts the ball."""
+    """Integrate the pressure E (1 - r / R) over the disc in which the ground intersects the ball."""
     radius = ball.lengths["radius"]
 
     def moment(height: float, power: int) -> float:
-        """Pressure times the power of the distance from the middle, integrated over the patch."""
+        """Integral of pressure times a power of the distance from the centre over the patch."""
         reach = math.sqrt(radius**2 - height**2)
         return quad(
             lambda r: (
@@ -309,7 +309,7 @@ def ideal_ball(ball: RestingBody) -> IdealBall:
         )[0]
 
     height = brentq(lambda h: moment(h, 0) - ball.weight, 0.5 * radius, radius, xtol=1e-12)
-    # Along one direction the squared distance is half of the squared radius.
+    # The mean squared distance along one direction is half of the squared radius.
     resistance = 0.5 * ball.dissipation * moment(height, 2)
     return IdealBall(
         torsion=ball.friction * moment(height, 1),
@@ -318,14 +318,14 @@ def ideal_ball(ball: RestingBody) -> IdealBall:
 
 
 def _spin(body: RestingBody, world: World) -> tuple[float, list[float], list[float]]:
-    """Moment (N m) that slows a settled body's spin about the vertical; times (s) and speeds (rad/s)."""
+    """Moment (N m) that decelerates a settled body's spin about the vertical; times (s) and speeds (rad/s)."""
     world.set_state(world.q, [0.0, 0.0, SPIN, 0.0, 0.0, 0.0])
     times, speeds = _watch(world, SPINNING_TIME, 2)
     return -body.moment_of_inertia * float(np.polyfit(times, speeds, 1)[0]), times, speeds
 
 
 def _roll(body: RestingBody, world: World) -> tuple[float, list[float], list[float]]:
-    """Rate (1/s) at which a settled ball's rolling along x fades; times (s) and speeds (rad/s)."""
+    """Decay rate (1/s) of a settled ball's rolling along x; times (s) and speeds (rad/s)."""
     height = world.q[6]
     world.set_state(world.q, [0.0, ROLL, 0.0, ROLL * height, 0.0, 0.0])
     times, speeds = _watch(world, ROLLING_TIME, 1)
@@ -345,7 +345,7 @@ def _watch(world: World, duration: float, component: int) -> tuple[list[float], 
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw turns in the grip and between pads, and speeds of spinning and rolling, with patches and with points.
+    """Plot rotations in the grip and between pads, and speeds of spinning and rolling, with patches and points.
 
     Raises:
         InputError: The figure cannot be drawn or written.
@@ -394,7 +394,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
 
 
 def _plot_pads(axes: Axes, series: dict[str, list[float]]) -> None:
-    """Turn of the bar, darker the larger the pads."""
+    """Plot the rotation of the bar, darker for larger pads."""
     time = series["time, pads"]
     for radius, share in zip(PAD_RADII, np.linspace(1.0, 0.35, len(PAD_RADII)), strict=True):
         label = f"pads of {1e3 * radius:g} mm"

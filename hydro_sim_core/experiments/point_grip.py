@@ -1,4 +1,4 @@
-"""A rigid body held by contact points: each has a fixed place, a normal and a force, and friction without moment."""
+"""A rigid body held by contact points of fixed position, normal and force, with friction without moment."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hydro_sim_core.description.spec import InertialSpec
 
 Array = NDArray[np.float64]
 
-#: Of the momentum balance, relative to the applied impulse.
+#: Tolerance of the momentum balance, relative to the applied impulse.
 TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class GripPoint:
-    """Where a finger presses.
+    """Contact point of a finger.
 
     Attributes:
-        p_WC: (3,) m.
+        p_WC: (3,) position, m.
         normal: (3,) unit vector into the body.
-        force: Along the normal, N.
+        force: Force along the normal, N.
     """
 
     p_WC: Array
@@ -40,11 +40,11 @@ class HeldBody:
     """A body at its centre of mass, in the world frame.
 
     Attributes:
-        mass: kg.
-        I_BBo: (3, 3) moments and products of inertia about the centre of mass, in the body's axes, kg m^2.
-        R_WB: (3, 3) its axes.
-        p_WBo: (3,) its centre of mass, m.
-        V_WB: (6,) angular velocity, then that of the centre of mass.
+        mass: Mass, kg.
+        I_BBo: (3, 3) inertia tensor about the centre of mass, in the body's axes, kg m^2.
+        R_WB: (3, 3) orientation.
+        p_WBo: (3,) centre of mass, m.
+        V_WB: (6,) angular velocity, rad/s, then velocity of the centre of mass, m/s.
     """
 
     mass: float
@@ -55,7 +55,7 @@ class HeldBody:
 
     @classmethod
     def at_rest(cls, inertial: InertialSpec, X_WL: Array) -> HeldBody:
-        """A link at pose ``X_WL`` (4, 4)."""
+        """Make a body of a link at rest at pose ``X_WL`` (4, 4)."""
         p_WBo = X_WL[:3, :3] @ inertial.p_LCo + X_WL[:3, 3]
         return cls(inertial.mass, inertial.I_LCo, X_WL[:3, :3].copy(), p_WBo, np.zeros(6))
 
@@ -66,7 +66,7 @@ class HeldBody:
 
 
 def reduce_patch(patch: ContactPatch, body: str, force: float) -> GripPoint:
-    """A patch as one point: its centre of pressure, its mean normal into ``body``, and ``force`` (N) along that."""
+    """Reduce a patch to one point: centre of pressure, mean normal into ``body``, and ``force`` (N) along it."""
     push = patch.normal_force_on_b if patch.name_b == body else -patch.normal_force_on_b
     return GripPoint(patch.centroid, push / np.linalg.norm(push), force)
 
@@ -79,23 +79,23 @@ def step(
     stiction_speed: float,
     dt: float,
 ) -> None:
-    """Advance by ``dt`` (s), implicit in velocity as a step of ``World`` is, with the same law of friction.
+    """Advance by ``dt`` (s), implicit in velocity like a step of ``World``, with the same friction law.
 
     Args:
-        body: Changed in place.
-        points: What holds it; they stay where they are.
-        gravity: (3,) m/s^2.
-        friction: Coefficient.
-        stiction_speed: Sliding speed at which friction is 71 % of full, m/s.
-        dt: s.
+        body: The body, changed in place.
+        points: Contact points, fixed in the world.
+        gravity: (3,) gravity, m/s^2.
+        friction: Coefficient of friction.
+        stiction_speed: Sliding speed at which friction is 71 % of its full value, m/s.
+        dt: Time step, s.
 
     Raises:
-        ArithmeticError: No velocity balances the momentum.
+        ArithmeticError: The momentum balance does not converge.
     """
     mass = np.zeros((6, 6))
     mass[:3, :3], mass[3:, 3:] = body.I_W, body.mass * np.eye(3)
     spin = body.V_WB[:3]
-    # Gyroscopic moment at the beginning of the step: the body turns slowly.
+    # Gyroscopic moment at the beginning of the step, because the body turns slowly.
     applied = np.concatenate([-np.cross(spin, body.I_W @ spin), body.mass * gravity])
     jacobians = [np.hstack([-_cross_matrix(point.p_WC - body.p_WBo), np.eye(3)]) for point in points]
     impulse = applied + sum(J.T @ (p.force * p.normal) for J, p in zip(jacobians, points, strict=True))
@@ -120,7 +120,7 @@ def step(
 
 
 def pendulum(body: HeldBody, points: Sequence[GripPoint], gravity: Array, times: Array) -> Array:
-    """Angle (rad) at ``times`` (s) of the body when it hangs from a hinge through two points, at rest at first."""
+    """Angles (rad) at ``times`` (s) of the body on a hinge through two points, initially at rest."""
     first, second = points
     axis = second.p_WC - first.p_WC
     axis /= np.linalg.norm(axis)

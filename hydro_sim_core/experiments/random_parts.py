@@ -1,4 +1,4 @@
-"""What random scenes are put together from: ranges, properties, shapes and arms."""
+"""Parts of random scenes: ranges, properties, shapes and arms."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _JOINTS = ("revolute", "revolute", "continuous", "prismatic", "planar", "fixed")
 
 @dataclass(frozen=True)
 class Ranges:
-    """What scenes are drawn from.
+    """Ranges from which random scenes are drawn.
 
     Attributes:
-        kinds: Of scenes, in turn: a body is dropped on the ground (``drop``), several are (``pile``), one is grasped
-            (``grasp``) or meets an arm (``arm``).
+        kinds: Kinds of scenes, in turn: one body is dropped on the ground (``drop``), several bodies are (``pile``),
+            one is grasped (``grasp``) or meets an arm (``arm``).
         solvers: Models of ``solver``.
-        masses: kg; this and the next three are drawn evenly on a logarithmic scale.
-        moduli: Pa.
-        time_steps: s.
+        masses: Mass, kg; this and the next three are drawn log-uniformly.
+        moduli: Hydroelastic modulus, Pa.
+        time_steps: Time step, s.
         sizes: Radius of a sphere around a body, m.
-        frictions: Coefficient; a fifth of the bodies has none.
-        dissipations: Those of Hunt and Crossley, s/m.
-        relaxation_times: Those of linear damping, s; with none it is not drawn.
+        frictions: Coefficient of friction; a fifth of the bodies has none.
+        dissipations: Hunt-Crossley dissipation, s/m.
+        relaxation_times: Relaxation time of linear damping, s; not drawn if None.
         soft_ground: Share of scenes with compliant ground.
-        speed: Largest at the start, m/s.
-        spin: Largest at the start about each axis, rad/s.
+        speed: Largest initial speed, m/s.
+        spin: Largest initial angular velocity about each axis, rad/s.
     """
 
     kinds: tuple[str, ...]
@@ -54,7 +54,7 @@ class Ranges:
     spin: float
 
 
-#: What people simulate.
+#: Ranges of usual simulations.
 USUAL = Ranges(
     kinds=("drop", "pile", "grasp"),
     solvers=("lagged",),
@@ -69,7 +69,7 @@ USUAL = Ranges(
     speed=5.0,
     spin=20.0,
 )
-#: What must not break, however little sense it makes. Five kinds for four solvers: in turn every kind meets each.
+#: Ranges of extreme scenes, which must not fail either. With five kinds and four solvers in turn, all pairs occur.
 WIDE = Ranges(
     kinds=("drop", "pile", "grasp", "arm", "arm"),
     solvers=("lagged", "similar", "sap", "tamsi"),
@@ -87,12 +87,12 @@ WIDE = Ranges(
 
 
 def log_uniform(rng: Generator, bounds: tuple[float, float]) -> float:
-    """A number, evenly on a logarithmic scale."""
+    """Draw a number log-uniformly."""
     return float(np.exp(rng.uniform(*np.log(bounds))))
 
 
 def random_contact(rng: Generator, ranges: Ranges, is_compliant: bool = True) -> dict[str, Any]:
-    """Contact properties, as a builder takes them."""
+    """Draw contact properties, as arguments of a builder."""
     friction = float(rng.choice([0.0, rng.uniform(*ranges.frictions)], p=[0.2, 0.8]))
     contact: dict[str, Any] = {"compliance": "rigid", "resolution_hint": 0.02, "friction": friction}
     if is_compliant:
@@ -104,7 +104,7 @@ def random_contact(rng: Generator, ranges: Ranges, is_compliant: bool = True) ->
 
 
 def random_lengths(rng: Generator, kind: str, radius: float) -> dict[str, Any]:
-    """Lengths of a shape within a sphere of ``radius``, as a builder takes them."""
+    """Draw lengths of a shape within a sphere of ``radius``, as arguments of a builder."""
     x, y, z = rng.uniform(0.2, 1.0, 3)
     if kind == "box":
         half = radius * np.array([x, y, z]) / np.linalg.norm([x, y, z])
@@ -120,16 +120,16 @@ def random_lengths(rng: Generator, kind: str, radius: float) -> dict[str, Any]:
 
 
 def add_random_arm(rng: Generator, ranges: Ranges, radius: float, height: float, scene: SceneBuilder) -> None:
-    """An arm that hangs sideways over the ground: two to seven joints of all types, some of them driven.
+    """Add an arm above the ground with two to seven joints of all types, some of them driven.
 
-    Links do not overlap when all joints are at zero; later they may.
+    Links do not overlap with all joints at zero; later they may.
 
     Args:
-        rng: Draws.
-        ranges: What from.
-        radius: Links fit into spheres of this radius, m.
-        height: Of its base, m.
-        scene: What the arm is added to.
+        rng: Random number generator.
+        ranges: Ranges to draw from.
+        radius: Radius of spheres around the links, m.
+        height: Height of its base, m.
+        scene: Builder to which the arm is added.
     """
     mass = log_uniform(rng, ranges.masses)
     arm = scene.add_model("arm", xyz=(-3.0 * radius, 0.0, height))
@@ -144,7 +144,7 @@ def add_random_arm(rng: Generator, ranges: Ranges, radius: float, height: float,
         mass *= rng.uniform(0.3, 1.0)
     driven = [joint.name for joint in masters if rng.random() < 0.5]
     if driven:
-        # Stiff enough to hold it with its time constant, or softer, or far stiffer.
+        # Gains for the drive's time constant, or softer, or much stiffer ones.
         kp = mass * radius * 9.81 * log_uniform(rng, (0.1, 1e4))
         scene.add_actuators(driven, kp=kp, kd=0.1 * kp, effort_limit=10.0 * kp)
 
@@ -165,7 +165,7 @@ def _add_arm_link(
     kind = ("box", "sphere", "cylinder", "capsule", "ellipsoid")[rng.integers(5)]
     shape = random_lengths(rng, kind, radius) | random_contact(rng, ranges)
     moments = 0.4 * mass * (radius * rng.uniform(0.7, 1.0, 3)) ** 2
-    # About one such draw in 26 000 is no body's: one moment exceeds the sum of the other two.
+    # About one such draw in 26 000 is impossible: one moment exceeds the sum of the other two.
     moments = np.minimum(moments, moments.sum() - moments)
     centre = rng.uniform(-0.3, 0.3, 3) * radius
     arm.add_link(name, mass, center_of_mass=centre, inertia=moments).add_shape(kind, name=kind, **shape)
@@ -180,7 +180,7 @@ def _add_arm_joint(
     masters: list[_Joint],
     arm: ModelBuilder,
 ) -> _Joint | None:
-    """Add a joint between ``parent`` and link ``i``; what is returned has one coordinate of its own."""
+    """Add a joint between ``parent`` and link ``i``; return it if it has one coordinate of its own."""
     name, kind = f"arm_joint{i}", _JOINTS[rng.integers(len(_JOINTS))]
     axis = rng.normal(size=3)
     reach = np.pi if kind == "revolute" else 2.0 * radius
@@ -217,7 +217,7 @@ def _add_arm_joint(
 
 
 def _following(joint: _Joint, master: _Joint, multiplier: float) -> _Joint:
-    """The joint with the limits that its master leaves it."""
+    """The mimic joint with the limits that follow from its master's."""
     if master.lower is None or master.upper is None:
         return joint
     lower, upper = sorted((multiplier * master.lower, multiplier * master.upper))

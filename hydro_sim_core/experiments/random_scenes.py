@@ -1,6 +1,6 @@
-"""Scenes at random, for trials of reliability: bodies that drop, pile up, are grasped or meet arms that swing.
+"""Random scenes for reliability tests: bodies that drop, pile up, are grasped or meet swinging arms.
 
-A scene is made from a seed and its number alone, so that any one of them can be run again.
+A scene depends only on a seed and its number, so that any scene can be run again.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class RandomScene:
     """A scene that is ready to run.
 
     Attributes:
-        seed: Of the series.
-        number: In the series.
+        seed: Seed of the series.
+        number: Number in the series.
         kind: One of ``Ranges.kinds``.
-        world: The scene, with the bodies' first velocities.
-        grip_forces: (n,) forces to be commanded one after the other, N a finger; empty without a gripper.
+        world: World of the scene, with the bodies' initial velocities.
+        grip_forces: (n,) forces to command one after the other, N per finger; empty without a gripper.
     """
 
     seed: int
@@ -52,10 +52,10 @@ def make_random_scene(seed: int, number: int, folder: Path, ranges: Ranges = USU
     """Draw a scene.
 
     Args:
-        seed: Of the series.
-        number: In the series.
-        folder: Where to write mesh files.
-        ranges: What to draw it from.
+        seed: Seed of the series.
+        number: Number in the series.
+        folder: Folder for mesh files.
+        ranges: Ranges to draw from.
     """
     rng = np.random.default_rng([seed, number])
     kind = ranges.kinds[number % len(ranges.kinds)]
@@ -82,8 +82,8 @@ def make_random_scene(seed: int, number: int, folder: Path, ranges: Ranges = USU
 def _add_bodies(
     rng: Generator, ranges: Ranges, kind: str, folder: Path, scene: SceneBuilder
 ) -> tuple[float, float]:
-    """Add what moves freely; the radius of the last sphere around a body and the height of its top follow, m."""
-    in_pile = int(rng.integers(2, 6))  # drawn for all kinds, so that what follows is the same for a seed
+    """Add free bodies; return the radius of the last sphere around a body and the height of its top, m."""
+    in_pile = int(rng.integers(2, 6))  # drawn for all kinds, so that later draws are the same for a seed
     num_bodies = in_pile if kind == "pile" else 1
     size = height = 0.0
     for i in range(num_bodies):
@@ -93,7 +93,7 @@ def _add_bodies(
         name = f"body{i}"
         shapes = _random_shapes(rng, ranges, name, size, folder)
         mass = log_uniform(rng, ranges.masses)
-        # Principal moments of some box within the sphere: any such triple belongs to a real body.
+        # Principal moments of a box within the sphere, which are always possible for a body.
         a, b, c = (0.3 + 0.5 * rng.random(3)) ** 2 * size**2
         moments = mass / 3.0 * np.array([b + c, a + c, a + b])
         xyz = (0.0, 0.0, 0.0) if kind == "grasp" else (*rng.uniform(-0.3, 0.3, 2) * size, height)
@@ -118,11 +118,11 @@ def _throw(rng: Generator, ranges: Ranges, world: World, share: float) -> None:
 def _random_shapes(
     rng: Generator, ranges: Ranges, name: str, radius: float, folder: Path
 ) -> list[dict[str, Any]]:
-    """The shapes of a body within a sphere of ``radius``, as a builder takes them."""
+    """Draw the shapes of a body within a sphere of ``radius``, as arguments of a builder."""
     kind = SHAPES[rng.integers(len(SHAPES))]
     contact = random_contact(rng, ranges, is_compliant=kind != "dented")
     if kind == "dented":
-        # Only the ground could hold a rigid body, and it is rigid: give the mesh a compliant core to rest on.
+        # A rigid mesh has no contact with rigid ground, so it gets a compliant core to rest on.
         shell = {"name": "shell", **_mesh(rng, kind, radius, folder / f"{name}.obj"), **contact}
         core = {"kind": "sphere", "name": "core", "radius": 0.9 * radius, **random_contact(rng, ranges)}
         return [shell, core]
@@ -133,7 +133,7 @@ def _random_shapes(
 
 
 def _mesh(rng: Generator, kind: str, radius: float, path: Path) -> dict[str, Any]:
-    """A mesh within a sphere of ``radius``: a hull of points, a star of tetrahedra or a dented surface."""
+    """Write a mesh within a sphere of ``radius``: a hull of points, a star of tetrahedra or a dented surface."""
     shape: dict[str, Any] = {"kind": "mesh", "path": str(path)}
     if kind == "hull":
         points = rng.normal(size=(int(rng.integers(8, 40)), 3))
@@ -151,7 +151,7 @@ def _mesh(rng: Generator, kind: str, radius: float, path: Path) -> dict[str, Any
 
 
 def _add_gripper(rng: Generator, ranges: Ranges, half_gap: float, scene: SceneBuilder) -> float:
-    """Add two plates on rails along y that close upon the origin; the largest force of a finger follows, N."""
+    """Add two plates on rails along y that close at the origin; return the largest force of a finger, N."""
     gripper = scene.add_model("gripper")
     gripper.add_link("hand")
     size = (2.5 * half_gap, 0.02, 2.5 * half_gap)

@@ -1,4 +1,4 @@
-"""The experiments by name."""
+"""Registry of the experiments by name."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from hydro_sim_core.experiments.report import ExperimentReport
 
 @dataclass(frozen=True)
 class Experiment:
-    """A program that measures and compares.
+    """An experiment: functions that run it and plot its report.
 
     Attributes:
-        summary: One line on what it shows.
-        run: Runs it; its argument asks for the quick form, which takes seconds and compares less.
-        plot: Draws a report into a PNG file.
+        summary: Summary in one line.
+        run: Runs it; its argument is whether to run the quick form, which takes seconds and compares less.
+        plot: Plots a report to a PNG file.
     """
 
     summary: str
@@ -41,7 +41,7 @@ class Experiment:
 
     @property
     def description(self) -> str:
-        """What is done and why: the documentation of the experiment's module."""
+        """Description: the docstring of the experiment's module."""
         return inspect.getdoc(inspect.getmodule(self.plot)) or self.summary
 
 

@@ -1,14 +1,14 @@
-"""Does every step hold what it promises? Random scenes step by step, each step checked from outside the solver.
+"""Reliability test: random scenes, with every step checked independently of the solver.
 
 Momentum: M (v1 - v0) is the impulse of gravity, gyroscopic moments, drives and the reported contact wrenches. A step
-that is off by more than ``MOMENTUM_BOUND`` of the momenta involved and does not say so is a failure.
+whose imbalance exceeds ``MOMENTUM_BOUND`` of the momenta involved but is reported as converged is a failure.
 
-Energy: with the velocity v_n that a face's pressure p0 is extrapolated to, A (p0 - dt g v_n)_+ does at most the work
-A p0^2 / (4 g) on bodies that part, half of what the face stores; damping, lagged friction and the spin of free bodies
-only take, gravity and drives do what they are seen to do. A step that gains more kinetic and potential energy than all
-that has an error. Steps with contact deeper than a medial surface are left out: faces across which pressure falls know
-no such bound. So are steps that were cut into pieces, which report the contacts of the last one. Over a whole scene,
-with these, gains must stay below ``MOST_FROM_NOTHING``.
+Energy: a face with pressure p0 and the force A (p0 - dt g v_n)_+ does at most the work A p0^2 / (4 g) on separating
+bodies, half of its stored energy. Damping, lagged friction and the spin of free bodies only dissipate; the work of
+gravity and drives is measured. A step that gains more kinetic and potential energy than all this has an error. Steps
+with contact deeper than a medial surface are not judged, because faces across which pressure decreases have no such
+bound. Neither are steps that were cut into pieces, which report the contacts of the last piece. Over a whole scene,
+including these steps, gains must stay below ``MOST_FROM_NOTHING``.
 """
 
 from __future__ import annotations
@@ -35,43 +35,44 @@ from hydro_sim_core.simulation.world.contact_records import ContactRecord
 
 Array = NDArray[np.float64]
 
-#: Largest imbalance of a step that says it converged, relative to the momenta involved. Gyroscopic moments are those of
-#: the solution to within ``CORIOLIS_TOLERANCE``, which leaves up to 2e-6.
+#: Bound on the imbalance of a converged step, relative to the momenta involved. Gyroscopic moments are those of the
+#: solution to within ``CORIOLIS_TOLERANCE``, which leaves up to 2e-6.
 MOMENTUM_BOUND = 5e-6
-#: The same with arms: Coriolis forces are known to ``CORIOLIS_TOLERANCE`` by how fast bodies turn, and less well where
-#: a joint slides by as much as its lever in a step. Measured 5e-4.
+#: The same with arms: the tolerance of Coriolis forces is based on angular speeds, and less accurate where a joint
+#: slides by as much as its lever arm in a step. Measured 5e-4.
 ARM_MOMENTUM_BOUND = 1.5e-3
-#: Energy that round-off and the solver's tolerance may add in a step, relative to the energies involved.
+#: Bound on the energy that round-off and the solver's tolerance add in a step, relative to the energies involved.
 ENERGY_SLACK = 1e-6
-#: The same with arms, whose energy swings where joints slide by their lever in a step (1.5e-2 measured), and its growth
-#: with the square of the fastest turn in a step (0.11 a radian squared measured).
+#: The same with arms, whose energy oscillates where joints slide by their lever arm in a step (1.5e-2 measured), and
+#: its growth with the square of the largest rotation in a step (0.11 per radian squared measured).
 ARM_ENERGY_SLACK, ARM_SWING = 0.045, 0.3
-#: Swing of a spinning body's energy in a step, as a share of it and of the cube of its turn. The most unlike moments of
-#: inertia that a body can have swing by about a tenth.
+#: Oscillation of a spinning body's energy in a step, relative to the energy times the cube of its rotation angle. For
+#: the most unequal moments of inertia possible it is about a tenth.
 SWING = 0.2
-#: Deviation of a quaternion's norm from 1.
+#: Bound on the deviation of a quaternion's norm from 1.
 QUATERNION_BOUND = 1e-12
-#: A body faster than this has been thrown by an error (m/s or rad/s) and leaves the scene, which then ends. Contact
-#: deeper than a medial surface, which the step reports, is known to do that; nothing else may.
+#: Speed (m/s or rad/s) above which a body counts as thrown by an error, which ends the scene. Contact deeper than a
+#: medial surface, which the step reports, is known to do that; nothing else may.
 RUNAWAY_SPEED = 1e4
-#: Energy that a scene may have gained since its start, as a share of what there was: kinetic at the start, work of
-#: drives and the deepest fall. Deep or not, converged or not: the sum of all gains must stay below. Measured 0.4.
+#: Bound on the energy gained by a scene since its start, as a share of the available energy: initial kinetic energy,
+#: work of drives and the deepest fall. It holds for the sum over all steps, deep or unconverged ones included. Measured
+#: 0.4.
 MOST_FROM_NOTHING = 1.0
 STEPS_A_SCENE = 250
-#: Worst cases that a report keeps of each kind.
+#: Number of worst cases that a report keeps of each kind.
 KEPT = 5
 
 
 @dataclass(frozen=True)
 class Case:
-    """A step worth a second look; scene and step can be run again from it.
+    """A remarkable step, with the numbers to run its scene again.
 
     Attributes:
-        seed: Of the series.
-        number: Of the scene.
-        step: From 1.
-        value: How bad it was; what it measures depends on the list that it is in.
-        detail: What happened, in words.
+        seed: Seed of the series.
+        number: Number of the scene.
+        step: Number of the step, from 1.
+        value: Severity, in the measure of the list that has it.
+        detail: Description.
     """
 
     seed: int
@@ -83,14 +84,14 @@ class Case:
 
 @dataclass
 class ReliabilityReport:
-    """What trials found.
+    """Results of a reliability test.
 
     Attributes:
-        scenes: Scenes run.
-        steps: Steps done.
-        counts: Steps that were unconverged, unsettled, deep or faceless, steps whose energy was not judged, ...
-        failures: Steps that broke a promise: what must not happen.
-        worst: Extreme cases by what they are extreme in.
+        scenes: Number of scenes run.
+        steps: Number of steps done.
+        counts: Numbers of steps that were unconverged, unsettled, deep or faceless, whose energy was not judged, ...
+        failures: Steps that violated a bound, which must not happen.
+        worst: Extreme cases by quality.
     """
 
     scenes: int = 0
@@ -100,7 +101,7 @@ class ReliabilityReport:
     worst: dict[str, list[Case]] = field(default_factory=dict)
 
     def note(self, quality: str, case: Case) -> None:
-        """Remember a case if it is among the worst in some quality."""
+        """Keep a case if it is among the worst in a quality."""
         cases = self.worst.setdefault(quality, [])
         if len(cases) == KEPT and case.value <= cases[-1].value:
             return
@@ -121,17 +122,17 @@ class ReliabilityReport:
 
 @dataclass(frozen=True)
 class StepAudit:
-    """What a step did, relative to what it involves.
+    """Errors and energies of a step.
 
     Attributes:
-        momentum_error: Imbalance of momentum; NaN where it is not judged.
-        energy_gain: Gain of kinetic and potential energy beyond gravity's and drives' work.
-        energy_excess: Gain beyond what the step may gain; NaN where it is not judged.
+        momentum_error: Relative imbalance of momentum; NaN if not judged.
+        energy_gain: Relative gain of kinetic and potential energy beyond the work of gravity and drives.
+        energy_excess: Relative gain beyond the allowed gain; NaN if not judged.
         quaternion_error: Largest deviation of a quaternion's norm from 1.
         gained: Gain of kinetic and potential energy beyond drives' work, J.
-        turn: Of the body that turns fastest, over the step, rad.
-        work: Of the drives, J.
-        potential: Energy at the end in gravity, J.
+        turn: Largest rotation of a body over the step, rad.
+        work: Work of the drives, J.
+        potential: Potential energy at the end, J.
     """
 
     momentum_error: float
@@ -145,7 +146,7 @@ class StepAudit:
 
 
 class Auditor:
-    """Checks steps of a world, from its public state alone.
+    """Checks steps of a world from its public state.
 
     Call ``before`` and ``after`` around each step.
     """
@@ -169,7 +170,7 @@ class Auditor:
         return evaluator.kinetic_energy(self._world.v), evaluator.potential_energy()
 
     def before(self) -> None:
-        """Look at the state from which a step starts."""
+        """Record the state at the begin of a step."""
         evaluator = self._evaluator.update(self._world.q)
         self._q0, self._v0 = self._world.q, self._world.v
         self._M = evaluator.mass_matrix()
@@ -177,13 +178,13 @@ class Auditor:
         self._energy0 = evaluator.kinetic_energy(self._v0) + evaluator.potential_energy()
 
     def after(self) -> StepAudit:
-        """Judge the step done since ``before``."""
+        """Check the step done since ``before``."""
         world, dt = self._world, self._world.time_step
         v1, record = world.v, world.record_contacts()
         drives = np.zeros_like(v1)
         if len(self._own):
             drives[self._own_v] = world.joint_efforts()[self._own]
-        # The evaluator is still at the posture in which the step found its contacts.
+        # The evaluator still has the posture in which the step found its contacts.
         contacts = self._contact_forces(record)
         end, start = self._M @ v1, self._M @ self._v0
         push, bias, drive = (dt * forces for forces in (contacts, self._bias_forces(v1), drives))
@@ -220,9 +221,9 @@ class Auditor:
         )
 
     def _joint_impulses(self, missing: Array, v1: Array) -> Array:
-        """What joints' friction and end stops may have done of ``missing`` impulses (nv,).
+        """The part of ``missing`` impulses (nv,) that joint friction and limits can explain.
 
-        Friction is bounded either way; a stop only pushes back from a limit that the step would reach or is beyond.
+        Friction is bounded in both directions; a limit only pushes back if the step reaches it or is beyond it.
         """
         tree, dt = self._tree, self._world.time_step
         most = dt * tree.friction
@@ -238,7 +239,7 @@ class Auditor:
         return np.clip(missing, least, most)
 
     def _stop_work(self) -> float:
-        """Most work that end stops can do in a step, J: a quarter of the square of the speed that they want."""
+        """Bound on the work of joint limits in a step, J, from the square of their target velocities."""
         tree, dt = self._tree, self._world.time_step
         work = 0.0
         for i in np.flatnonzero(tree.q_of_v >= 0):
@@ -250,7 +251,7 @@ class Auditor:
         return work
 
     def _bias_forces(self, v1: Array) -> Array:
-        """Coriolis forces (nv,) at the middle of the step's velocities, and those of free bodies by their own rule."""
+        """Coriolis forces (nv,) at the mean of the step's velocities, and those of free bodies by their own rule."""
         evaluator, v0 = self._evaluator, self._v0
         forest, dt = self._world.built.model.forest, self._world.time_step
         bias = evaluator.bias_forces(0.5 * (v0 + v1))
@@ -260,10 +261,10 @@ class Auditor:
         return bias
 
     def _turning(self, v1: Array) -> float:
-        """By how much the energy of spinning bodies may swing in a step, J.
+        """Bound on the oscillation of the energy of spinning bodies in a step, J.
 
-        It is that of the mean velocity over a step, which is off by a share (|w| dt)^2 that depends on the posture, and
-        in a step the posture changes by |w| dt.
+        The energy of the mean velocity over a step has a relative error (|w| dt)^2 that depends on the posture, which
+        changes by |w| dt in a step.
         """
         forest, dt = self._world.built.model.forest, self._world.time_step
         swing = 0.0
@@ -286,7 +287,7 @@ class Auditor:
         return forces
 
     def _spring_work(self, record: ContactRecord) -> float:
-        """Most work that the faces' linearised pressures can do in a step, J."""
+        """Bound on the work of the faces' linearised pressures in a step, J."""
         data = record.faces.data
         pressed = data[:, (data[PRESSURE] > 0.0) & (data[SLOPE_A] > 0.0) & (data[SLOPE_B] > 0.0)]
         compliances = 1.0 / pressed[SLOPE_A] + 1.0 / pressed[SLOPE_B]
@@ -301,7 +302,7 @@ class _Balance:
         self._lowest, self._gained = potential, 0.0
 
     def add(self, audit: StepAudit) -> float:
-        """Add a step; returns what came from nothing as a share of all energy that there was to be had."""
+        """Add a step; return the unexplained gain as a share of the available energy."""
         self._gained += audit.gained
         self._given += max(audit.work, 0.0)
         self._lowest = min(self._lowest, audit.potential)
@@ -309,7 +310,7 @@ class _Balance:
 
 
 def run_scene(scene: RandomScene, steps: int, report: ReliabilityReport) -> None:
-    """Step a scene and write what happens into the report; ends early when a step cannot be completed."""
+    """Step a scene and add its results to the report; ends early if a step cannot be completed."""
     world, auditor = scene.world, Auditor(scene.world)
     report.scenes += 1
     report.counts[scene.kind] += 1
@@ -382,10 +383,10 @@ def run_scenes(seed: int, steps: int, first: int = 0, ranges: Ranges = USUAL) ->
     """Run scene after scene until ``steps`` steps are done; yields the growing report after each.
 
     Args:
-        seed: Of the series.
-        steps: Least number of steps in all.
+        seed: Seed of the series.
+        steps: Smallest total number of steps.
         first: Number of the first scene.
-        ranges: What scenes are drawn from.
+        ranges: Ranges to draw scenes from.
     """
     report, number = ReliabilityReport(), first
     while report.steps < steps:

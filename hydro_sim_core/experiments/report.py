@@ -1,4 +1,4 @@
-"""What an experiment found: measured values beside reference values, each with a bound and a source."""
+"""Reports of experiments: measured values compared with reference values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Comparison:
-    """One measured value beside what it should be.
+    """A measured value and its reference value.
 
     Attributes:
-        quantity: What is compared.
+        quantity: Name of the quantity.
         unit: Unit of both values; empty for numbers.
-        reference: What it should be.
-        measured: What it is.
-        bound: Largest deviation that agrees.
+        reference: Reference value.
+        measured: Measured value.
+        bound: Largest deviation that counts as agreement.
         kind: Whether ``bound`` is in ``unit`` or relative to the reference; ``at_most`` and ``at_least`` are relative
             too, and any measured value on the right side of the reference agrees.
     """
@@ -43,12 +43,12 @@ class Comparison:
 
     @property
     def deviation_text(self) -> str:
-        """The deviation as a table shows it."""
+        """The deviation as text for a table."""
         return f"{self.deviation:+.3g}" if self.kind == "absolute" else f"{self.deviation:+.3%}"
 
     @property
     def bound_text(self) -> str:
-        """The bound as a table shows it."""
+        """The bound as text for a table."""
         bound = f"{self.bound:g}" if self.kind == "absolute" else f"{100.0 * self.bound:.3g}%"
         side = {"at_most": "at most", "at_least": "at least"}.get(self.kind)
         if side is None:
@@ -61,10 +61,10 @@ class ExperimentReport:
     """Outcome of an experiment.
 
     Attributes:
-        title: What was run.
-        source: Where the reference values come from.
-        comparisons: What was compared.
-        series: Named columns, for plots and further study; those of one study are of equal length.
+        title: Title of the experiment.
+        source: Source of the reference values.
+        comparisons: Comparisons.
+        series: Named columns, for plots and further analysis; those of one study have equal length.
     """
 
     title: str
@@ -84,10 +84,10 @@ class ExperimentReport:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ExperimentReport:
-        """The report whose ``as_dict`` is among ``data``.
+        """Make a report from data with the fields of ``as_dict``.
 
         Raises:
-            KeyError: Something is missing.
+            KeyError: A field is missing.
         """
         names = [column.name for column in fields(Comparison)]
         comparisons = tuple(Comparison(**{name: row[name] for name in names}) for row in data["comparisons"])

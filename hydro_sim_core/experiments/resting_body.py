@@ -1,4 +1,4 @@
-"""A body at rest on rigid ground, to be spun or rolled: what its contact patch transmits shows in how it slows down."""
+"""A body at rest on rigid ground, to measure the moments of its contact patch when it spins or rolls."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class RestingBody:
 
     Attributes:
         shape: Kind of its shape, which is centred in the body's frame.
-        lengths: Of that shape, m.
-        height: Of its centre above what it stands on, undeformed, m.
-        mass: kg.
-        moment_of_inertia: About any axis through the centre, kg m^2.
-        modulus: Pa.
-        friction: Of the pair.
-        dissipation: Of the pair, s/m.
-        resolution: Wanted edges of its mesh, m.
-        time_step: s.
+        lengths: Lengths of the shape, m.
+        height: Height of its centre above its lowest point, undeformed, m.
+        mass: Mass, kg.
+        moment_of_inertia: Moment of inertia about any axis through the centre, kg m^2.
+        modulus: Hydroelastic modulus, Pa.
+        friction: Coefficient of friction of the pair.
+        dissipation: Hunt-Crossley dissipation of the pair, s/m.
+        resolution: Edge length of its mesh, m.
+        time_step: Time step, s.
     """
 
     shape: str
@@ -47,11 +47,11 @@ class RestingBody:
 
     @property
     def weight(self) -> float:
-        """N."""
+        """Weight, N."""
         return self.mass * GRAVITY
 
     def settled_world(self) -> World:
-        """The body on rigid ground, settled."""
+        """Make a world with the body settled on rigid ground."""
         scene = SceneBuilder(
             "resting body",
             time_step=self.time_step,

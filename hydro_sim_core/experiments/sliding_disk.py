@@ -1,17 +1,17 @@
 """A coin slides and spins to rest: friction on a patch couples force and torque (Masterjohn 2022, V-A).
 
-Friction on a disc that moves with speed v and turns with rate w depends on their ratio e = v / (w R) alone. Its force
-slows v, its torque slows w, and both reach zero together with e tending to the one value at which force and torque
-keep it: F(e) / (m v) = T(e) / (I w) (Farkas 2003). With forces in units of mu m g, lengths in R and
-I = m R^2 / 2 that is F(e) = 2 e T(e). The root for a disc of uniform pressure is 0.653, whatever the start.
+Friction on a disc with speed v and angular rate w depends only on their ratio e = v / (w R). Its force decelerates v,
+its torque decelerates w. Both reach zero at the same time, with e tending to the value that force and torque keep
+constant: F(e) / (m v) = T(e) / (I w) (Farkas 2003). With forces in units of mu m g, lengths in R and I = m R^2 / 2 this
+is F(e) = 2 e T(e). The root for a disc of uniform pressure is 0.653, for any start.
 
-A coin made of faces has another root, that of the same sums over its faces. A fan of triangles has all its centroids
-at two thirds of the radius and e* = 0.644. Meshes of rings approach 0.653 at second order in the cells' size. The
-factor of that depends on where in its ring of cells the centre of rotation lies, at e* R from the coin's: 4, 7, 10,
-13 and 16 rings keep it near the middle.
+A coin made of faces has a different root, that of the same sums over its faces. A fan of triangles has all its
+centroids at two thirds of the radius and e* = 0.644. Meshes of rings approach 0.653 at second order in the cell size.
+The coefficient depends on where the centre of rotation, at e* R from the coin's centre, lies in its ring of cells: with
+4, 7, 10, 13 and 16 rings it is near the middle.
 
-At rest e is 0/0, but it comes close to its limit only late, with a power of the speed. So it is read when friction
-takes five more steps to stop the coin; the speed at which friction is regularised is far below even that.
+At rest e is 0/0, but it approaches its limit only late, with a power of the speed. It is therefore evaluated when
+friction takes five more steps to stop the coin; the stiction speed is still far below the speed then.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SOURCE = "Masterjohn 2022, section V-A; Farkas 2003; orders: 1 in time, 2 in the cells' size"
-#: Ratio of speeds at rest: of a disc, and of a coin of 152 triangles in Masterjohn's simulation.
+#: Final ratio of speeds: of a disc, and of a coin of 152 triangles in Masterjohn's simulation.
 PAPER_DISC, PAPER_COIN = 0.653, 0.64426
 PAPER_SECTORS = 152
 
-#: Largest of v and w R at the start, m/s.
+#: Larger of v and w R at the start, m/s.
 START_SPEED = 0.5
 STARTS = (0.1, 0.3, 0.653, 1.0, 3.0, 10.0)
 START_TIME_STEP = 2e-5
-#: Steps that friction would still take to stop the coin when the ratio is read.
+#: Number of steps that friction still needs to stop the coin when the ratio is evaluated.
 LAST_STEPS = 5
 START_BOUND, DISC_BOUND = 1e-3, 0.014
-#: Of the ratio that the faces' sums give for the paper's coin.
+#: Bound on the deviation from the ratio of the faces' sums for the paper's coin.
 FACES_BOUND = 2e-4
 #: The paper rounds its ratio for a disc to this.
 ROUNDING = 5e-4
@@ -70,13 +70,13 @@ EXTRAPOLATION_BOUND = 1e-3
 
 @dataclass(frozen=True)
 class OrderStudy:
-    """Trajectories compared with one that is resolved about ten times better.
+    """Study of convergence orders: trajectories compared with one of about ten times the resolution.
 
     Attributes:
-        time_steps: s, with the paper's coin.
-        finest_time_step: Of the reference, s.
-        rings: Of the meshes, at the paper's time step.
-        most_rings: Of the reference.
+        time_steps: Time steps with the paper's coin, s.
+        finest_time_step: Time step of the reference, s.
+        rings: Numbers of rings of the meshes, at the paper's time step.
+        most_rings: Number of rings of the reference.
     """
 
     time_steps: tuple[float, ...] = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
@@ -95,7 +95,7 @@ PAPER_TIME_STEP = 1e-3
 TRAJECTORY_TIME, SAMPLE_TIME = 0.2, 4e-3
 TIME_ORDER_BOUND, GRID_ORDER_BOUND = 0.1, 0.2
 
-#: Entries of a floating body's velocity: about z, and along x and y.
+#: Indices in a floating body's velocity: rotation about z, and translation along x and y.
 _SPIN, _SPEED = 2, slice(3, 5)
 
 
@@ -106,8 +106,8 @@ def run(
 
     Args:
         starts: Initial ratios v / (w R) of the paper's coin.
-        rings: Of the meshes whose ratios are extrapolated; none to leave that out.
-        orders: What the orders of convergence are fitted to.
+        rings: Numbers of rings of the meshes whose ratios are extrapolated; empty to leave that out.
+        orders: Study to which the orders of convergence are fitted.
     """
     disc = stationary_ratio_of_disc()
     coin = coin_mesh(PAPER_SECTORS)
@@ -154,7 +154,7 @@ def final_ratio(coin: Geometry, ratio: float, time_step: float) -> float:
     world = make_world(coin, time_step)
     start(world, ratio)
     slowing = FRICTION * GRAVITY * time_step
-    # Sliding alone and spinning alone stop in a quarter of this.
+    # Pure sliding and pure spinning stop in a quarter of this.
     for _ in range(math.ceil(4.0 * START_SPEED / slowing)):
         world.step()
         speed, spin = float(np.hypot(*world.v[_SPEED])), float(world.v[_SPIN] * RADIUS)
@@ -167,7 +167,7 @@ def final_ratio(coin: Geometry, ratio: float, time_step: float) -> float:
 
 
 def trajectory(coin: Geometry, time_step: float) -> Array:
-    """Positions (S, 3) of a coin over time: x and y of its centre and the way R turned, m, started at e = 1."""
+    """Positions (S, 3) of a coin over time: x and y of its centre and R times the rotation angle, m, from e = 1."""
     world = make_world(coin, time_step)
     start(world, 1.0)
     rows = []
@@ -199,7 +199,7 @@ def _error(path: Array, reference: Array) -> float:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw the final ratio over the initial one, and the errors over time step and cell size, like figures 5 and 6.
+    """Plot the final ratio over the initial one, and the errors over time step and cell size, like figures 5 and 6.
 
     Raises:
         InputError: The figure cannot be drawn or written.

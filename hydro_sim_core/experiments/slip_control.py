@@ -1,6 +1,7 @@
-"""Drake's slip-control example: forces, areas, pressures and positions of a grip, beside Drake's.
+"""Drake's slip-control example: forces, areas, pressures and positions of a grip, compared with Drake.
 
-The grip spends 1.5 s each at 6.5 N and 1.5 N; held tightly the spatula stands still, held loosely it turns.
+The grip force alternates between 6.5 N and 1.5 N for 1.5 s each; the spatula rests in the first and turns in the
+second.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ SOURCE = "Drake 1.51.1, MultibodyPlant with 1 ms steps, polygons, hints 0.04 and
 
 @dataclass(frozen=True)
 class Grip:
-    """Reference values of a static grip; pairs are left and right finger.
+    """Reference values of a static grip; pairs are of left and right finger.
 
     Attributes:
-        area: Of each patch, cm^2.
-        peak_pressure: kPa.
-        position: Distance of the finger from the middle, mm.
-        force: Normal force a finger, N.
+        area: Area of each patch, cm^2.
+        peak_pressure: Largest pressure of each patch, kPa.
+        position: Distance of each finger from the middle, mm.
+        force: Normal force per finger, N.
     """
 
     area: float
@@ -35,7 +36,7 @@ class Grip:
     force: float
 
 
-#: Grips by time, s.
+#: Static grips by time, s.
 GRIPS = {
     1.4: Grip(area=10.03, peak_pressure=(14.4, 14.0), position=(8.48, 8.55), force=6.5),
     2.9: Grip(area=4.84, peak_pressure=(7.7, 7.4), position=(11.05, 11.12), force=1.5),
@@ -45,8 +46,8 @@ WEIGHT_SHARE = 0.333
 #: Pitch of the spatula (rad) by time (s).
 PITCH = {1.5: -0.3965, 3.0: -0.3242, 4.5: -0.3083, 6.0: -0.2190}
 
-#: Relative, about three times the deviation. What the right finger touches depends on the rim of the handle, and the
-#: weight is shared between the fingers by what has crept before.
+#: Relative bounds, about three times the deviation. The contact of the right finger depends on the rim of the handle,
+#: and the distribution of the weight over the fingers on earlier creep.
 GRIP_BOUNDS = {
     "area": 0.02,
     "peak pressure": 0.0025,
@@ -54,7 +55,7 @@ GRIP_BOUNDS = {
     "normal force": 1e-5,
     "weight carried": 0.015,
 }
-#: rad, by time (s).
+#: Bounds on the pitch, rad, by time (s).
 PITCH_BOUNDS = {1.5: 0.0025, 3.0: 0.004, 4.5: 0.004, 6.0: 0.006}
 SAMPLE_TIME = 0.01
 
@@ -67,7 +68,7 @@ def run(scene: str, until: float = max(PITCH)) -> ExperimentReport:
         until: Simulated time, s.
 
     Raises:
-        InputError: The scene is not there.
+        InputError: The scene is missing.
     """
     world = load_scene(shipped_scene(scene))
     comparisons: list[Comparison] = []
@@ -124,7 +125,7 @@ def _patch_on_spatula(world: World, finger: str) -> ContactPatch:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw pitch and grip force over time with the reference points.
+    """Plot pitch and grip force over time with the reference points.
 
     Raises:
         InputError: The figure cannot be drawn or written.

@@ -1,9 +1,10 @@
-"""What the slip control of ``spatula_slip`` does to a spatula whose inertia is that of its shapes: it drops the blade.
+"""The slip control of ``spatula_slip`` with a spatula whose inertia is that of its shapes: the blade drops.
 
-Drake's example gives the spatula an inertia about a thousand times that of its shapes. With it the spatula turns by
-6 mrad in the first 0.3 s of a loose grasp, and the paper's figure 10 comes out. With the inertia of its shapes (scene
-``spatula_slip_physical``) the same command lets it swing down by 1.89 rad in that time: the controlled slip of the
-paper exists only with the published inertia. The scene's own command therefore relaxes the grip for 50 ms at a time.
+Drake's example gives the spatula an inertia about a thousand times that of its shapes. With it the spatula turns by 6
+mrad in the first 0.3 s of a loose grasp, and figure 10 of the paper is reproduced. With the inertia of its shapes
+(scene ``spatula_slip_physical``) the same command lets it swing down by 1.89 rad in that time: the controlled slip of
+the paper exists only with the published inertia. The scene's own command therefore relaxes the grip for only 50 ms at a
+time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hydro_sim_core.experiments.spatula_slip import GRASP, make_world, pitch
 
 SOURCE = "Drake 1.51.1 with the same scenes and commands: lagged approximation, 0.25 ms steps, polygons"
 PHYSICAL, PUBLISHED = "spatula_slip_physical", "spatula_slip_welded"
-#: The first release, s.
+#: Time of the first release, s.
 RELEASE = GRASP.duty * GRASP.period
 #: Pitch (rad) by time (s) with the physical inertia: before the release and after it.
 PITCH = {
@@ -29,22 +30,22 @@ PITCH = {
     5.1: 1.23839,
     5.2: 1.11308,
 }
-#: Turn within this time after the release (s), by scene, rad.
+#: Rotation (rad) by scene, within this time after the release (s).
 TURNING_TIME = 0.3
 TURN = {PHYSICAL: 1.88856, PUBLISHED: 0.00575}
-#: Each is about three times the deviation, which comes from our steps of 1 ms.
+#: Bounds, each about three times the deviation, which comes from our steps of 1 ms.
 PITCH_BOUND, TURN_BOUND = 0.008, 0.0025
 SAMPLE_TIME = 0.01
 
 
 def run(until: float = max(PITCH)) -> ExperimentReport:
-    """Hold both spatulas, let them loose and compare their pitch.
+    """Hold both spatulas, release them and compare their pitch.
 
     Args:
-        until: Simulated time, s; at least until the turn is read.
+        until: Simulated time, s; at least until the rotation is measured.
 
     Raises:
-        InputError: A scene is not there.
+        InputError: A scene is missing.
     """
     samples = round(until / SAMPLE_TIME)
     times = [round(sample * SAMPLE_TIME, 9) for sample in range(samples + 1)]
@@ -64,7 +65,7 @@ def run(until: float = max(PITCH)) -> ExperimentReport:
                 f"turn in {TURNING_TIME:g} s, {name} inertia", "rad", expected, turn, TURN_BOUND, "relative"
             )
         )
-    # Before the release they hardly move.
+    # Before the release they are nearly at rest.
     begin = first - round(TURNING_TIME / SAMPLE_TIME)
     series = {
         "time": times[begin:],
@@ -85,7 +86,7 @@ def _pitches(scene: str, samples: int) -> list[float]:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw the pitch of both spatulas over time with the reference points.
+    """Plot the pitch of both spatulas over time with the reference points.
 
     Raises:
         InputError: The figure cannot be drawn or written.

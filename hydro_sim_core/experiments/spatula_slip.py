@@ -1,13 +1,13 @@
-"""A spatula between two Soft-bubble fingers stands still while held tightly and turns while held loosely.
+"""A spatula between two Soft-bubble fingers rests in a tight grasp and turns in a loose grasp.
 
-Masterjohn 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a
-period of 6 s, high for 75 % of it. The paper gives no numbers but these; the reference is Drake with the same scene
+Masterjohn 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a period of 6
+s, high for 75 % of it. The paper gives no other numbers; the reference is Drake with the same scene
 (``benchmarks/drake_scene.py``). Both use the inertia that Drake publishes for the spatula, a thousand times that of its
-shapes; this slip exists with no other (``spatula_release``).
+shapes; this slip does not occur with another (``spatula_release``).
 
-Each release also lets the fingers swing open for some hundredths of a second, in which the handle sinks by 3 cm, in
-Drake too. At the third release the bubbles hold it by its rim, and whether they keep it depends on a millimetre: Drake
-keeps it with steps of 1 ms and loses it with steps of 0.5 ms, ours lose it with both. The comparison therefore ends
+At each release the fingers also open for some hundredths of a second, in which the handle sinks by 3 cm, in Drake too.
+At the third release the bubbles hold the handle by its rim, and a millimetre decides whether they keep it: Drake keeps
+it with steps of 1 ms and loses it with steps of 0.5 ms, hydro-sim loses it with both. The comparison therefore ends
 with the third secure grasp.
 """
 
@@ -46,13 +46,13 @@ PITCH = {
     12.5: -0.10441,
     16.5: -0.10089,
 }
-#: Each bound is about three times the deviation.
+#: Bounds, each about three times the deviation.
 PITCH_BOUND = 0.006
-#: Creep depends on where along the handle the bubbles hold: after two releases that is a millimetre off Drake's.
+#: Creep depends on the position of the bubbles along the handle, which differs from Drake's by 1 mm after two releases.
 SECURE_BOUND = 0.1
 SLIP_BOUND = 0.015
 FORCE_BOUND = 1e-4
-#: A secure grasp turns at most this much as fast as the loose one after it: what regularised friction lets creep.
+#: Bound on the rotation rate of a secure grasp (creep of regularised friction), relative to the next loose grasp.
 CREEP_SHARE = 0.02
 SAMPLE_TIME = 0.01
 
@@ -65,7 +65,7 @@ def run(scene: str, until: float = UNTIL) -> ExperimentReport:
         until: Simulated time, s.
 
     Raises:
-        InputError: The scene is not there.
+        InputError: The scene is missing.
     """
     world = make_world(scene)
     every = round(SAMPLE_TIME / world.time_step)
@@ -86,7 +86,7 @@ def run(scene: str, until: float = UNTIL) -> ExperimentReport:
         for t, wanted in ((4.5, GRASP.high), (6.0, GRASP.low))
         if t <= until
     ]
-    # The command of the step that led to the sample, as the force is.
+    # The command of the step before the sample, like the force.
     command = [GRASP.at(max(t - 0.5 * SAMPLE_TIME, 0.0)) for t in time]
     series = {"time": time, "pitch": angle, "grip_force": force, "command": command}
     return ExperimentReport(f"Spatula slip control, scene {scene}", SOURCE, tuple(comparisons), series)
@@ -96,7 +96,7 @@ def make_world(scene: str) -> World:
     """The shipped scene under the paper's command.
 
     Raises:
-        InputError: The scene is not there.
+        InputError: The scene is missing.
     """
     loaded = load_scene(shipped_scene(scene))
     (gripper,) = loaded.spec.grippers
@@ -111,7 +111,7 @@ def pitch(world: World) -> float:
 
 
 def _compare_phases(pitches: dict[float, float]) -> list[Comparison]:
-    """Creep of every secure grasp and slip of every loose one, as far as the samples reach."""
+    """Compare the creep of every secure grasp and the slip of every loose one within the sampled time."""
     comparisons = []
     end = max(pitches)
     for period in range(math.ceil(end / GRASP.period)):
@@ -138,7 +138,7 @@ def _compare_phases(pitches: dict[float, float]) -> list[Comparison]:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw pitch and grip force over time with the reference points and the command.
+    """Plot pitch and grip force over time with the reference points and the command.
 
     Raises:
         InputError: The figure cannot be drawn or written.

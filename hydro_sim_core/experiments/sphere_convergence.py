@@ -1,9 +1,9 @@
-"""The force of a faceted sphere on a half space approaches that of a sphere with the square of the edges' length.
+"""The force of a faceted sphere on a half space converges to that of a sphere at second order in the edge length.
 
-Two pairs have a closed form. A compliant sphere of radius R and modulus E has the pressure E (1 - r / R) at distance
-r from its centre; a rigid plane at distance h from it cuts a disc, over which that integrates to
-F = 2 pi E ((R^2 - h^2) / 2 - (R^3 - h^3) / (3 R)). A compliant half space whose pressure rises by s a metre presses on
-a rigid sphere, sunk in by d = R - h, like a liquid: s times the volume of the cap, F = s pi d^2 (3 R - d) / 3.
+Two pairs have a closed form. A compliant sphere of radius R and modulus E has the pressure E (1 - r / R) at distance r
+from its centre; a rigid plane at distance h from it cuts a disc, over which that integrates to F = 2 pi E ((R^2 - h^2)
+/ 2 - (R^3 - h^3) / (3 R)). A compliant half space whose pressure rises by s per metre presses on a rigid sphere of
+depth d = R - h like a liquid: s times the volume of the cap, F = s pi d^2 (3 R - d) / 3.
 
 A mesh of edges up to e has its vertices on the sphere and contains one of radius R' = sqrt(R^2 - e^2 / 3), as long as
 no triangle is obtuse. Its pressure lies between theirs everywhere, so its force lies between F(R') and F(R).
@@ -31,11 +31,11 @@ RADIUS = 0.1
 HEIGHT = 0.06
 MODULUS = 1e5
 SLAB_THICKNESS = 0.25
-#: Wanted edges, m: each splits the triangles of the one before in four.
+#: Edge lengths, m: each mesh splits the triangles of the one before in four.
 RESOLUTIONS = (0.04, 0.02, 0.01, 0.005, 0.0025)
-#: The error depends a little on how a mesh lies; the mean over these much less.
+#: Number of orientations of a mesh: the error depends on the orientation, the mean over several much less.
 ORIENTATIONS = Rotation.random(8, random_state=np.random.default_rng(7)).as_matrix()
-#: Of the fitted exponent; the coarsest mesh still shows terms of higher order.
+#: Bound on the fitted exponent; the coarsest mesh still shows terms of higher order.
 ORDER_BOUND = 0.05
 
 
@@ -44,8 +44,8 @@ class Pair:
     """A sphere on a half space.
 
     Attributes:
-        name: Of the pair.
-        modulus: Of the sphere, Pa; None for a rigid one.
+        name: Name of the pair.
+        modulus: Modulus of the sphere, Pa; None for a rigid one.
         ground: The half space.
         force: Closed form: force, N, of a sphere of the given radius, m.
     """
@@ -81,7 +81,7 @@ def run(resolutions: Sequence[float] = RESOLUTIONS) -> ExperimentReport:
     """Press spheres of several meshes on the half spaces and fit the order of their error.
 
     Args:
-        resolutions: Wanted edges, m, from coarse to fine; two or more that differ by a factor of two or more.
+        resolutions: Edge lengths, m, from coarse to fine; at least two that differ by a factor of two or more.
     """
     comparisons: list[Comparison] = []
     series: dict[str, list[float]] = {}
@@ -117,7 +117,7 @@ def _mean_force(ball: Geometry, ground: Geometry) -> float:
 
 
 def plot(report: ExperimentReport, path: Path) -> None:
-    """Draw the error over the edges of the mesh, with its bound and the fitted order.
+    """Plot the error over the edge length, with its bound and the fitted order.
 
     Raises:
         InputError: The figure cannot be drawn or written.

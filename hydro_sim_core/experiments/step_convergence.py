@@ -1,12 +1,12 @@
-"""How far a scene's own time step is from shorter ones: the scene run at h, h/2, h/4 and so on, and compared.
+"""Convergence of a scene in the time step: the scene is run with steps h, h/2, h/4 and so on.
 
-With D_l(t) the difference of a quantity between level l and the next finer one, a method of order p has
-D_l = 2^p D_(l+1) as soon as steps are short enough. Both sides of that are looked at: p = log2(|D_l| / |D_(l+1)|) in
-the norm over the whole trajectory, and whether the two differences point the same way all along it, which after an
-impact that fell differently they do not. Only where both hold is an order told, and the limit extrapolated
-(Richardson 1911): the error of the first level is the sum of all D_l and D_last / (2^p - 1). Where differences fall but
-not like that, the error is about their sum and the last one. Where they do not fall, the largest distance of the first
-level to any other one is told, and the error is at least that.
+With D_l(t) the difference of a quantity between level l and the next finer one, a method of order p has D_l = 2^p
+D_(l+1) for short enough steps. Two properties are checked: p = log2(|D_l| / |D_(l+1)|) in the norm over the whole
+trajectory, and whether the two differences have the same direction along it, which is not so after an impact with a
+different outcome. Only if both hold is an order reported and the limit extrapolated (Richardson 1911): the error of the
+first level is the sum of all D_l and D_last / (2^p - 1). Where differences decrease in another way, the error is about
+their sum plus the last one. Where they do not decrease, the largest distance of the first level to any other level is
+reported, which is a lower bound of the error.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ from hydro_sim_core.simulation.integrators.continuous import DEFAULT_ACCURACY
 
 Array = NDArray[np.float64]
 
-#: What a step is good for: 1 mm, and the angle that moves what is 10 cm away by as much.
+#: Tolerances of a good step: 1 mm, and the angle that moves a point at 10 cm by as much.
 TOLERANCES = {"m": 1e-3, "rad": 1e-2}
-#: Smaller differences are what iterations and round-off leave, m, rad or N.
+#: Smaller differences are due to solver tolerance and round-off, m, rad or N.
 _NOISE = {"m": 1e-8, "rad": 1e-8, "N": 1e-5}
-#: Steps between which a trajectory is compared, at most.
+#: Largest number of samples of a trajectory.
 _SAMPLES = 1000
-#: Of an order that is believed; methods here have 1 or 2.
+#: Range of plausible orders; the methods here have 1 or 2.
 _LEAST_ORDER, _LARGEST_ORDER = 0.5, 3.0
-#: Where differences do not fall the error is larger than they are: 1.4 times in the middle of 584 drops, 3.4 at most.
+#: Where differences do not decrease, the error exceeds them: by a factor of 1.4 in the median of 584 drops, 3.4 at
+#: most.
 _UNSETTLED_FACTOR = 4.0
-#: Cosine between the differences of neighbouring levels, and how far the orders of two neighbours may differ.
+#: Smallest cosine between the differences of neighbouring levels, and largest difference of their orders.
 _LEAST_ALIGNMENT, _ORDER_SPREAD = 0.9, 0.5
 #: The error of a sub-step goes with its square, so accuracy is divided by this where steps are halved.
 _ACCURACY_RATIO = 4.0
-#: Of error control, for a scene whose fixed steps are too long; it cuts steps where something happens only.
+#: Accuracy suggested to a scene whose fixed steps are too long; error control cuts steps only where necessary.
 _IMPACT_ACCURACY = 1e-7
 
 
 @dataclass(frozen=True)
 class Level:
-    """One run.
+    """One run of the scene.
 
     Attributes:
-        time_step: s.
-        accuracy: Of error control; None where steps are fixed.
-        unconverged_steps: That missed the solver's tolerance.
+        time_step: Time step, s.
+        accuracy: Accuracy of error control; None with fixed steps.
+        unconverged_steps: Number of steps that missed the solver's tolerance.
     """
 
     time_step: float
@@ -64,10 +65,10 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A position, angle or force, and how it differs between the levels.
+    """A position, angle or force, and its differences between the levels.
 
     Attributes:
-        name: Of the joint, the body or the pair in contact.
+        name: Name of the joint, the body or the pair in contact.
         kind: ``position``, ``angle``, ``joint`` or ``contact force``.
         unit: ``m``, ``rad`` or ``N``.
         differences: (levels - 1, samples, n) next finer level minus each level.
@@ -90,23 +91,23 @@ class Quantity:
 
     @property
     def is_noise(self) -> bool:
-        """Whether all levels agree to what iterations leave."""
+        """Whether all levels agree to the solver's tolerance."""
         return bool(self.on_the_way.max() <= _NOISE[self.unit])
 
     @cached_property
     def _orders(self) -> Array:
-        """(levels - 2,) order that each pair of neighbouring differences shows by its size, over the trajectory."""
+        """(levels - 2,) order from the norms of neighbouring differences over the trajectory."""
         sizes = np.linalg.norm(self.differences.reshape(len(self.differences), -1), axis=1)
         return np.diff(-np.log2(np.maximum(sizes, _NOISE[self.unit])))
 
     @property
     def settles(self) -> bool:
-        """Whether the differences fall from level to level, and on the whole as fast as where steps converge."""
+        """Whether the differences decrease from level to level, in total as fast as with convergence."""
         return self.is_noise or bool(self._orders.min() > 0.0 and self._orders.mean() >= _LEAST_ORDER)
 
     @cached_property
     def order(self) -> float | None:
-        """Observed order in the time step; None where none is to be seen."""
+        """Observed order in the time step; None if there is none."""
         last, before = self.differences[-1].ravel(), self.differences[-2].ravel()
         order = float(self._orders[-1])
         if self.is_noise or not self.settles or not _LEAST_ORDER <= order <= _LARGEST_ORDER:
@@ -119,10 +120,10 @@ class Quantity:
 
     @cached_property
     def errors(self) -> Array:
-        """(levels, samples) estimated error of every level: extrapolated where there is an order.
+        """(levels, samples) estimated error of every level, extrapolated if there is an order.
 
-        Where differences only fall, the distance from the finer levels and once more the last difference, which is
-        what is missing at first order; elsewhere the distance alone, and the error may be larger.
+        If differences only decrease, it is the distance from the finer levels plus the last difference, the remainder
+        at first order; otherwise the distance alone, and the error may be larger.
         """
         last = len(self.differences)
         if self.order is not None:
@@ -133,27 +134,27 @@ class Quantity:
         spreads = [np.linalg.norm(each, axis=2).max(axis=0) for each in sums]
         if self.settles:
             return np.array([*spreads, np.zeros_like(spreads[-1])]) + spreads[-1]
-        # Nothing finer was run, so of the finest level no more is known than of the one before it.
+        # There is no finer run, so the error of the finest level is that of the level before it.
         return np.array([*spreads, spreads[-1]])
 
     @property
     def error(self) -> float:
-        """Estimated error of the scene's own step, the largest on the way; at least this where it does not settle."""
+        """Estimated error of the scene's own step, the largest over time; a lower bound if it does not settle."""
         return float(self.errors[0].max())
 
     @property
     def error_at_the_end(self) -> float:
-        """The same at the end."""
+        """Estimated error of the scene's own step at the end."""
         return float(self.errors[0, -1])
 
     @property
     def tolerance(self) -> float:
-        """What is good enough; infinite for forces, which follow the positions."""
+        """Tolerance; infinite for forces, which follow the positions."""
         return TOLERANCES.get(self.unit, math.inf)
 
     @property
     def share(self) -> float:
-        """Error as a share of what is good enough; where it does not settle, with what it may be larger."""
+        """Error relative to the tolerance; if it does not settle, enlarged by a safety factor."""
         return (1.0 if self.settles else _UNSETTLED_FACTOR) * self.error / self.tolerance
 
     def as_dict(self) -> dict[str, Any]:
@@ -174,14 +175,14 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class StepConvergence:
-    """What the levels say of a scene's own time step.
+    """Result of a convergence study of a scene's own time step.
 
     Attributes:
-        scene: Its name.
+        scene: Name of the scene.
         duration: Simulated time, s.
-        levels: From the scene's own step to the shortest.
-        times: (samples,) instants that were compared, s.
-        quantities: Of all joints, bodies and contacts.
+        levels: Levels from the scene's own step to the shortest.
+        times: (samples,) compared instants, s.
+        quantities: Quantities of all joints, bodies and contacts.
     """
 
     scene: str
@@ -192,12 +193,12 @@ class StepConvergence:
 
     @property
     def beyond(self) -> list[Quantity]:
-        """Quantities that are, or may be, farther off than is good, the worst first."""
+        """Quantities whose error exceeds, or may exceed, its tolerance, the worst first."""
         return sorted((q for q in self.quantities if q.share > 1.0), key=lambda q: -q.share)
 
     @property
     def good(self) -> bool:
-        """Whether every position and angle is right to ``TOLERANCES``."""
+        """Whether every position and angle is within ``TOLERANCES``."""
         return not self.beyond
 
     @property
@@ -211,10 +212,10 @@ class StepConvergence:
 
     @property
     def suggestion(self) -> str | None:
-        """Setting to try for ``TOLERANCES``; None where none is needed or none can be told."""
+        """Setting to try for ``TOLERANCES``; None if none is needed or known."""
         if self.good or not all(q.settles for q in self.beyond):
             return None
-        # Half of what is tolerated, since orders are told to a tenth or two; one below 1 is that of steps that are
+        # Half of the tolerance, because orders are known to 0.1 or 0.2; an order below 1 belongs to steps that are
         # still too long, and grows to 1.
         ratio = min(
             (0.5 * q.tolerance / float(q.errors[-1].max())) ** (1.0 / max(q.order or 1.0, 1.0))
@@ -227,7 +228,7 @@ class StepConvergence:
 
     @property
     def verdict(self) -> str:
-        """One line: whether the step is good, or what to do."""
+        """Verdict in one line: the step is good, or the remedy."""
         limits = " and ".join(f"{1e3 * limit:g} m{unit}" for unit, limit in TOLERANCES.items())
         own = self.levels[0]
         step = f"{1e3 * own.time_step:g} ms" + (f", accuracy {own.accuracy:g}," if own.accuracy else "")
@@ -287,15 +288,15 @@ def _round_down(value: float) -> float:
 def converge(
     world: World, duration: float, levels: int, advanced: Callable[[float], None] = lambda done: None
 ) -> StepConvergence:
-    """Run a scene from its start, script included, at its own step and at ever shorter ones.
+    """Run a scene from its start, script included, with its own step and with repeatedly halved ones.
 
-    With ``solver.accuracy`` that is refined too, by 4 where steps are halved.
+    ``solver.accuracy``, if set, is refined too, by 4 where steps are halved.
 
     Args:
         world: The scene; it is not stepped.
-        duration: Simulated time, s; a step at least.
-        levels: Three or more.
-        advanced: Told the share of all steps that is done, now and then.
+        duration: Simulated time, s; at least one step.
+        levels: Number of levels, three or more.
+        advanced: Called now and then with the share of all steps that is done.
 
     Raises:
         InputError: Too few levels, too little time, or the finest step is shorter than a scene may have.
@@ -341,7 +342,7 @@ def _refined(world: World, level: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class _Sample:
-    """What is compared at an instant.
+    """Compared values at an instant.
 
     Attributes:
         joints: (n,) positions, rad or m.
@@ -399,7 +400,7 @@ def _quantities(world: World, found: Sequence[Sequence[_Sample]]) -> Iterator[Qu
 
 
 def _end_links(world: World) -> list[str]:
-    """A link of every moving body that carries no other one: the bodies that move freely, hands and fingers."""
+    """A link of every moving body that carries no other body: free bodies, hands and fingers."""
     assembly = world.built.assembly
     carriers = set(assembly.tree.parent.tolist())
     ends = [body for body in range(len(assembly.tree.parent)) if body not in carriers]
@@ -414,7 +415,7 @@ def _turns(rotations: Array) -> Array:
 
 
 def plot(result: StepConvergence, path: Path) -> None:
-    """Draw the error of positions and angles over the step; hollow where it may be larger.
+    """Plot the error of positions and angles over the step, with hollow markers for lower bounds.
 
     Raises:
         InputError: The figure cannot be drawn or written.

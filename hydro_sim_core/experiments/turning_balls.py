@@ -1,12 +1,12 @@
-"""Balls that turn, slide and hit off centre, against the mechanics of rigid bodies.
+"""Balls that turn, slide and collide off centre, compared with rigid-body mechanics.
 
-Nothing of these closed forms is in the program. A ball that slides on the ground rolls in the end with 5/7 of its
-speed, whatever friction is, and has lost 2/7 of its energy. One whose centre of mass lies beside its middle takes up
-spin from a bounce without friction: a push 2 m v / (1 + m r^2 / I). A ball that grazes the ground so that it slides all
-the time gets 5/2 mu (1 + e) v / R of spin, e = 1. Of two equal balls that collide without loss, the one that rested
-goes along the line of centres and both part at a right angle; friction turns its path by atan(mu) and spins it.
+The program does not use these closed forms. A ball that slides on the ground finally rolls with 5/7 of its speed for
+any friction, and has lost 2/7 of its energy. A ball with an eccentric centre of mass spins after a frictionless bounce,
+whose impulse is 2 m v / (1 + m r^2 / I). A ball that grazes the ground and slides throughout gains the spin 5/2 mu (1 +
+e) v / R, e = 1. Of two equal balls in an elastic collision, the one at rest leaves along the line of centres, and the
+directions are perpendicular; friction turns its path by atan(mu) and spins it.
 
-True balls of finite stiffness touch for a while and sink in, so all of this is approached with the stiffness.
+Balls of finite stiffness deform during a contact of finite duration, so the results converge with the stiffness.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from hydro_sim_core.experiments.report import Comparison
 Array = NDArray[np.float64]
 Part = tuple[list[Comparison], dict[str, list[float]]]
 
-#: Slides until it rolls: initial speed, m/s, and for how long, s; all sliding ends at 2/7 v / (mu g) = 0.1 s.
+#: Sliding ball: initial speed, m/s, and duration, s; sliding ends at 2/7 v / (mu g) = 0.1 s.
 ROLLING = Balls("lagged", 1e-4, modulus=1e8, friction=0.3, gravity=GRAVITY)
 SPEED, SETTLING_TIME, ROLLING_TIME, SAMPLE_TIME = 1.0, 0.2, 0.15, 1e-3
-#: Bounces without friction: the centre of mass this far beside the middle, m, and the speed of the fall, m/s.
+#: Frictionless bounce: offset of the centre of mass, m, and speed of the impact, m/s.
 OFFSET, FALL = 0.05, 1.0
 ECCENTRIC = Balls("continuous", 1e-5, modulus=1e8, offset=OFFSET)
 ECCENTRIC_TIME = 0.006
-#: Grazes the ground at this speed along it, m/s.
+#: Grazing ball: speed along the ground, m/s.
 GRAZING = Balls("continuous", 1e-3, modulus=1e9, friction=0.1)
 GRAZING_SPEED = 2.0
-#: Collide at an impact parameter of half the sum of the radii, without and with friction.
+#: Friction of colliding balls, at an impact parameter of half the sum of the radii.
 COLLIDING = Balls("continuous", 1e-3, modulus=1e9, has_ground=False)
 COLLIDING_FRICTION, COLLIDING_TIME = 0.05, 0.03
-#: Above the ground or apart at first, m.
+#: Initial height or distance, m.
 APART = 1e-4
 
-#: Each is about three times the deviation; that is the depth, which shortens levers and turns the line of centres, but
-#: for the eccentric ball's spin and for energies, where it is the integration.
+#: Bounds, each about three times the deviation. It is due to the depth, which shortens lever arms and turns the line of
+#: centres, and for the eccentric ball's spin and for energies due to the integration.
 ROLLING_BOUND, ROLLING_ENERGY_BOUND = 0.004, 0.006
 ECCENTRIC_SPIN_BOUND, ECCENTRIC_ENERGY_BOUND = 1e-4, 1e-10
 GRAZING_BOUND = 0.025
@@ -87,7 +87,7 @@ def _roll() -> Part:
 def _bounce_off_centre() -> list[Comparison]:
     world = ECCENTRIC.world((0.0, 0.0, RADIUS + APART))
     first_velocity(world, (0.0, 0.0, 0.0, 0.0, 0.0, -FALL))
-    # Turning moves the middle of the ball, so height counts for nothing here: there is no gravity.
+    # Rotation moves the centre of the sphere; without gravity its height does not matter.
     totals = []
     for _ in range(round(ECCENTRIC_TIME / world.time_step)):
         world.step()
@@ -140,7 +140,7 @@ def _collide() -> list[Comparison]:
 
 
 def _collided(friction: float) -> Array:
-    """Velocities (12,) after a ball went along x and hit one at rest, whose middle lies a radius to its right."""
+    """Velocities (12,) after a ball that moves along x hits one at rest, whose centre is a radius to its right."""
     start = (-math.sqrt(3.0) * RADIUS - APART, RADIUS, 0.0)
     world = replace(COLLIDING, friction=friction).world(start, (0.0, 0.0, 0.0))
     first_velocity(world, (0.0, 0.0, 0.0, SPEED, 0.0, 0.0), (0.0,) * 6)
@@ -149,5 +149,5 @@ def _collided(friction: float) -> Array:
 
 
 def _directions(v: Array) -> Array:
-    """Angles (2,) to the right of x of the ball that was struck and to the left of the one that struck, degrees."""
+    """Angles (2,) of the struck ball to the right of x and of the striking ball to the left, degrees."""
     return np.degrees([math.atan2(-v[10], v[9]), math.atan2(v[4], v[3])])

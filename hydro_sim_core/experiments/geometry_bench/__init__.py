@@ -1,4 +1,4 @@
-"""Contact geometry alone: pairs of shapes in motion, timed in ours and, where it is installed, in Drake."""
+"""Benchmark of contact geometry: moving pairs of shapes, timed in hydro-sim and, if installed, in Drake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drake's side of the benchmark, on the very meshes of ours, which it reads from files."""
+"""Drake's side of the benchmark, with the same meshes, which it reads from files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pydrake.math import RigidTransform
 from hydro_sim_core.geometry import Geometry, write_vtk
 from hydro_sim_core.geometry.geometry import FloatArray
 
-#: Drake wants a resolution hint also where the mesh is given; it has no effect.
+#: Drake requires a resolution hint even for a given mesh, where it has no effect.
 _NO_HINT = 1.0
 
 
@@ -40,7 +40,7 @@ class DrakePair:
             self._frames = [
                 self._add(geometry, Path(folder), name) for name, geometry in (("a", a), ("b", b))
             ]
-            # Drake reads the files again here.
+            # Drake reads the files only here.
             self._context = self._scene_graph.CreateDefaultContext()
 
     def _add(self, geometry: Geometry, folder: Path, name: str) -> Any:
@@ -76,7 +76,7 @@ class DrakePair:
 
 
 def write_obj(path: Path, geometry: Geometry) -> None:
-    """Write a triangulated surface with every digit of its coordinates."""
+    """Write a triangulated surface with all digits of its coordinates."""
     with path.open("w") as file:
         np.savetxt(file, geometry.vertices, fmt="v %.17g %.17g %.17g")
         np.savetxt(file, geometry.elements + 1, fmt="f %d %d %d")

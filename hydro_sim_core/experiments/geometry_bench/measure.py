@@ -1,4 +1,4 @@
-"""Both sides take turns over the same poses and so see the same load; CPU time of the one thread that queries."""
+"""Timing of contact queries: both sides take turns over the same poses, in CPU time of the querying thread."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hydro_sim_core.experiments.geometry_bench.pairs import LOWEST_SPEED, SPEEDS
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 
-#: Patches of fewer faces pay for finding them at all.
+#: Smallest number of faces of a patch for the growth; below it, the search for the patch dominates.
 GROWTH_FROM = 500
 _FAR_APART = 10.0  # m
 _OVERHEAD_POSES = 300
 
 
 class Side(Protocol):
-    """Whoever finds contact faces of a pair."""
+    """Protocol of an implementation that finds contact faces of a pair."""
 
     def count_faces(self, X_BA: FloatArray) -> int:
         """Number of contact faces over all poses (n, 4, 4)."""
@@ -30,12 +30,12 @@ class Side(Protocol):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is timed.
+    """Amount of timing.
 
     Attributes:
-        turns: Times that each side takes over.
-        faces: Faces of each side in one turn, about.
-        poses: Least and largest number of poses of a turn; the first of them find cold caches.
+        turns: Number of turns of each side.
+        faces: Approximate number of faces of each side in one turn.
+        poses: Smallest and largest number of poses of a turn; the first poses find cold caches.
         largest: Pairs with more faces than this are left out.
     """
 
@@ -51,24 +51,24 @@ QUICK = Effort(turns=3, faces=3_000, poses=(4, 20), largest=3_000)
 
 @dataclass(frozen=True)
 class Timing:
-    """What one pair costs at one speed.
+    """Times of one pair at one speed.
 
-    Times are CPU times a query, s; those of Drake are None where it was left out.
+    Times are CPU times per query, s; those of Drake are None if it was left out.
 
     Attributes:
-        family: What the two geometries are.
+        family: Kind of the two geometries.
         level: Refinement.
-        elements: Elements of A and of B.
-        speed: m/s.
-        poses: Queries of each side.
-        faces: Contact faces a query.
-        drake_faces: Contact faces a query.
-        seconds: Ours.
-        drake_seconds: Drake's, with the overhead.
-        drake_overhead: Drake's for geometries that are far apart: what its call from Python costs.
-        share_allowed: Largest share of Drake's time.
-        seconds_allowed: Largest time of ours.
-        stages: Ours by stage (see ``OurPair.stages``); they add up to a query of another run.
+        elements: Numbers of elements of A and of B.
+        speed: Speed of A, m/s.
+        poses: Number of queries of each side.
+        faces: Contact faces per query of hydro-sim.
+        drake_faces: Contact faces per query of Drake.
+        seconds: Time of hydro-sim.
+        drake_seconds: Time of Drake with its overhead.
+        drake_overhead: Time of Drake for distant geometries: the cost of its call from Python.
+        share_allowed: Largest allowed share of Drake's time.
+        seconds_allowed: Largest allowed time of hydro-sim.
+        stages: Time of hydro-sim by stage (see ``OurPair.stages``), from a run of its own.
     """
 
     family: str
@@ -87,12 +87,12 @@ class Timing:
 
     @property
     def seconds_a_face(self) -> float:
-        """Ours."""
+        """Time of hydro-sim per face, s."""
         return self.seconds / self.faces
 
     @property
     def drake_seconds_a_face(self) -> float | None:
-        """Drake's, without the overhead."""
+        """Time of Drake per face without the overhead, s."""
         if self.drake_seconds is None or self.drake_overhead is None or not self.drake_faces:
             return None
         return (self.drake_seconds - self.drake_overhead) / self.drake_faces
@@ -104,14 +104,14 @@ class Timing:
 
     @property
     def share_without_overhead(self) -> float | None:
-        """Our time over Drake's without its overhead: what is held against the target."""
+        """Our time over Drake's without its overhead, which is compared with the target."""
         if self.drake_seconds is None or self.drake_overhead is None:
             return None
         return self.seconds / (self.drake_seconds - self.drake_overhead)
 
     @property
     def reaches_target(self) -> bool | None:
-        """Whether the pair costs no more than it may; None where that is not known."""
+        """Whether the pair meets its target; None if that is unknown."""
         if self.seconds_allowed is not None:
             return self.seconds <= self.seconds_allowed
         if self.share_allowed is None or self.share_without_overhead is None:
@@ -132,12 +132,12 @@ class Timing:
 
 @dataclass(frozen=True)
 class Growth:
-    """How our cost a face grows with the resolution.
+    """Growth of our cost per face with the resolution.
 
     Attributes:
-        family: Of pairs.
-        faces: Of the coarsest pair that counts and of the finest.
-        factor: Cost a face of the finest over that of the coarsest, at the lowest speed.
+        family: Family of pairs.
+        faces: Number of faces of the coarsest pair that counts and of the finest.
+        factor: Cost per face of the finest pair over that of the coarsest, at the lowest speed.
     """
 
     family: str
@@ -168,7 +168,7 @@ class _Spent:
 
 
 def compile_queries() -> None:
-    """Compile our queries, so that the first pair is ready as fast as the others."""
+    """Compile our queries, so that the first pair starts as quickly as the others."""
     pair = all_pairs()[0]
     OurPair(*pair.make(), pair.X_BA).stages(pair.X_BA[None])
 
@@ -182,10 +182,10 @@ def measure(
     """Time all pairs at all speeds, one after the other.
 
     Args:
-        pairs: What to time.
-        effort: How much.
+        pairs: Pairs to time.
+        effort: Amount of timing.
         make_drake: Makes Drake's side from A and B; None leaves it out.
-        speeds: m/s.
+        speeds: Speeds of A, m/s.
     """
     for pair in pairs:
         a, b = pair.make()
@@ -221,7 +221,7 @@ def measure(
 
 
 def _take_turns(X_BA: FloatArray, turns: int, sides: dict[str, Side]) -> dict[str, _Spent]:
-    """What every side spends a query; both go on where they stopped, so the motion is never interrupted."""
+    """Faces and time of every side per query; each continues where it stopped, so the motion is never interrupted."""
     seconds = dict.fromkeys(sides, 0.0)
     faces = dict.fromkeys(sides, 0)
     for part in np.split(X_BA, turns):
@@ -233,7 +233,7 @@ def _take_turns(X_BA: FloatArray, turns: int, sides: dict[str, Side]) -> dict[st
 
 
 def _overhead(side: Side) -> float:
-    """CPU time, s, of a query of geometries that are far apart."""
+    """CPU time of a query of distant geometries, s."""
     X_BA = np.tile(np.eye(4), (_OVERHEAD_POSES, 1, 1))
     X_BA[:, :3, 3] = _FAR_APART
     began = time.thread_time()

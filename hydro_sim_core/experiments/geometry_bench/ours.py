@@ -1,4 +1,4 @@
-"""Our side of the benchmark."""
+"""The side of hydro-sim in the benchmark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OurPair:
     """Queries of a canonical pair, many poses in one compiled call, as a World queries its pairs."""
 
     def __init__(self, a: Geometry, b: Geometry, X_BA: FloatArray) -> None:
-        """Prepare for poses whose faces are about as many as at ``X_BA`` (4, 4)."""
+        """Prepare for poses with about as many faces as at ``X_BA`` (4, 4)."""
         self._geometries = make_geometry_set((a, b))
         capacity, count = 0, _FIRST_CAPACITY
         while count > capacity:
@@ -40,11 +40,11 @@ class OurPair:
         return self._run(_query_poses, X_BA)
 
     def stages(self, X_BA: FloatArray) -> dict[str, float]:
-        """CPU time a query, s, of each stage over all poses (n, 4, 4).
+        """CPU time per query of each stage over all poses (n, 4, 4), s.
 
         ``trees``: the descent of both shells to pairs of elements that may meet. ``peaks``: the search for closed
         surfaces. ``walk``: everything else, that is visiting pairs and making their faces. The first two are repeated
-        alone, because a clock inside a query would cost more than they do.
+        alone, because reading a clock inside a query would cost more than they do.
         """
         seconds = {}
         for name, run in (("trees", _descend_shells), ("peaks", _try_peaks), ("walk", _query_poses)):
@@ -75,7 +75,7 @@ def _query_poses(
 def _descend_shells(
     geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
-    """Number of pairs at which walks would start."""
+    """Number of pairs at which walks start."""
     total = 0
     for i in range(p_BA.shape[0]):
         tie = tie_distance(geometries, 0, 1, p_BA[i])
@@ -101,7 +101,7 @@ def _descend_shells(
 def _try_peaks(
     geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
-    """Number of pairs at which walks over closed surfaces would start."""
+    """Number of pairs at which walks over closed surfaces start."""
     total = 0
     for i in range(p_BA.shape[0]):
         begin_visits(scratch)

@@ -1,4 +1,4 @@
-"""The pairs of geometries that the benchmark times, how they move, and what they may cost."""
+"""The pairs of geometries of the benchmark, with their motions and targets."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hydro_sim_core.experiments.geometry_bench.shapes import bowl, lobed_solid
 from hydro_sim_core.geometry import Geometry, cylinder, ellipsoid, sphere
 from hydro_sim_core.geometry.geometry import FloatArray
 
-#: Between two queries, s.
+#: Time between two queries, s.
 TIME_STEP = 1e-3
 MODULUS = 1e5
-#: At more than the lowest speed a pair may take this many times its share of Drake's time.
+#: Factor on a pair's allowed share of Drake's time at speeds above the lowest.
 ALLOWANCE_AT_SPEED = 1.5
 LOWEST_SPEED = 0.1
 SPEEDS = (LOWEST_SPEED, 1.0)
@@ -23,10 +23,10 @@ SPEEDS = (LOWEST_SPEED, 1.0)
 
 @dataclass(frozen=True)
 class Circling:
-    """How A moves in the frame of B: on a circle, so that it never leaves.
+    """Motion of A in the frame of B: on a circle, so that it never leaves.
 
     Attributes:
-        center: (3,) m.
+        center: (3,) centre of the circle, m.
         axis: (3,) unit vector through the centre.
         radius: Distance from the axis that moves at the given speed, m.
         turns: Whether A turns with the motion or keeps its orientation.
@@ -43,13 +43,13 @@ class BenchPair:
     """Two geometries; of a rigid and a compliant one A is the rigid one.
 
     Attributes:
-        family: What the two are.
+        family: Kind of the two geometries.
         level: Refinement: 0 is the coarsest of the family.
         make: Makes A and B.
         X_BA: (4, 4) pose of A in B at the beginning.
-        motion: How A moves.
-        target_share: Largest share of Drake's time at the lowest speed; None where there is no target.
-        target_seconds: Largest time a query, s; None where there is no target.
+        motion: Motion of A.
+        target_share: Largest allowed share of Drake's time at the lowest speed; None without a target.
+        target_seconds: Largest allowed time of a query, s; None without a target.
     """
 
     family: str
@@ -72,7 +72,7 @@ class BenchPair:
         return X_BA
 
     def share_allowed(self, speed: float) -> float | None:
-        """Largest share of Drake's time at ``speed``."""
+        """Largest allowed share of Drake's time at ``speed``."""
         if self.target_share is None or speed <= LOWEST_SPEED:
             return self.target_share
         return ALLOWANCE_AT_SPEED * self.target_share
@@ -85,7 +85,7 @@ def all_pairs() -> list[BenchPair]:
         _spheres(level, hint, rigid=False, target_share=share)
         for level, (hint, share) in enumerate(zip(hints, (0.2, 0.12, 0.12, 0.08), strict=True))
     ]
-    # The next finer mesh doubles the edges, hence four times the faces: half the depth makes half of them.
+    # The next finer mesh halves the edges, which gives four times the faces; half the depth halves their number.
     compliant.append(_spheres(4, 0.00125, rigid=False, overlap=0.1, target_share=0.08))
     rigid = [
         _spheres(level, hint, rigid=True, target_share=share)
@@ -163,7 +163,7 @@ def _lobed_in_bowl() -> BenchPair:
     def make() -> tuple[Geometry, Geometry]:
         return bowl(inner_radius, 0.01, opening, 70), lobed_solid(0.05, 4, 9, MODULUS)
 
-    # The solid stands on a diagonal of an octant, a little askew.
+    # The solid stands on a diagonal of an octant, slightly tilted.
     diagonal_down, _ = Rotation.align_vectors([-_Z], [(_X + _Y + _Z) / np.sqrt(3.0)])
     X_AB = np.eye(4)
     X_AB[:3, :3] = (Rotation.from_euler("xyz", [0.04, 0.03, 0.2]) * diagonal_down).as_matrix()

@@ -1,4 +1,4 @@
-"""Shapes that no primitive makes: a solid with six lobes and a bowl."""
+"""Meshes of non-primitive shapes: a solid with six lobes and a bowl."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import oriented
 from hydro_sim_core.geometry.prisms import cones, split_prisms
 
-#: How much less the lobed solid reaches between its lobes than at their tips.
+#: Reduction of the radius between the lobes, as a share of that at their tips.
 WAIST = 0.45
 
 
@@ -23,9 +23,9 @@ def lobed_solid(radius: float, level: int, layers: int, modulus: float) -> Geome
 
     Args:
         radius: Distance of the lobes' tips from the centre, m.
-        level: How often the eight triangles of an octahedron are split in four.
-        layers: Tetrahedra between the surface and the centre.
-        modulus: Pa.
+        level: Number of times that the eight triangles of an octahedron are split in four.
+        layers: Number of tetrahedra between the surface and the centre.
+        modulus: Hydroelastic modulus, Pa.
 
     Returns:
         Geometry of ``8 4^level (3 layers - 2)`` tetrahedra.
@@ -37,7 +37,7 @@ def lobed_solid(radius: float, level: int, layers: int, modulus: float) -> Geome
     depths = np.arange(1, layers + 1) / layers
     vertices = np.vstack([np.zeros((1, 3)), *(depth * shell for depth in depths)])
 
-    # Neighbouring prisms agree on the diagonal of their common wall because each cuts it by vertex number.
+    # Neighbouring prisms agree on the diagonal of their common face because each chooses it by vertex number.
     low = 1 + np.sort(triangles, axis=1)
     core = cones(np.array([0]), *low.T)
     rings = [low + ring * len(shell) for ring in range(layers)]
@@ -57,17 +57,17 @@ def bowl(radius: float, wall: float, opening: float, divisions: int) -> Geometry
     """A rigid spherical bowl, open towards +z, its inner surface centred at the origin.
 
     Args:
-        radius: Of the inner surface, m.
-        wall: Thickness, m.
+        radius: Radius of the inner surface, m.
+        wall: Wall thickness, m.
         opening: Angle between the axis and the rim, seen from the centre, rad.
-        divisions: Squares along each side of the grid that is bent into the inner surface, and into the outer one.
+        divisions: Squares along each side of the grids that are mapped to the inner and to the outer surface.
 
     Returns:
         Closed surface of ``4 divisions^2 + 8 divisions`` triangles.
     """
     side = np.linspace(-1.0, 1.0, divisions + 1)
     u, v = (grid.ravel() for grid in np.meshgrid(side, side, indexing="ij"))
-    # The square becomes a disc of evenly sized cells, so no triangle is a sliver, as they are around a pole.
+    # Mapping the square to a disc of evenly sized cells avoids the slivers around a pole.
     x, y = u * np.sqrt(1.0 - v**2 / 2.0), v * np.sqrt(1.0 - u**2 / 2.0)
     from_axis = opening * np.hypot(x, y)
     around = np.arctan2(y, x)
