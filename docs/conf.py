@@ -88,10 +88,14 @@ _MODULE = """\
 
 
 def _write_api_pages(package: Path, folder: Path) -> None:
-    """Write a page for autodoc to fill for every package in that folder."""
+    """Write a page for autodoc to fill for every package in that folder; pages of packages that are gone are removed."""
     folder.mkdir(parents=True, exist_ok=True)
-    for init in sorted(package.rglob("__init__.py")):
-        page = folder / f"{_name(init.parent, package)}.rst"
+    pages = {
+        folder / f"{_name(init.parent, package)}.rst": init for init in sorted(package.rglob("__init__.py"))
+    }
+    for old in set(folder.glob("*.rst")) - pages.keys():
+        old.unlink()
+    for page, init in pages.items():
         text = _page(init.parent, package)
         # An unchanged page is not built again.
         if not page.exists() or page.read_text() != text:

@@ -382,7 +382,9 @@ class SceneSpec(Section):
     grippers: tuple[GripperSpec, ...] = Field((), description="Fingers that close on something.")
     commands: tuple[CommandSpec, ...] = Field((), description="What grippers and joints are told, over time.")
     sensors: tuple[SensorChoice, ...] = Field((), description="What links carry that measures.")
-    report: ReportSettings = Field(ReportSettings(), description="Settings of the data published besides the state.")
+    report: ReportSettings = Field(
+        ReportSettings(), description="Settings of the data published besides the state."
+    )
 
     @model_validator(mode="after")
     def _damping_fits_solver(self) -> SceneSpec:
