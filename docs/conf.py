@@ -88,7 +88,7 @@ _MODULE = """\
 
 
 def _write_api_pages(package: Path, folder: Path) -> None:
-    """Write a page for autodoc to fill for every package in that folder; pages of packages that are gone are removed."""
+    """Write a page for autodoc to fill for every package in that folder, and remove those of packages that are gone."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {
         folder / f"{_name(init.parent, package)}.rst": init for init in sorted(package.rglob("__init__.py"))
