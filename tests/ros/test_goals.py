@@ -50,7 +50,7 @@ class DoorBench(LinkBench):
         self.node.executor = SimpleNamespace(create_task=lambda make: self._tasks.append(make()))
         parts = lambda request: self._begin, lambda world, goal: self.cancelled.append(goal), str.upper
         rest = self.runner, self.link, self.rejections
-        self.door = goals.ActionDoor(self.node, None, "arm/follow", "joint", *parts, *rest)
+        self.goal_server = goals.GoalServer(self.node, None, "arm/follow", "joint", *parts, *rest)
 
     def _begin(self, world, goal):
         if self.refused_by_the_world is not None:
@@ -130,19 +130,19 @@ def test_open_goals_end_with_the_door(make):
     assert bench.outcome(first) == ("succeeded", "done")
     assert bench.outcome(second) is None
     bench.runner.running = False
-    bench.door.close()
+    bench.goal_server.close()
     bench.spin()
     assert bench.node.server.there
-    assert bench.door.open_goals == 1
+    assert bench.goal_server.open_goals == 1
     assert bench.send_goal() is None
     assert bench.outcome(second) == ("aborted", "THE SIMULATION HAS ENDED")
-    assert bench.door.open_goals == 0
+    assert bench.goal_server.open_goals == 0
     assert not bench.node.server.there
 
 
 def test_door_without_open_goals_closes_at_once(make):
     bench = make()
-    bench.door.close()
+    bench.goal_server.close()
     assert not bench.node.server.there
 
 
@@ -151,7 +151,7 @@ def test_stopped_simulation_rejects_goals_and_aborts_those_it_has(make):
     bench = make()
     handle = bench.send_goal()
     bench.runner.running = False
-    bench.door.abort("the node was deactivated")
+    bench.goal_server.abort("the node was deactivated")
     assert bench.outcome(handle) == ("aborted", "THE NODE WAS DEACTIVATED")
     assert bench.cancelled == bench.begun
     assert bench.send_goal() is None

@@ -33,13 +33,13 @@ def test_position_drives_alone_droop_and_holding_does_not():
 
 
 @pytest.mark.parametrize("compensated", [False, True])
-@pytest.mark.parametrize("stance", ["hold", "float"])
-def test_weight_is_borne_once(stance, compensated):
+@pytest.mark.parametrize("mode", ["hold", "float"])
+def test_weight_is_borne_once(mode, compensated):
     """Also where the model's drives do so by themselves: efforts are the weight, not twice as much."""
     bench, hold = make_bench(gravity_compensation=compensated)
     world = bench.world
     start = world.q
-    hold.assume(world, JOINTS, stance)
+    hold.assume(world, JOINTS, mode)
     bench.step(500)
     assert world.q == pytest.approx(start, abs=1e-6)
     assert world.joint_efforts() == pytest.approx(world.gravity_forces(), abs=1e-2)
@@ -48,15 +48,15 @@ def test_weight_is_borne_once(stance, compensated):
 def test_floating_arm_has_no_stiffness():
     """Pushed, it goes on and does not come back; one that holds does."""
     moved = {}
-    for stance in ("hold", "float"):
+    for mode in ("hold", "float"):
         bench, hold = make_bench()
         world = bench.world
-        hold.assume(world, JOINTS, stance)
+        hold.assume(world, JOINTS, mode)
         start, push = world.q, np.zeros(7)
         push[0] = 0.5
         world.set_state(start, push)
         bench.step(300)
-        moved[stance] = world.q[0] - start[0]
+        moved[mode] = world.q[0] - start[0]
     assert abs(moved["hold"]) < 0.01
     assert moved["float"] > 0.1
 

@@ -11,7 +11,7 @@ from rosgraph_msgs.msg import Clock
 
 import hydro_sim_core as hs
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing import newcomers
+from hydro_sim.publishing import late_joiners
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
 from hydro_sim_core.simulation import FixedRateRunner
@@ -111,7 +111,7 @@ def test_a_state_ahead_of_the_clock_goes_out_once(world):
 def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
     """Then the present time is repeated for a while, as often as asked, and silence comes back."""
     now = [100.0]
-    monkeypatch.setattr(newcomers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(late_joiners, "time", SimpleNamespace(monotonic=lambda: now[0]))
     recorder = _Recorder()
     matched = []
 
@@ -129,7 +129,7 @@ def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
 
     def repeats():
         before = len(recorder.data)
-        clock.repeat_for_newcomers()
+        clock.repeat_for_late_joiners()
         return len(recorder.data) - before
 
     assert repeats() == 0
@@ -203,5 +203,5 @@ def test_the_clock_can_be_left_to_another_node():
     clock = ClockPublisher(node, Parameters(publish_clock=False))
     clock.served()
     clock.publish(0.1)
-    clock.repeat_for_newcomers()
+    clock.repeat_for_late_joiners()
     assert topics == []

@@ -1,4 +1,4 @@
-"""Entry point: takes signals and wrong usage before anything else, for the imports alone take seconds."""
+"""Entry point of the node: handles signals and usage errors before the imports, which take seconds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Simulates a scene as a ROS 2 node, until Ctrl-C.
   -p record:=run.mcap       record to a file
 
 'ros2 param describe /hydro_sim PARAMETER' tells the others while it runs, and so does docs/ros_node.md."""
-#: What stands behind --ros-args.
+#: Options after ``--ros-args``.
 _ROS_FLAGS = ("-p", "--param", "--params-file", "-r", "--remap", "--log-level", "-e", "--enclave")
 
 
 def main() -> int:
-    """Run the node until a signal or the end of ``duration``; the exit status."""
+    """Run the node until a signal or the end of ``duration``; return the exit status."""
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -53,7 +53,7 @@ def _fail(problem: str) -> int:
 
 
 def _own_arguments(arguments: list[str]) -> list[str]:
-    """Those that are not between ``--ros-args`` and ``--``: rclpy would pass them by in silence."""
+    """Arguments outside ``--ros-args`` … ``--``, which rclpy would ignore silently."""
     own = []
     is_ros = False
     for argument in arguments:
@@ -76,7 +76,7 @@ def _mend(own: list[str]) -> str:
 
 
 def _not_importable(error: ImportError) -> str | None:
-    """What to install for a package that is missing, or made for another Python; None for a mistake of our own."""
+    """Package to install if one is missing or for another Python; None if the error is a bug of ours."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "hydro_sim"):
         return None

@@ -1,4 +1,4 @@
-"""``/diagnostics``: is the simulation on time, what did the solver do, can contact be trusted, what was refused."""
+"""``/diagnostics``: status of timing, solver, contact quality and rejected commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hydro_sim_core.simulation import Distribution, FixedRateRunner
 from hydro_sim_core.simulation.running.timing import LOSSES
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
-#: Below this share of the real-time factor asked for, the simulation counts as slow.
+#: Share of the requested real-time factor below which the simulation counts as slow.
 _ON_TIME = 0.95
 
 
@@ -28,9 +28,9 @@ class Diagnostics:
     Args:
         node: Owner of the publisher.
         runner: Source of timing and solver figures.
-        parameters: The real-time factor asked for, and the mode.
-        rejections: Refused commands.
-        link: What became of the others.
+        parameters: Parameters with the requested real-time factor and the mode.
+        rejections: Counter of rejected commands.
+        link: Command link, with statistics of the others.
     """
 
     def __init__(
@@ -112,14 +112,14 @@ class Diagnostics:
         return self._status("solver", level, "converged" if converged else "did not converge", values)
 
     def _contact(self) -> DiagnosticStatus:
-        """Quality of the patches, estimated here and now: the stepping thread has no time for it."""
+        """Status of contact quality, estimated in this thread because the stepping thread has no time for it."""
         snapshot = self._runner.snapshot()
         summary = snapshot.contact_summary
         deep, faceless = (int(snapshot.diagnostics[key]) for key in ("deep_steps", "faceless_steps"))
         lost = deep + faceless - self._bad_steps
         self._bad_steps = deep + faceless
         level, text = DiagnosticStatus.OK, "resolved" if summary.patches else "no contact"
-        if lost > 0:  # a reset sets the counts back
+        if lost > 0:  # a reset restarts the counts
             level, text = DiagnosticStatus.WARN, f"contact was lost in {lost} steps of the last second"
         if summary.warnings:
             level, text = DiagnosticStatus.WARN, str(summary.warnings[0])
@@ -137,7 +137,7 @@ class Diagnostics:
         return self._status("commands", level, text, values)
 
     def _commands_lost(self) -> DiagnosticStatus:
-        """What the link made of commands that were right in themselves."""
+        """Status of valid commands that were lost or dropped on the link."""
         reports = self._link.reports()
         lost = Counter({what: sum(getattr(r, what) for r in reports.values()) for what in LOSSES})
         news = lost - self._lost
@@ -157,7 +157,7 @@ class Diagnostics:
         return self._status("link", DiagnosticStatus.WARN, f"in the last second: {text}", values)
 
     def _namesakes(self) -> DiagnosticStatus:
-        """Whether somebody else publishes what this node does; ROS allows it, and nothing works then."""
+        """Status of other publishers on this node's topics, which ROS allows but which break everything."""
         own = (self._node.get_name(), self._node.get_namespace())
         others = self._node.get_node_names_and_namespaces().count(own) - 1
         name = self._node.get_fully_qualified_name()
@@ -165,7 +165,7 @@ class Diagnostics:
         return self._alone("name", max(0, others), text, "no other node has this name")
 
     def _clock(self) -> DiagnosticStatus:
-        """Whether time has one source; with two it jumps, for everybody who follows it."""
+        """Status of the clock, which must have one source; with two, time jumps for all its users."""
         if not self._parameters.publish_clock:
             return self._status("clock", DiagnosticStatus.OK, "left to another node", {})
         others = self._node.count_publishers("/clock") - 1
@@ -173,7 +173,7 @@ class Diagnostics:
         return self._alone("clock", max(0, others), text, "nobody else publishes /clock")
 
     def _alone(self, part: str, others: int, problem: str, usual: str) -> DiagnosticStatus:
-        """Of something that only this node should do; the problem is logged when it appears."""
+        """Status of a part that must be unique to this node; the problem is logged when it appears."""
         if others and part not in self._shared:
             self._node.get_logger().warning(problem)
         (self._shared.add if others else self._shared.discard)(part)

@@ -1,4 +1,4 @@
-"""The engine's log, which is Python's, in the log of the node: one format, and /rosout."""
+"""Forwards the engine's Python log to the node's log, for one format and /rosout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 @contextmanager
 def engine_log(node: Node) -> Iterator[None]:
-    """Pass what the engine warns of on to the log of ``node``, so that nothing else prints it too."""
+    """Forward the engine's warnings to the log of ``node``, so that they are not printed twice."""
     source = logging.getLogger("hydro_sim_core")
     handler, propagate = _NodeLog(node), source.propagate
     source.addHandler(handler)
@@ -24,14 +24,14 @@ def engine_log(node: Node) -> Iterator[None]:
 
 
 class _NodeLog(logging.Handler):
-    """Logs warnings and errors as the node does."""
+    """Handler that logs warnings and errors with the node's logger."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(logging.WARNING)
         self._node_logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log it; rclpy wants a line of code to have one severity."""
+        """Log a record; rclpy requires that a line of code has one severity."""
         if record.levelno >= logging.ERROR:
             self._node_logger.error(self.format(record))
         else:

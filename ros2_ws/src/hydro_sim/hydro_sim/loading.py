@@ -1,4 +1,4 @@
-"""From the name of a scene to a World whose kernels are compiled, with a way out for who cannot wait."""
+"""Interruptible loading of a World with compiled kernels."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import open_world
 
-_LOOK_PERIOD = 0.05  # s, how late a wish to stop is noticed
+_LOOK_PERIOD = 0.05  # s, largest delay until ``stop`` is noticed
 
 
 class Interrupted(Exception):
-    """The wish to stop came while a scene was being loaded; a thread of this process may still compile."""
+    """Loading a scene was interrupted; a thread of this process may still compile."""
 
 
 def load_world(scene: str, console: Console, stop: Event) -> World:
-    """Load a scene and take one step of it, so that none compiles against the clock.
+    """Load a scene and take one step, so that no later step has to compile.
 
     Raises:
         InputError: The scene cannot be simulated.
         FloatingPointError: Its first step has no finite result.
-        Interrupted: ``stop`` was set meanwhile.
+        Interrupted: ``stop`` was set before the end.
     """
     loaded: Future[World] = Future()
 
@@ -35,11 +35,11 @@ def load_world(scene: str, console: Console, stop: Event) -> World:
             world.reset()
             loaded.set_result(world)
         except BaseException as error:
-            # Whatever it is, the thread that waits has to hear of it.
+            # Any exception is passed to the waiting thread.
             loaded.set_exception(error)
 
     with compile_progress(console):
-        # Python's signal handlers run in the main thread only, between two of its instructions: it must not compile.
+        # Python's signal handlers run in the main thread, between two bytecodes, so it must not compile.
         Thread(target=load, name="scene-loader", daemon=True).start()
         while not loaded.done():
             if stop.wait(_LOOK_PERIOD):

@@ -35,12 +35,12 @@ from hydro_sim_core.recording import check_new_file, episode_path
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 
 _NODE_NAME = "hydro_sim"
-_FAREWELL = 0.2  # s, how long the last answers have to reach their clients
-_SPIN_PERIOD = 0.05  # s, how late a signal or the end of the run is noticed at most
+_FAREWELL = 0.2  # s, time for the last answers to reach their clients
+_SPIN_PERIOD = 0.05  # s, largest delay until a signal or the end of the run is noticed
 
 
 def run(arguments: list[str], stop: Event) -> int:
-    """Run the node until ``stop`` is set or the end of ``duration``; the exit status."""
+    """Run the node until ``stop`` is set or the end of ``duration``; return the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     console = Console(emoji=False)
     status = 0
@@ -69,7 +69,7 @@ def run(arguments: list[str], stop: Event) -> int:
 
 
 def _leave_the_compiler(console: Console) -> None:
-    """End the process: the compiler cannot be stopped, and would crash in an interpreter that shuts down around it."""
+    """End the process at once: the compiler cannot be stopped, and would crash during interpreter shutdown."""
     console.print("interrupted while compiling")
     sys.stdout.flush()
     os._exit(0)
@@ -77,7 +77,7 @@ def _leave_the_compiler(console: Console) -> None:
 
 def _init(args: list[str]) -> None:
     try:
-        # rclpy's own signal handlers would invalidate the context under the publishing threads.
+        # rclpy's signal handlers would invalidate the context while the publishing threads use it.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         problem = " ".join(str(error).partition(", at ")[0].split())
@@ -88,16 +88,16 @@ def _init(args: list[str]) -> None:
 
 
 class SimulationNode(LifecycleNode):
-    """Configuring loads and compiles the scene, activating runs it; cleaning up makes room for another.
+    """Lifecycle node: configuring loads and compiles the scene, activating runs it, cleaning up removes it.
 
     Attributes:
         parameters: Current values.
-        simulation: What runs while configured, else None.
-        active: Whether it runs.
-        error: Why the last configuring failed, or None.
+        simulation: The simulation while configured, else None.
+        active: Whether the simulation runs.
+        error: Reason why the last configuring failed, or None.
 
     Args:
-        console: Where progress is shown.
+        console: Console for progress.
         stop: Set when the process should end.
     """
 
@@ -107,7 +107,7 @@ class SimulationNode(LifecycleNode):
         except ValueError as error:
             if "PARAMETER_NOT_SET" not in str(error):
                 raise
-            # To ROS an empty list has no type; rclpy does not say which parameter it is.
+            # An empty list has no type in ROS, and rclpy does not name the parameter.
             mend = "leave the parameter out to have its default"
             raise InputError("arguments", "--ros-args", "a parameter is an empty list", mend) from None
         self._console = console
@@ -141,7 +141,7 @@ class SimulationNode(LifecycleNode):
     # --- transitions, called by rclpy
 
     def _refuse_impossible_transitions(self) -> None:
-        """Answer a transition that the present state does not have; rclpy would raise and leave its client waiting."""
+        """Reject invalid transitions with an answer; rclpy would raise and leave the client waiting."""
         service = self._service_change_state
         change_state = service.callback
 
@@ -170,21 +170,21 @@ class SimulationNode(LifecycleNode):
         self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Step and publish."""
+        """Start stepping and publishing."""
         assert self.simulation is not None
         self.simulation.start()
         self.active = True
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stand still in the present state."""
+        """Stop stepping and publishing, in the present state."""
         assert self.simulation is not None
         self.active = False
         self.simulation.stop()
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the scene."""
+        """Remove the scene."""
         if self.simulation is not None and self.simulation.serving:
             self.get_logger().warning("not cleaned up: a client still waits for an answer; try again")
             return TransitionCallbackReturn.FAILURE
@@ -201,7 +201,7 @@ class SimulationNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def _attempt(self, step: Callable[[], None]) -> TransitionCallbackReturn:
-        """Do something that may fail; rclpy would swallow the reason."""
+        """Run a step of a transition and log its error, which rclpy would hide."""
         self.error = None
         try:
             step()
@@ -213,7 +213,7 @@ class SimulationNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def report(self) -> None:
-        """Write the report on timing and commands, where one was asked for."""
+        """Write the report on timing and commands, if requested."""
         if self.parameters.report_file:
             write_report(make_report(self.simulation), self.parameters.report_file, self.get_logger())
 
@@ -266,12 +266,12 @@ def _serve(node: SimulationNode, console: Console, stop: Event) -> None:
 
 
 def _tell_clients_of_goals(executor: SingleThreadedExecutor, node: SimulationNode) -> None:
-    """Have those who wait for goals hear that they are aborted."""
+    """Send the results of aborted goals to their clients."""
     assert node.simulation is not None
     if node.simulation.control.open_goals:
         while node.simulation.control.open_goals:
             _spin_once(executor, node)
-        # Answers follow the ends of goals, and are lost if the middleware is gone before they are acknowledged.
+        # Results follow the ends of goals, and are lost if the middleware shuts down before they are acknowledged.
         farewell = time.monotonic() + _FAREWELL
         while time.monotonic() < farewell:
             _spin_once(executor, node)
@@ -281,5 +281,5 @@ def _spin_once(executor: SingleThreadedExecutor, node: SimulationNode) -> None:
     try:
         executor.spin_once(timeout_sec=_SPIN_PERIOD)
     except Exception as error:
-        # A mistake of ours in one callback must not take the simulation from all its clients.
+        # A bug in one callback must not end the simulation for all its clients.
         node.get_logger().error(f"a request failed: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Message packages that not every installation has: there with ROS from apt, not with the PyPI wheels."""
+"""Optional message packages, available with ROS from apt but not with the PyPI wheels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if simulation_interfaces:
 
 
 def summary() -> str:
-    """One line that says which optional interfaces are on."""
+    """One line with the available optional interfaces."""
     found = {
         "tf2_msgs (/tf, /tf_static)": tf2_msgs,
         "control_msgs (follow_joint_trajectory, controller_state, gripper_cmd)": control_msgs,

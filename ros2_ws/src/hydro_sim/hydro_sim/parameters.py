@@ -1,4 +1,4 @@
-"""Every parameter of the node, declared once: type, default, meaning, range, and whether it may change."""
+"""Parameters of the node: type, default, description, range, and whether they may change at run time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hydro_sim_core.simulation.running.runner import SLOWEST
 FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 _SOURCE = "parameters"
 _SIM_TIME = "use_sim_time"
-#: Declared by rclpy itself.
+#: Parameters declared by rclpy itself.
 _FOREIGN = (_SIM_TIME, "start_type_description_service", "qos_overrides")
 
 
@@ -41,7 +41,7 @@ def _parameter(
         low: Smallest allowed number.
         high: Largest allowed number.
         choices: Allowed strings.
-        live: May be set while the node runs; the others are read when it is configured.
+        live: Whether it may be set while the node runs; others are read when the node is configured.
     """
     metadata = {"description": description, "low": low, "high": high, "choices": choices, "live": live}
     return field(default=default, metadata=metadata)
@@ -56,7 +56,7 @@ def _timeout(interface: str, default: float = 0.0) -> Any:
 
 @dataclass
 class Parameters:
-    """Current values; they change under ``ros2 param set``, those not marked live only while nothing is configured."""
+    """Current values, changed by ``ros2 param set``; those that are not live only while the node is unconfigured."""
 
     autostart: bool = _parameter(True, "Configure and activate at once, without a lifecycle manager.")
     scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate, or the name of a shipped scene.")
@@ -249,7 +249,7 @@ class Parameters:
 
     @property
     def processors(self) -> tuple[int, ...]:
-        """Of the stepping thread; none for any."""
+        """Processors of the stepping thread; empty for any."""
         return tuple(cpu for cpu in self.realtime_cpus if cpu >= 0)
 
     def require_scene(self) -> None:
@@ -265,16 +265,15 @@ def declare_parameters(
     """Declare every parameter on ``node`` and keep the values up to date from then on.
 
     Args:
-        node: Made with ``automatically_declare_parameters_from_overrides``, so that overrides nobody declares
-            can be told from those that are known.
+        node: Node made with ``automatically_declare_parameters_from_overrides``, to detect unknown overrides.
         configured: Whether only live parameters may change.
-        changed: Called with the names of what was set.
+        changed: Called with the names of the parameters that were set.
 
     Returns:
         The values; the object changes when parameters are set.
 
     Raises:
-        InputError: An override is unknown, of the wrong type, out of range or not among the choices, or the node is to
+        InputError: An override is unknown, of the wrong type, out of range or not among the choices, or the node would
             follow the clock that it publishes.
     """
     fields = {f.name: f for f in dataclasses.fields(Parameters)}
@@ -294,7 +293,7 @@ def declare_parameters(
     _check_clock(values, node.get_parameter_or(_SIM_TIME).value)
 
     rules = _Rules(node, values, configured, changed)
-    # rclpy compares types before it asks anybody else, and `ros2 param set` makes a whole number an integer.
+    # rclpy checks types before any callback, and `ros2 param set` makes a whole number an integer.
     node.add_pre_set_parameters_callback(rules.converted)
     node.add_on_set_parameters_callback(rules.judge)
     node.add_post_set_parameters_callback(rules.store)
@@ -302,7 +301,7 @@ def declare_parameters(
 
 
 class _Rules:
-    """What may be set while the node runs; arguments as for ``declare_parameters``."""
+    """Rules for setting parameters; arguments as for ``declare_parameters``."""
 
     def __init__(
         self,
@@ -316,7 +315,7 @@ class _Rules:
         self._fields = {f.name: f for f in dataclasses.fields(Parameters)}
 
     def converted(self, parameters: list[Parameter]) -> list[Parameter]:
-        """Parameters with the types that were declared."""
+        """Parameters converted to their declared types."""
         return [
             Parameter(p.name, value=_as_float(getattr(self._values, p.name), p.value))
             if p.name in self._fields
@@ -350,7 +349,7 @@ class _Rules:
         return SetParametersResult(successful=True)
 
     def store(self, parameters: list[Parameter]) -> None:
-        """Take over what was set."""
+        """Store new values."""
         wanted = self._ours(parameters)
         for name, value in wanted.items():
             setattr(self._values, name, value)
@@ -358,7 +357,7 @@ class _Rules:
 
 
 def _as_float(default: Any, value: Any) -> Any:
-    """Whole numbers as floats where the default holds floats; anything else as it is."""
+    """Convert whole numbers to floats if the default has floats; leave other values unchanged."""
     wanted, given = Parameter.Type.from_parameter_value(default), Parameter.Type.from_parameter_value(value)
     if wanted is Parameter.Type.DOUBLE and given is Parameter.Type.INTEGER:
         return float(value)
@@ -368,7 +367,7 @@ def _as_float(default: Any, value: Any) -> Any:
 
 
 def _as_type_of(default: Any, value: Any, name: str) -> Any:
-    """``value`` if it has the default's type; whole numbers also pass where a float is wanted."""
+    """Return ``value`` if it has the default's type; whole numbers are accepted for floats."""
     value = _as_float(default, value)
     wanted, given = Parameter.Type.from_parameter_value(default), Parameter.Type.from_parameter_value(value)
     if wanted is not given:
@@ -389,7 +388,7 @@ def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
     elif isinstance(value, int) and low is not None:
         descriptor.integer_range = [IntegerRange(from_value=low, to_value=high)]
     try:
-        # The override is already in the value, converted; rclpy would take it unconverted.
+        # The value already has the converted override; rclpy would take the unconverted one.
         node.declare_parameter(spec.name, value, descriptor, ignore_override=True)
     except InvalidParameterValueException:
         mend = f"give a value from {low:g} to {high:g}"
@@ -398,7 +397,7 @@ def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _check_clock(values: Parameters, sim_time: Any) -> None:
-    """Refuse a node that would read the time from what it publishes itself."""
+    """Refuse a node that would read the time from its own clock topic."""
     if sim_time is True and values.publish_clock:
         problem = "true is for those who follow /clock, and this node publishes it"
         mend = "leave it out, or set publish_clock false where another node publishes /clock"
@@ -406,7 +405,7 @@ def _check_clock(values: Parameters, sim_time: Any) -> None:
 
 
 def _check_contents(values: Parameters) -> None:
-    """Checks that a range cannot express."""
+    """Check conditions that a range cannot express."""
     for spec in dataclasses.fields(Parameters):
         choices = spec.metadata["choices"]
         if choices and getattr(values, spec.name) not in choices:

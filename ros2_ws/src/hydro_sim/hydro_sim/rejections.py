@@ -1,4 +1,4 @@
-"""Bad input from topics: refused, counted by kind, and logged the first time each kind occurs."""
+"""Rejections of bad messages: counted by kind, and logged when a kind occurs first."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from hydro_sim_core.errors import InputError
 
-#: Names in quotes and numbers: what differs between two messages that are wrong in the same way.
+#: Quoted names and numbers, which differ between messages with the same kind of error.
 _DETAILS = re.compile(r"'[^']*'|[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
-#: More kinds than that are counted as one: what a hostile message contains must not fill memory, log and diagnostics.
+#: Largest number of kinds, so that hostile messages cannot fill memory, log and diagnostics; others count as one kind.
 _MOST_KINDS = 100
 _OTHERS = "other reasons"
 
 
 class Rejections:
-    """Counts what was refused, from any thread; ``logger`` gets one warning a kind."""
+    """Counts rejected messages, from any thread; ``logger`` gets one warning per kind."""
 
     def __init__(self, logger: Any) -> None:
         self._logger = logger
@@ -28,13 +28,13 @@ class Rejections:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of refused messages of each kind."""
+        """Number of rejected messages of each kind."""
         with self._lock:
             return dict(self._counts)
 
     @property
     def total(self) -> int:
-        """Number of refused messages."""
+        """Number of rejected messages."""
         return sum(self.counts.values())
 
     @contextmanager
@@ -46,7 +46,7 @@ class Rejections:
             self.count(topic, error)
 
     def count(self, topic: str, error: InputError) -> None:
-        """Count what ``error`` says as a rejection of a message on ``topic``."""
+        """Count a rejection of a message on ``topic`` because of ``error``."""
         kind = f"{topic}: {_DETAILS.sub('…', error.problem)}"
         with self._lock:
             if kind not in self._counts and len(self._counts) >= _MOST_KINDS:

@@ -1,4 +1,4 @@
-"""A World that runs, and everything that connects it to ROS, from configuring to cleaning up."""
+"""A running World and everything that connects it to ROS, from configuring to cleaning up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.running.realtime import make_realtime, set_aside_what_lives
 from hydro_sim_core.viewer.viewer import ServerDied
 
-#: Parameters that the runner has to be told of.
+#: Parameters whose changes are passed to the runner.
 _PACE = {"real_time_factor", "overrun"}
 
 
@@ -38,22 +38,22 @@ class Simulation:
     """Runs a World and serves it to ROS.
 
     Attributes:
-        parameters: As given.
-        runner: Steps the World.
-        rejections: Commands that could not be carried out.
-        link: The way of commands.
-        control: Carries them out.
-        end: When the run is over.
+        parameters: The parameters.
+        runner: Runner of the World.
+        rejections: Counter of commands that could not be carried out.
+        link: Command link.
+        control: Controllers.
+        end: End of the run.
 
     Args:
-        node: Owner of everything that is made here.
+        node: Owner of all ROS entities.
         parameters: Current values, followed live.
-        world: Loaded and compiled.
+        world: A loaded and compiled World.
         quit: Ends the process.
         recorded: As for ``NodeRecorder``.
 
     Raises:
-        InputError: A parameter does not fit the scene. Nothing is left on the node then.
+        InputError: A parameter does not fit the scene. The node then has no entities left.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Simulation:
             undo.pop_all()
 
     def _serve_page(self, undo: ExitStack) -> NodeViewer | None:
-        """The page's viewer; None if its server dies, which ends no simulation, now as later."""
+        """Start the viewer; None if its server dies, which does not end the simulation."""
         try:
             viewer = NodeViewer(self._node, self.parameters)
         except ServerDied as death:
@@ -98,7 +98,7 @@ class Simulation:
         return viewer
 
     def _begin(self, world: World, paused: bool) -> None:
-        """Make all that knows the World."""
+        """Make everything that depends on the World."""
         node, parameters = self._node, self.parameters
         self.runner = FixedRateRunner(
             world,
@@ -121,7 +121,7 @@ class Simulation:
         )
 
     def _show(self) -> None:
-        """Let pages see and command the runner."""
+        """Connect the viewer's pages with the runner."""
         if self._viewer is not None:
             controls = NodeControls(self._node, self.runner, self.link, self.operations, self._calls)
             self._viewer.show(self.runner, controls)
@@ -130,7 +130,7 @@ class Simulation:
     # --- another World
 
     def exchange_world(self, world: World, *, carry_over: bool) -> None:
-        """Go on with a World whose scene has changed a little, in the old one's state or at its own start.
+        """Continue with a World of an edited scene, in the old World's state or at its own start.
 
         Raises:
             RuntimeError: The stepping thread failed; the old World stays.
@@ -143,7 +143,7 @@ class Simulation:
 
         running = self.runner.running
         if running:
-            self._states.thread.stop()  # its messages have the shape of the old World
+            self._states.thread.stop()  # its messages have the layout of the old World
         try:
             self.runner.exchange(world, settle, anew=not carry_over)
             self._states.world_changed(world)
@@ -153,10 +153,10 @@ class Simulation:
                 self._states.thread.start()
 
     def replace_world(self, world: World) -> None:
-        """Begin anew with any World, paused.
+        """Restart with any World, paused.
 
         Raises:
-            InputError: A parameter does not fit the scene, or a recording is being made; the old World goes on, paused.
+            InputError: A parameter does not fit the scene, or a recording is running; the old World remains, paused.
         """
         if self._recorder is not None:
             mend = "end the recording first, or start a node for each scene"
@@ -176,7 +176,7 @@ class Simulation:
 
     def _connect(self, world: World) -> None:
         node, parameters, runner = self._node, self.parameters, self.runner
-        # Sources are called in the order of their making: what is replayed comes before what acts on commands.
+        # Sources are called in the order in which they are added: the replay must come before the controllers.
         replay = Replay(node, runner, self.rejections)
         self._receiver = Receiver(node)
         self._entities.callback(self._receiver.close)
@@ -205,26 +205,26 @@ class Simulation:
 
     @property
     def stepping_for_a_client(self) -> bool:
-        """Whether a call that asked for steps has not been answered yet."""
+        """Whether a request for steps has not been answered yet."""
         return self._clients.stepping
 
     @property
     def serving(self) -> bool:
-        """Whether any call to the simulation has not been answered yet."""
+        """Whether any request to the simulation has not been answered yet."""
         return self._clients.serving
 
     @property
     def error(self) -> BaseException | None:
-        """What ended a thread that should have gone on."""
+        """Exception that ended one of the threads, or None."""
         return next((part.error for part in (self.runner, *self._threads) if part.error is not None), None)
 
     @property
     def building(self) -> bool:
-        """Whether another World is being made; the compiler may run in a thread of its own then."""
+        """Whether another World is being made, so that the compiler may run in a thread."""
         return self.operations.building
 
     def start(self) -> None:
-        """Step and publish, from the start or from where ``stop`` left off."""
+        """Step and publish, from the start or from the state at ``stop``."""
         set_aside_what_lives()
         self._running.callback(gc.unfreeze)
         for part in (self.runner, self._receiver, *self._threads):
@@ -237,7 +237,7 @@ class Simulation:
         self.control.abort_goals("the simulation was stopped")
 
     def close(self) -> None:
-        """Take everything off the node again."""
+        """Destroy all entities on the node."""
         self.stop()
         self._services.close()
         if self._recorder is not None:
@@ -247,14 +247,14 @@ class Simulation:
             self._viewer.close()
 
     def parameters_changed(self, names: set[str]) -> None:
-        """Tell those who do not look by themselves."""
+        """Pass changed parameters to the parts that do not read them continuously."""
         if names & _PACE:
             self.runner.set_pace(self.parameters.pace, self.parameters.overrun)
 
 
 @contextmanager
 def _destroyed_with(stack: ExitStack, node: Node) -> Iterator[None]:
-    """Have what is created on ``node`` meanwhile destroyed when ``stack`` closes."""
+    """Destroy all entities created on ``node`` within this context when ``stack`` closes."""
     kinds: dict[str, Callable[[Any], object]] = {
         "publishers": node.destroy_publisher,
         "subscriptions": node.destroy_subscription,
@@ -273,7 +273,7 @@ def _destroyed_with(stack: ExitStack, node: Node) -> Iterator[None]:
 
 
 def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
-    """Joints that command arrays address: those asked for, or all but those that move fingers."""
+    """Joints that command arrays address: those of the parameter, or all that do not move fingers."""
     arm = tuple(name for name in world.actuated_joint_names if name not in world.gripper_joint_names)
     asked = tuple(name for name in parameters.command_joints if name)
     for name in asked:
@@ -289,11 +289,11 @@ def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
 
 
 class EndOfRun:
-    """Pauses the runner exactly when the simulated time asked for is over.
+    """Pauses the runner exactly at the end of the requested simulated time.
 
     Args:
         runner: The runner.
-        world: Asked for its time step.
+        world: World with the time step.
         duration: Simulated time to run, s; 0 for no end.
     """
 

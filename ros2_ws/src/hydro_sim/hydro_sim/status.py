@@ -1,4 +1,4 @@
-"""What a person at the terminal sees: the live line, the closing report."""
+"""Terminal output: the live status line and the final report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE_PERIOD = 1.0  # s
 
 
 class StatusLine:
-    """One line on time, pace, contact and grip, rewritten in place on a terminal."""
+    """Status line with time, pace, contact and grip, rewritten in place on a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -23,7 +23,7 @@ class StatusLine:
         self._width = 0
 
     def update(self, snapshot: Snapshot, paused: bool) -> None:
-        """Show ``snapshot`` if the line is due."""
+        """Show ``snapshot`` if an update is due."""
         now = time.monotonic()
         if self._shown is None or self._shown[1].epoch != snapshot.epoch:
             self._shown = (now, snapshot)
@@ -41,7 +41,7 @@ class StatusLine:
             _print(self._console, line)
 
     def close(self) -> None:
-        """Leave the line standing."""
+        """End the line, which stays visible."""
         if self._console.is_terminal and self._width:
             self._console.file.write("\n")
 
@@ -55,13 +55,13 @@ class StatusLine:
 def print_report(
     console: Console, pace: RunnerReport, commands: Mapping[str, CommandReport], refused: int
 ) -> None:
-    """Print how the run went.
+    """Print the statistics of a run.
 
     Args:
-        console: Where to.
-        pace: How the rate was kept.
-        commands: What became of the commands on every interface.
-        refused: How many commands could not be carried out.
+        console: Console to print to.
+        pace: Statistics of the runner.
+        commands: Statistics of the commands on every interface.
+        refused: Number of commands that could not be carried out.
     """
     late = f"skipped {pace.skipped_steps}, latest {1e3 * pace.late_max:.2f} ms"
     rows = [

@@ -1,6 +1,6 @@
-"""What launch files ask for: the scene, the description and the controllers that belong to its arguments.
+"""Bringup plan of a launch file: scene, robot description and controllers for its arguments.
 
-Free of the launch packages, which not every machine has.
+Imports no launch packages, which are not installed everywhere.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.errors import InputError
 
 _SOURCE = "launch arguments"
-#: Value of an argument that is left to the others.
+#: Value of an argument that follows from the others.
 AUTO = "auto"
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
-#: Controllers that start at once; every other one of a controllers file is loaded and waits to be activated.
+#: Controllers that are activated at once; all others of a controllers file are only loaded.
 _ACTIVE = ("joint_state_broadcaster", "joint_trajectory_controller")
 
 
 @dataclass(frozen=True)
 class ShippedRobot:
-    """An arm with what is on its flange.
+    """An arm with its gripper.
 
     Attributes:
-        urdf: Stem of its file in urdf/, which ships with the engine.
+        urdf: Stem of its file in urdf/, shipped with the engine.
         scene: Stem of its scene in config/scenes/.
         controllers: Stems of its controllers files in config/.
     """
@@ -64,11 +64,11 @@ CONTROLLERS = ("none", "ros2_control")
 
 @dataclass(frozen=True)
 class Bringup:
-    """What to start.
+    """Files and controllers to start.
 
     Attributes:
-        scene: For the node: a scene or robot file.
-        description: URDF text for robot_state_publisher; None where the node describes the scene alone.
+        scene: Scene or robot file for the node.
+        description: URDF text for robot_state_publisher; None if only the node publishes descriptions.
         models: Models of the scene that the description covers.
         controllers_files: Parameters of the controller manager and its controllers.
     """
@@ -80,17 +80,17 @@ class Bringup:
 
     @property
     def controllers(self) -> tuple[str, ...]:
-        """Names in ``controllers_files``, in their order."""
+        """Names of the controllers in ``controllers_files``, in order."""
         return tuple(name for path in self.controllers_files for name in _controllers_in(path))
 
     @property
     def active_controllers(self) -> tuple[str, ...]:
-        """Those that start at once."""
+        """Controllers that are activated at once."""
         return tuple(name for name in self.controllers if name in _ACTIVE)
 
     @property
     def inactive_controllers(self) -> tuple[str, ...]:
-        """Those that are loaded only."""
+        """Controllers that are only loaded."""
         return tuple(name for name in self.controllers if name not in _ACTIVE)
 
 
@@ -103,20 +103,20 @@ def plan_bringup(
     controllers: str = "none",
     controllers_file: str = "",
 ) -> Bringup:
-    """Decide what belongs together.
+    """Choose scene, description and controllers for the arguments of a launch file.
 
     Args:
-        scene: Scene or robot file, or the name of a shipped scene; ``auto``: that of arm and gripper, or the robot
-            of ``description_file`` alone.
-        arm: One of ``ARMS``; ``auto``: the first, or whatever a given scene holds.
-        gripper: One of ``GRIPPERS``; ``auto`` likewise.
+        scene: Scene or robot file, or name of a shipped scene; ``auto``: that of arm and gripper, or the robot of
+            ``description_file`` alone.
+        arm: One of ``ARMS``; ``auto``: the first, or that of the given scene.
+        gripper: One of ``GRIPPERS``; ``auto``: as for the arm.
         description_file: URDF or xacro of the scene's robot, in place of the shipped description.
         controllers: One of ``CONTROLLERS``.
         controllers_file: Parameters of the controller manager, in place of the shipped ones.
 
     Raises:
-        InputError: A value is unknown, two arguments contradict each other, a file is wrong, or the description does
-            not fit the scene.
+        InputError: A value is unknown, two arguments contradict each other, a file is invalid, or the description does
+            not match the scene.
     """
     for name, value, known in (
         ("arm", arm, (AUTO, *ARMS)),
@@ -142,14 +142,14 @@ def plan_bringup(
 
 
 def _shipped(arm: str, gripper: str, external: bool) -> Bringup:
-    """A robot and a scene of ours."""
+    """Plan for a shipped robot and scene."""
     arm = ARMS[0] if arm == AUTO else arm
     gripper = GRIPPERS[0] if gripper == AUTO else gripper
     shipped = ROBOTS[arm, gripper]
     urdf = assets.folder("urdf") / f"{shipped.urdf}.urdf.xacro"
     scene = assets.folder("config") / "scenes" / f"{shipped.scene}.yaml"
     arguments = {"ros2_control": external}
-    # Our files say more than URDF can, so they are written anew for other programs.
+    # Our files have extensions of URDF, so a standard URDF is written for other programs.
     description = robot_urdf(load_robot(urdf, xacro_args=arguments), _control_blocks(urdf, arguments))
     stems = shipped.controllers if external else ()
     files = tuple(assets.folder("config") / f"{stem}.yaml" for stem in stems)
@@ -157,7 +157,7 @@ def _shipped(arm: str, gripper: str, external: bool) -> Bringup:
 
 
 def _own(scene: str, description_file: str) -> Bringup:
-    """A scene or a description of the user's."""
+    """Plan for a scene or a description of the user."""
     path = _scene_path(description_file if scene == AUTO else scene)
     if not description_file:
         return Bringup(path)
@@ -167,7 +167,7 @@ def _own(scene: str, description_file: str) -> Bringup:
 
 
 def _scene_path(scene: str) -> str:
-    """A file's path, or that of a shipped scene of this name; a name that is neither is left to the node."""
+    """Path of a file or of a shipped scene; other names are left to the node."""
     if Path(scene).is_file():
         return str(absolute(Path(scene)))
     shipped = assets.folder("config") / "scenes" / f"{scene}.yaml"
@@ -175,7 +175,7 @@ def _scene_path(scene: str) -> str:
 
 
 def _with_controllers(bringup: Bringup, controllers_file: str) -> Bringup:
-    """The same with ros2_control's files, if it has what ros2_control needs."""
+    """The plan with ros2_control's files, if the robot has what ros2_control needs."""
     if bringup.description is None:
         mend = "name the robot's URDF in description_file, or leave scene out"
         raise InputError(_SOURCE, "controllers", "ros2_control needs to know the robot", mend)
@@ -195,10 +195,10 @@ def _with_controllers(bringup: Bringup, controllers_file: str) -> Bringup:
 
 
 def _controllers_in(path: Path) -> tuple[str, ...]:
-    """Names of the controllers that a file gives the controller manager.
+    """Names of the controllers that a parameters file of the controller manager lists.
 
     Raises:
-        InputError: The file cannot be read or names none.
+        InputError: The file cannot be read or lists none.
     """
     try:
         content = yaml.safe_load(path.read_text())
@@ -219,10 +219,10 @@ def _controllers_in(path: Path) -> tuple[str, ...]:
 
 
 def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
-    """The model of the scene that a description is about: one with the same root link.
+    """The model of the scene that a description matches: one with the same root link.
 
     Raises:
-        InputError: No model fits, or one of the two has links or moving joints that the other lacks.
+        InputError: No model matches, or one of the two has links or moving joints that the other lacks.
     """
     described = load_robot(description)
     for name, robot in _models_of(scene):
@@ -264,7 +264,7 @@ def _control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element
 
 
 def _as_written(description: Path) -> str:
-    """The text of a URDF file, or what a xacro file expands to."""
+    """Text of a URDF file, or expansion of a xacro file."""
     if description.suffix == ".xacro":
         document = expand_xacro(description, {}, PackageResolver(description))
         return etree.tostring(document.root.lxml, encoding="unicode")

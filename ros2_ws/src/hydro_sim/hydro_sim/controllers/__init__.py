@@ -1,1 +1,1 @@
-"""Commands in: messages are checked here and turned into commands of the World."""
+"""Controllers: check command messages and turn them into commands of the World."""

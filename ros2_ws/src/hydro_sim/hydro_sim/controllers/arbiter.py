@@ -1,4 +1,4 @@
-"""Who commands which joint: a new command takes over exactly the joints that it names."""
+"""Arbitration of joints between controllers: a new command takes over exactly the joints that it names."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hydro_sim_core.simulation import World
 
 
 class Controller:
-    """Something that commands joints; all that is declared here is called in the stepping thread.
+    """Base class of controllers; these methods are called in the stepping thread.
 
     Attributes:
-        interface: What it commands; reports, time-outs and other controllers know it by this name.
-        timeout: Silence that ``timeout_policy`` ends where the node has no parameter ``command_timeout_KIND``, s of
-            simulated time; 0 for any.
+        interface: Name of its command interface in reports, timeouts and other controllers.
+        timeout: Silence after which ``timeout_policy`` acts if the node has no parameter ``command_timeout_KIND``, s of
+            simulated time; 0 for no timeout.
     """
 
     interface: str
@@ -22,20 +22,20 @@ class Controller:
 
     @property
     def kind(self) -> str:
-        """Which time-out is its own: the interface, unless several controllers share one."""
+        """Name of its timeout: the interface, unless several controllers share a timeout."""
         return self.interface
 
     def advance(self, world: World) -> None:
-        """Command what the coming step needs; raises nothing."""
+        """Command the drives for the coming step; must not raise."""
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
-        """Leave these joints to the interface ``to``; None where they are not in the scene any more."""
+        """Give up these joints to the interface ``to``; None if they are no longer in the scene."""
 
     def forget(self) -> None:
-        """Drop what is under way: the World has been reset."""
+        """Drop all commands in progress, because the World has been reset."""
 
     def world_changed(self, world: World) -> None:
-        """Go on with another World; the joints that it lacks are lost already."""
+        """Continue with another World; joints that it lacks have already been lost."""
 
     def busy_until(self) -> float:
         """Simulated time until which no further command is expected, s."""
@@ -43,7 +43,7 @@ class Controller:
 
 
 class Arbiter:
-    """Remembers the controller of every commanded joint, and tells controllers what they lose.
+    """Keeps the controller of every commanded joint, and notifies controllers of joints that they lose.
 
     Only the stepping thread calls it.
     """
@@ -53,7 +53,7 @@ class Arbiter:
         self._heard: dict[Controller, float] = {}
 
     def take(self, controller: Controller, joints: Collection[str], time: float) -> None:
-        """Give a controller the joints that it was told to command at simulated ``time`` (s)."""
+        """Give a controller the joints of a command at simulated ``time`` (s)."""
         self._heard[controller] = time
         losses: dict[Controller, list[str]] = {}
         for joint in joints:
@@ -74,7 +74,7 @@ class Arbiter:
         return self._heard.get(controller, -math.inf)
 
     def keep_only(self, joints: Collection[str]) -> None:
-        """Take all other joints from their controllers: they do not exist any more."""
+        """Take all other joints, which no longer exist, from their controllers."""
         gone: dict[Controller, list[str]] = {}
         for joint in [joint for joint in self._owners if joint not in joints]:
             gone.setdefault(self._owners.pop(joint), []).append(joint)
@@ -82,6 +82,6 @@ class Arbiter:
             owner.lost(frozenset(lost), None)
 
     def forget(self) -> None:
-        """Nobody commands anything: the World has been reset."""
+        """Remove all controllers from their joints, because the World has been reset."""
         self._owners.clear()
         self._heard.clear()

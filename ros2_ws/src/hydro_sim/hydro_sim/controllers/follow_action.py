@@ -1,4 +1,4 @@
-"""The action FollowJointTrajectory and the state topic of joint_trajectory_controller, where control_msgs is there."""
+"""Action FollowJointTrajectory and state topic of joint_trajectory_controller, if control_msgs is installed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hydro_sim_core.simulation import World
 
 
 class FollowJointTrajectory:
-    """Turns goals of the action into trajectories with somebody who waits for their end.
+    """Turns goals of the action into trajectories with feedback and result.
 
     Args:
-        controller: Carries them out.
-        default: The tolerances of a goal that gives none.
+        controller: Controller that follows them.
+        default: Tolerances of a goal that gives none.
     """
 
     def __init__(self, controller: JointTrajectoryController, default: Callable[[], Tolerances]) -> None:
@@ -34,10 +34,10 @@ class FollowJointTrajectory:
         self._default = default
 
     def check(self, request: Any) -> Start:
-        """What starts a goal.
+        """Check a goal; return the function that starts it.
 
         Raises:
-            InputError: The trajectory cannot be followed, or a tolerance means nothing.
+            InputError: The trajectory cannot be followed, or a tolerance is invalid.
         """
         if request.multi_dof_trajectory.points:
             problem = "is for joints with several axes"
@@ -51,17 +51,17 @@ class FollowJointTrajectory:
         return start
 
     def cancel(self, world: World, goal: ActionGoal) -> None:
-        """Hold the joints where they are; a goal that has not arrived yet is over before it begins."""
+        """Hold the joints in place; a goal that is still on its way ends before it begins."""
         self._controller.cancel(FollowGoal(goal))
 
     def aborted(self, reason: str) -> Any:
-        """The result of a goal that was not carried out."""
+        """Result of a goal that was not carried out."""
         return _result(INVALID_GOAL, reason)
 
 
 @dataclass(frozen=True)
 class FollowGoal:
-    """A goal of the action, as the controller sees it."""
+    """A goal of the action, as the controller's ``Goal``."""
 
     _goal: ActionGoal
 
@@ -86,7 +86,7 @@ def _feedback(progress: Progress) -> Any:
 
 
 def _points(progress: Progress) -> tuple[JointTrajectoryPoint, JointTrajectoryPoint, JointTrajectoryPoint]:
-    """Desired state, actual state, and the difference."""
+    """Desired state, actual state, and their difference, as message points."""
     desired, actual = progress.desired, progress.actual
     assert desired.velocities is not None
     assert actual.velocities is not None
@@ -115,7 +115,7 @@ class ControllerState:
 
     Args:
         node: Owner of the publisher.
-        topic: Its name.
+        topic: Name of the topic.
     """
 
     def __init__(self, node: Node, topic: str) -> None:
@@ -126,7 +126,7 @@ class ControllerState:
         self._news = node.create_guard_condition(self._publish)
 
     def __call__(self, progress: Progress) -> None:
-        """Have it published in the executor's thread."""
+        """Have the state published in the executor's thread."""
         self._newest = progress
         self._news.trigger()
 

@@ -1,4 +1,4 @@
-"""Arrays of positions, velocities or efforts, as forward_command_controller takes them."""
+"""Forward controller: arrays of positions, velocities or efforts, as in forward_command_controller."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hydro_sim_core.simulation import World
 
 
 class ForwardController(Controller):
-    """Passes one value a joint on to the drives.
+    """Passes one value per joint on to the drives.
 
     Args:
         mode: ``position``, ``velocity`` or ``effort``.
         joints: Joints that arrays address, in their order.
-        world: Asked to check commands.
-        arbiter: Told who commands the joints.
+        world: World that checks commands.
+        arbiter: Arbiter of the joints.
     """
 
     def __init__(self, mode: str, joints: tuple[str, ...], world: World, arbiter: Arbiter) -> None:
@@ -26,10 +26,10 @@ class ForwardController(Controller):
         self._arbiter = arbiter
 
     def check(self, message: Float64MultiArray) -> Action:
-        """The action that a message asks for.
+        """Check a message; return the action that carries it out.
 
         Raises:
-            InputError: Wrong length, not finite, or beyond what the joints can do.
+            InputError: Wrong length, not finite, or outside the limits of the joints.
         """
         values = message.data.tolist()
         self._world.check_command(values, mode=self.interface, joints=self._joints)

@@ -1,4 +1,4 @@
-"""Goals of actions: accepted in the executor's thread, carried out in the stepping thread."""
+"""Action goals: accepted in the executor's thread, carried out in the stepping thread."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Outcome = Literal["succeeded", "aborted", "canceled"]
 
 
 class ActionGoal:
-    """One accepted goal, between the stepping thread and the client.
+    """An accepted goal, shared by the stepping thread and the client's coroutine.
 
     Args:
         handle: The server's handle of the goal.
-        wake: Makes the executor look at what awaits.
+        wake: Wakes the executor, to resume waiting coroutines.
     """
 
     def __init__(self, handle: Any, wake: Callable[[], None]) -> None:
@@ -42,7 +42,7 @@ class ActionGoal:
         return self._end is not None
 
     def tell(self, make_feedback: Callable[[], Any]) -> None:
-        """Have the client sent what ``make_feedback`` returns; it is called in the executor's thread."""
+        """Send the client the result of ``make_feedback``, which is called in the executor's thread."""
         self._feedback = make_feedback
         self._nudge()
 
@@ -61,10 +61,10 @@ class ActionGoal:
     # --- awaited in the executor's thread
 
     async def follow(self) -> Any:
-        """Send feedback until the end is known; the result."""
+        """Send feedback until the outcome is known; return the result."""
         while True:
             await self._news
-            # What is noted from here on makes new news; what was noted before is read below.
+            # Feedback stored from here on sets the event again; earlier feedback is read below.
             self._news = Future()
             end, feedback, self._feedback = self._end, self._feedback, None
             if feedback is not None:
@@ -80,24 +80,24 @@ class ActionGoal:
                 return result
 
 
-#: Begins to carry out a goal, in the stepping thread.
+#: Function that starts a goal, in the stepping thread.
 Start = Callable[[World, ActionGoal], None]
 
 
-class ActionDoor:
-    """An action server whose goals the stepping thread carries out; goals come over the link.
+class GoalServer:
+    """Action server whose goals pass the command link and are carried out in the stepping thread.
 
     Args:
         node: Owner of the server.
-        action_type: The action.
-        name: Its name.
-        interface: What its goals command.
-        check: Turns a goal into what starts it, or raises ``InputError``: the goal is then rejected.
-        cancel: Ends a goal that a client wants cancelled, in the stepping thread.
-        aborted: Makes the result of a goal that ends without having been carried out, from the reason.
-        runner: Steps the World.
-        link: Brings the goals.
-        rejections: Where rejected goals are counted.
+        action_type: Type of the action.
+        name: Name of the action.
+        interface: Command interface of its goals.
+        check: Checks a goal and returns the function that starts it, or raises ``InputError`` to reject the goal.
+        cancel: Ends a goal that a client cancels, in the stepping thread.
+        aborted: Makes the result of a goal that was not carried out, from the reason.
+        runner: Runner of the World.
+        link: Command link.
+        rejections: Counter of rejected goals.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class ActionDoor:
         self._start: Start | None = None
         self._goals: dict[bytes, ActionGoal] = {}
         self._ended = Future()
-        # Goals stay open while they are carried out; in a group of their own they keep no other callback waiting.
+        # Goals stay open while they are carried out; a callback group of their own keeps them from blocking others.
         group = ReentrantCallbackGroup()
         self._news = node.create_guard_condition(lambda: None, callback_group=group)
         self._server = ActionServer(
@@ -140,7 +140,7 @@ class ActionDoor:
         )
 
     def close(self) -> None:
-        """Take the server off the node, as soon as the clients of open goals have heard of their end."""
+        """Destroy the server once the clients of open goals have their results."""
         self.abort("the simulation has ended")
         if self._goals:
             assert self._node.executor is not None, "goals come by way of it"
@@ -155,11 +155,11 @@ class ActionDoor:
 
     @property
     def open_goals(self) -> int:
-        """Number of goals whose clients have not heard of their end."""
+        """Number of goals whose clients do not have a result yet."""
         return len(self._goals)
 
     def abort(self, reason: str) -> None:
-        """End all goals and their motions; the runner is stopped."""
+        """Abort all goals and their motions; the runner is stopped."""
         for goal in self._goals.values():
             self._give_up(goal, reason)
             self._end_motion(goal)
@@ -178,14 +178,14 @@ class ActionDoor:
         return GoalResponse.ACCEPT
 
     def _accept(self, handle: Any) -> None:
-        """Called at once after ``_judge`` has accepted the same goal."""
+        """Called right after ``_judge`` has accepted the same goal."""
         start = self._start
         assert start is not None
         goal = ActionGoal(handle, self._news.trigger)
         self._goals[bytes(handle.goal_id.uuid)] = goal
 
         def begin(world: World) -> None:
-            if not goal.finished:  # cancelled on the way
+            if not goal.finished:  # cancelled on its way over the link
                 start(world, goal)
 
         self._link.send(self._interface, self._name, begin, partial(self._give_up, goal))
@@ -204,7 +204,7 @@ class ActionDoor:
         goal = self._goals.get(bytes(handle.goal_id.uuid))
         if goal is None:
             return CancelResponse.REJECT
-        # Whoever cancels wants the motion to end: that is no command for the link to lose.
+        # A cancellation must end the motion, so it does not pass the link, which may lose commands.
         self._end_motion(goal)
         return CancelResponse.ACCEPT
 

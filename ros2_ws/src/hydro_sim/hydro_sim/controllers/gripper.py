@@ -1,4 +1,4 @@
-"""Grippers: closing force and opening on topics, moves to an opening as goals that end at it or at what is held."""
+"""Gripper controller: forces and openings on topics, and moves as goals that end at the opening or a held object."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from hydro_sim_core.description.scene import GripperSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 
-#: Simulated time between two reports of progress, s; what the gripper controllers of ros2_control have by default.
+#: Simulated time between two reports of progress, s; the default of ros2_control's gripper controllers.
 FEEDBACK_PERIOD = 0.05
 
 
 @dataclass(frozen=True)
 class GripperState:
-    """Where a gripper is on its way; one that is not in the scene has no joints.
+    """State of a gripper during a move; a gripper that is not in the scene has no joints.
 
     Attributes:
         joints: Finger joints.
-        positions: Theirs, m.
-        velocities: Theirs, m/s.
+        positions: Positions of the joints, m.
+        velocities: Velocities of the joints, m/s.
         gap: Opening, m.
-        force: Mean contact force a finger, N.
-        stalled: It has not moved for ``gripper_stall_timeout``, short of its goal.
-        reached_goal: It is at its goal.
+        force: Mean contact force per finger, N.
+        stalled: Whether it has not moved for ``gripper_stall_timeout`` before reaching its goal.
+        reached_goal: Whether it is at its goal.
     """
 
     joints: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class GripperState:
 
 
 class Goal(Protocol):
-    """Somebody who waits for the end of a move."""
+    """Protocol of a goal that receives feedback and result of a move."""
 
     def tell(self, state: GripperState) -> None:
         """Report progress."""
@@ -65,10 +65,10 @@ class GripperController(Controller):
     """Commands one gripper.
 
     Args:
-        name: Of the gripper in the scene.
-        interface: What reports and topics call it.
-        world: Asked to check commands.
-        arbiter: Told who commands the fingers.
+        name: Name of the gripper in the scene.
+        interface: Name of the gripper in reports and topics.
+        world: World that checks commands.
+        arbiter: Arbiter of the joints.
         parameters: ``gripper_*``, followed live.
     """
 
@@ -81,11 +81,11 @@ class GripperController(Controller):
         self._arbiter = arbiter
         self._parameters = parameters
         self._move: _Move | None = None
-        self._ended_at = -math.inf  # the last move, simulated time in s
+        self._ended_at = -math.inf  # end of the last move, simulated time in s
 
     @property
     def kind(self) -> str:
-        """See ``Controller``: all grippers have one time-out."""
+        """See ``Controller``: all grippers share one timeout."""
         return "gripper"
 
     def busy_until(self) -> float:
@@ -94,10 +94,10 @@ class GripperController(Controller):
 
     @property
     def spec(self) -> GripperSpec:
-        """What the scene says of the gripper.
+        """Description of the gripper in the scene.
 
         Raises:
-            InputError: It is not in the scene any more.
+            InputError: It is no longer in the scene.
         """
         for gripper in self._world.scene.spec.grippers:
             if gripper.name == self._name:
@@ -111,7 +111,7 @@ class GripperController(Controller):
     # --- called in the executor's thread
 
     def checker(self, quantity: str) -> Callable[[Float64], Action]:
-        """What checks messages that give a ``force`` (N a finger) or a ``position`` (opening, m)."""
+        """Make a check of messages with a ``force`` (N per finger) or a ``position`` (opening, m)."""
 
         def check(message: Float64) -> Action:
             command = {quantity: message.data}
@@ -121,11 +121,11 @@ class GripperController(Controller):
         return check
 
     def check_move(self, gap: float, max_force: float) -> tuple[float, float | None]:
-        """Opening (m) and largest force a finger (N, None for the gripper's own) of a goal.
+        """Check the opening and largest force of a goal; return them, with None for the gripper's own force.
 
         Args:
             gap: Opening, m.
-            max_force: Largest force a finger, N; 0 for the gripper's own, which bounds it in any case.
+            max_force: Largest force per finger, N, up to the gripper's own; 0 for the gripper's own.
 
         Raises:
             InputError: Out of range or not finite.
@@ -153,7 +153,7 @@ class GripperController(Controller):
         try:
             world.set_gripper(self._name, position=state.gap)
         except InputError:
-            # The fingers are pressed beyond their stops: they stay there under the last command.
+            # The fingers are pressed beyond their limits, and stay there under the last command.
             return
 
     def _apply(self, world: World, command: dict[str, float | None]) -> None:
@@ -168,7 +168,7 @@ class GripperController(Controller):
             move.goal.finish(outcome, self._state(world, **how))
 
     def advance(self, world: World) -> None:
-        """End a move that has reached its goal or what is in the way."""
+        """End a move that has reached its goal or an obstacle."""
         move, p = self._move, self._parameters
         if move is None:
             return
@@ -203,7 +203,7 @@ class GripperController(Controller):
 
 
 def gripper_interface(world: World, name: str) -> str:
-    """What topics and reports call a gripper: where there is only one, its name in the scene does not matter."""
+    """Name of a gripper in topics and reports; the only gripper has the same name in all scenes."""
     return "gripper" if len(world.gripper_names) == 1 else name
 
 

@@ -1,4 +1,4 @@
-"""The actions GripperCommand and ParallelGripperCommand, where control_msgs is there."""
+"""Actions GripperCommand and ParallelGripperCommand, if control_msgs is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCE = "goal"
 
 @dataclass(frozen=True)
 class GripperGoal:
-    """A goal of either action, as the controller sees it; ``feedback`` and ``result`` make its messages."""
+    """A goal of either action, as the controller's ``Goal``; ``feedback`` and ``result`` make its messages."""
 
     _goal: ActionGoal
     _feedback: Callable[[GripperState], Any]
@@ -36,7 +36,7 @@ class GripperGoal:
 
 
 class GripperCommandGoals:
-    """GripperCommand: ``position`` is the opening (m), ``max_effort`` the largest force a finger (N, 0 for any)."""
+    """GripperCommand: ``position`` is the opening (m), ``max_effort`` the largest force per finger (N, 0 for any)."""
 
     def __init__(self, controller: GripperController) -> None:
         self._controller = controller
@@ -93,7 +93,7 @@ class ParallelGripperCommandGoals:
         return lambda world, goal: self._controller.move(world, *move, _parallel_goal(goal))
 
     def _gap(self, positions: dict[str, float]) -> float:
-        """Opening (m) with fingers at these positions (m); those that are not named stand like the others."""
+        """Opening (m) with fingers at these positions (m); fingers that are not named follow the others."""
         spec = self._controller.spec
         for joint in positions:
             if joint not in spec.joints:

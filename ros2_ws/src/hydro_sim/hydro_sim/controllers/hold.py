@@ -1,4 +1,4 @@
-"""Standing still, floating, and doing nothing: what joints do that nobody else commands."""
+"""Hold controller: modes of joints that have no other controller (hold, float, zero effort)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
 
-Stance = Literal["hold", "float", "zero_effort"]
-STANCES: tuple[Stance, ...] = ("hold", "float", "zero_effort")
+HoldMode = Literal["hold", "float", "zero_effort"]
+HOLD_MODES: tuple[HoldMode, ...] = ("hold", "float", "zero_effort")
 
 
 class WeightFeedForward:
-    """Efforts that bear the weight of joints whose drives do not do so by themselves."""
+    """Feed-forward efforts against gravity for joints whose drives do not compensate it."""
 
     def __init__(self, world: World) -> None:
         self._row = {
@@ -28,7 +28,7 @@ class WeightFeedForward:
         return any(joint in self._row for joint in joints)
 
     def efforts(self, world: World, joints: Collection[str]) -> dict[str, float]:
-        """Effort of every joint in the present posture, N m or N; 0 where the drive adds it by itself."""
+        """Effort of every joint in the present posture, N m or N; 0 where the drive compensates gravity itself."""
         if not self.needed(joints):
             return dict.fromkeys(joints, 0.0)
         forces = world.gravity_forces()
@@ -36,11 +36,11 @@ class WeightFeedForward:
 
 
 class HoldController(Controller):
-    """Keeps joints where they are, or lets them float; either way their weight is borne.
+    """Holds joints in place or lets them float, with gravity compensated in both modes.
 
     Args:
-        world: Asked for its joints.
-        arbiter: Told who commands the joints.
+        world: World with the joints.
+        arbiter: Arbiter of the joints.
     """
 
     interface = "hold"
@@ -55,30 +55,30 @@ class HoldController(Controller):
         self._weight = WeightFeedForward(world)
         self._limits = position_limits(world)
 
-    def assume(self, world: World, joints: Collection[str], stance: Stance) -> None:
-        """Have joints take a stance from now on.
+    def assume(self, world: World, joints: Collection[str], mode: HoldMode) -> None:
+        """Set the mode of joints from now on.
 
         Args:
             world: The World.
             joints: Joints that take commands.
-            stance: ``hold`` keeps the present positions with the drives' gains, ``float`` leaves the joints to
-                themselves without stiffness or damping; both bear the weight. ``zero_effort`` bears none, except where
-                the model has gravity compensation.
+            mode: ``hold`` keeps the present positions with the drives' gains, ``float`` lets the joints move without
+                stiffness or damping; both compensate gravity. ``zero_effort`` does not, unless the model has gravity
+                compensation.
         """
         self._arbiter.take(self, joints, world.time)
         for joint in joints:
             self._held.pop(joint, None)
-        if stance == "zero_effort":
+        if mode == "zero_effort":
             world.command_joints(dict.fromkeys(joints, JointCommand(effort=0.0)))
             return
         places = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
         for joint in joints:
             self._held[joint] = JointCommand()
-            if stance == "hold" and world.takes(joint, "position"):
+            if mode == "hold" and world.takes(joint, "position"):
                 lower, upper = self._limits[joint]
-                # A joint that rests on its limit may have been pressed a little beyond.
+                # A joint at its limit may be pressed slightly beyond it.
                 self._held[joint] = JointCommand(position=max(lower, min(places[joint], upper)))
-            elif stance == "hold" and world.takes(joint, "velocity"):
+            elif mode == "hold" and world.takes(joint, "velocity"):
                 self._held[joint] = JointCommand(velocity=0.0)
         self._command(world)
 

@@ -1,4 +1,4 @@
-"""Commands as a topic-based hardware interface of ros2_control sends them: a JointState for any joints and modes."""
+"""Joint commands of ros2_control's topic-based hardware interface: a JointState for any joints and modes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SOURCE = "joint command"
 
 
 class JointCommandsController(Controller):
-    """Passes positions, velocities and efforts on to the drives: what is empty or NaN is not commanded.
+    """Passes positions, velocities and efforts on to the drives; empty or NaN values are not commanded.
 
-    A velocity beside a position is the speed at which that moves, an effort beside either a feed-forward.
+    With a position, a velocity is the rate of that position; with either, an effort is a feed-forward.
 
     Args:
-        world: Asked to check commands.
-        arbiter: Told who commands the joints.
+        world: World that checks commands.
+        arbiter: Arbiter of the joints.
     """
 
     interface = "joint"
@@ -32,10 +32,10 @@ class JointCommandsController(Controller):
         self._arbiter = arbiter
 
     def check(self, message: JointState) -> Action:
-        """The action that a message asks for.
+        """Check a message; return the action that carries it out.
 
         Raises:
-            InputError: Arrays that do not fit the names, infinite values, or what the joints cannot do.
+            InputError: Arrays do not match the names, or values are infinite or outside the limits of the joints.
         """
         commands = parse_joint_commands(message)
         self._world.check_joint_commands(commands)
@@ -44,7 +44,7 @@ class JointCommandsController(Controller):
             world.command_joints(commands)
             self._arbiter.take(self, commands, world.time)
 
-        # A hardware interface sends NaN until a controller is active: nothing is commanded then.
+        # A hardware interface sends NaN, which commands nothing, until a controller is active.
         return apply if commands else lambda world: None
 
     def world_changed(self, world: World) -> None:
@@ -53,10 +53,10 @@ class JointCommandsController(Controller):
 
 
 def parse_joint_commands(message: JointState) -> dict[str, JointCommand]:
-    """Command of every joint that is given one.
+    """Commands by joint, for joints that have one.
 
     Raises:
-        InputError: A name occurs twice, or an array has neither no value nor one a name.
+        InputError: A name occurs twice, or an array is neither empty nor of one value per name.
     """
     names = list(message.name)
     if len(set(names)) != len(names):

@@ -1,4 +1,4 @@
-"""Follows joint trajectories as joint_trajectory_controller does: on a topic, or as goals with tolerances."""
+"""Joint trajectory controller, like joint_trajectory_controller: on a topic, or as goals with tolerances."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Array = NDArray[np.float64]
 #: Result codes of FollowJointTrajectory.
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS = 0, -1, -2
 OLD_HEADER_TIMESTAMP, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -3, -4, -5
-#: Simulated time between two reports of progress, s; what joint_trajectory_controller has by default.
+#: Simulated time between two reports of progress, s; the default of joint_trajectory_controller.
 FEEDBACK_PERIOD = 0.05
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a motion should be and where it is, at a simulated ``time`` (s)."""
+    """Desired and actual state of a motion at a simulated ``time`` (s)."""
 
     time: float
     joints: tuple[str, ...]
@@ -38,7 +38,7 @@ class Progress:
 
 
 class Goal(Protocol):
-    """Somebody who waits for the end of a trajectory."""
+    """Protocol of a goal that receives feedback and result of a trajectory."""
 
     def tell(self, progress: Progress) -> None:
         """Report progress."""
@@ -49,7 +49,7 @@ class Goal(Protocol):
 
 @dataclass(eq=False)
 class _Order:
-    """A trajectory that has not begun."""
+    """A trajectory that has not started."""
 
     trajectory: Trajectory
     goal: Goal | None
@@ -62,12 +62,12 @@ class _Order:
 
 @dataclass(eq=False)
 class _Run(_Order):
-    """A trajectory under way; ``joints`` are those that nobody has taken over, ``columns`` theirs in the motion."""
+    """A running trajectory; ``joints`` are those not taken over by others, ``columns`` their columns in the motion."""
 
     motion: Motion
     joints: tuple[str, ...]
     columns: list[int]
-    desired: Knot  # wanted at the beginning of the coming step
+    desired: Knot  # desired at the beginning of the coming step
     over: bool = False
     told_at: float = -math.inf
 
@@ -79,13 +79,13 @@ class _Run(_Order):
 
 
 class JointTrajectoryController(Controller):
-    """Carries out trajectories; those that share no joint go on side by side.
+    """Follows trajectories; several can run at the same time if they share no joint.
 
     Args:
-        world: Asked for its joints and to check trajectories.
-        arbiter: Told who commands the joints.
-        now: Simulated time as the executor's thread knows it, s.
-        refuse: Called with the error when a trajectory cannot be taken up, or no longer followed.
+        world: World with the joints, which checks trajectories.
+        arbiter: Arbiter of the joints.
+        now: Returns the simulated time as known in the executor's thread, s.
+        refuse: Called with the error when a trajectory cannot be started or continued.
         publish: Called with the progress of all joints that trajectories move, every ``FEEDBACK_PERIOD``.
     """
 
@@ -124,16 +124,16 @@ class JointTrajectoryController(Controller):
     # --- called in the executor's thread
 
     def check(self, message: JointTrajectory) -> Action:
-        """The action that a message asks for.
+        """Check a message; return the action that starts it.
 
         Raises:
-            InputError: The trajectory is malformed, over already, or leaves the limits of its joints.
+            InputError: The trajectory is malformed, already over, or leaves the limits of its joints.
         """
         trajectory = self.checked(message)
         return lambda world: self.follow(trajectory)
 
     def checked(self, message: JointTrajectory) -> Trajectory:
-        """A trajectory that can be followed; errors as ``check``."""
+        """Parse and check a trajectory; errors as for ``check``."""
         trajectory = parse_trajectory(message, self._now())
         for knot in trajectory.knots:
             self._world.check_command(knot.positions, mode="position", joints=trajectory.joints)
@@ -148,15 +148,15 @@ class JointTrajectoryController(Controller):
         goal: Goal | None = None,
         tolerances: Tolerances | None = None,
     ) -> None:
-        """Take up a trajectory at its start time; what moves its joints goes on until then.
+        """Schedule a trajectory for its start time; present motions of its joints continue until then.
 
         Args:
-            trajectory: Checked.
-            goal: Told of its progress and end.
-            tolerances: What the goal asks for.
+            trajectory: Checked trajectory.
+            goal: Goal that receives feedback and result.
+            tolerances: Tolerances of the goal.
 
         Raises:
-            InputError: A joint is not in the scene any more; the goal is aborted then.
+            InputError: A joint is no longer in the scene; the goal is then aborted.
         """
         for joint in trajectory.joints:
             if joint not in self._limits:
@@ -174,14 +174,14 @@ class JointTrajectoryController(Controller):
         self._waiting.append(_Order(trajectory, goal, tolerances))
 
     def cancel(self, goal: Goal) -> None:
-        """Hold the joints of a goal where they are."""
+        """Hold the joints of a goal in place."""
         for run in [run for run in self._runs if run.goal == goal]:
             self._stop(run)
         self._waiting = [order for order in self._waiting if order.goal != goal]
         goal.finish("canceled", SUCCESSFUL, "canceled; the joints hold their positions")
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
-        """See ``Controller``: a goal that loses a joint is over, any other trajectory goes on with the rest."""
+        """See ``Controller``: a goal that loses a joint ends, other trajectories continue with the remaining joints."""
         self._stopping -= joints
         if to is None:
             self._leave(joints, "no longer in the scene", INVALID_JOINTS)
@@ -203,7 +203,7 @@ class JointTrajectoryController(Controller):
                     self._runs.remove(run)
 
     def _stop(self, run: _Run, except_for: Collection[str] = ()) -> None:
-        """End a motion; its joints hold where they will be before the coming step."""
+        """End a motion; its joints hold their desired positions before the coming step."""
         self._runs.remove(run)
         self._stopping |= set(run.joints) - set(except_for)
 
@@ -217,17 +217,17 @@ class JointTrajectoryController(Controller):
         self._published_at = -math.inf
 
     def busy_until(self) -> float:
-        """See ``Controller``: silence begins at the end of a trajectory, and with its goal reached."""
+        """See ``Controller``: silence begins when a trajectory has ended and its goal is reached."""
         return max(
             (math.inf if run.goal is not None else run.motion.end_time for run in self._runs),
             default=-math.inf,
         )
 
     def advance(self, world: World) -> None:
-        """Command the positions wanted at the end of the coming step.
+        """Command the desired positions at the end of the coming step.
 
-        Never raises: a trajectory that cannot be joined leaves the present ones alone, and a motion that cannot go on
-        ends with its joints holding the last command.
+        Never raises: a trajectory that cannot be started does not affect present ones, and the joints of a motion that
+        cannot continue hold the last command.
         """
         for order in [order for order in self._waiting if _is_due(order.trajectory, world.time)]:
             self._waiting.remove(order)
@@ -266,7 +266,7 @@ class JointTrajectoryController(Controller):
         order.end(code, f"{error.element}: {error.problem}; {error.mend}")
 
     def _state(self, joints: tuple[str, ...], world: World) -> Knot:
-        """Where a motion begins: what the present one asks for, joint by joint, or what is where there is none."""
+        """Start state of a motion: per joint, the desired state of its present motion, else its actual state."""
         actual = self._actual(joints, world.joint_positions(), world.joint_velocities())
         columns = np.array([actual.positions, actual.velocities, np.zeros(len(joints))])
         for run in self._runs:
@@ -280,7 +280,7 @@ class JointTrajectoryController(Controller):
         return Knot(math.nan, positions[index], velocities[index])
 
     def _judge(self, run: _Run, actual: Knot, time: float) -> None:
-        """Tell the goal of a motion where it is, and end it when it is reached or out of reach."""
+        """Send feedback to the goal of a motion, and end it when it is reached or a tolerance is violated."""
         if run.goal is None or run.tolerances is None:
             return
         desired = run.desired

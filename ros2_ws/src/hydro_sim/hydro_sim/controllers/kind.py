@@ -1,4 +1,7 @@
-"""A kind of controller and what it is made with; plug-ins import this while the table is being put together."""
+"""Kinds of controllers and the context in which controllers are made.
+
+Plug-ins import this module while the table of kinds is built.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rclpy.node import Node
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
-from hydro_sim.controllers.goals import ActionDoor, ActionGoal, Start
+from hydro_sim.controllers.goals import ActionGoal, GoalServer, Start
 from hydro_sim.hil.link import Action, CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
@@ -22,34 +25,34 @@ if TYPE_CHECKING:
 
 
 class Goals(Protocol):
-    """Turns goals of an action into what a controller does."""
+    """Protocol that connects goals of an action with a controller."""
 
     def check(self, request: Any) -> Start:
-        """What starts a goal; raises ``InputError`` where it cannot be carried out."""
+        """Check a goal and return the function that starts it; raises ``InputError`` if it cannot be carried out."""
 
     def cancel(self, world: World, goal: ActionGoal) -> None:
-        """End a goal that a client wants cancelled, in the stepping thread."""
+        """End a goal that a client cancels, in the stepping thread."""
 
     def aborted(self, reason: str) -> Any:
-        """The result of a goal that was not carried out."""
+        """Result of a goal that was not carried out."""
 
 
 @dataclass(frozen=True, eq=False)
 class ControllerContext:
-    """What controllers are made with, and how they come by their commands.
+    """Context in which controllers are made, with functions to subscribe to commands.
 
     Attributes:
-        node: Owner of publishers and the like.
-        world: The World to begin with.
-        joints: Joints that arrays, twists and holding address, in the order of arrays.
-        parameters: Of the node, followed live.
-        arbiter: To be told who commands which joint.
-        hold: Keeps joints where they are.
-        runner: Steps the World.
-        link: Brings commands.
-        rejections: Where bad messages are counted.
-        in_order: Wraps what is to be done in the stepping thread, so that a reset before it is noticed first.
-        doors: Actions that were opened.
+        node: Owner of publishers and other ROS entities.
+        world: The first World.
+        joints: Joints that arrays, twists and hold modes address, in the order of arrays.
+        parameters: Parameters of the node, followed live.
+        arbiter: Arbiter of the joints.
+        hold: Hold controller.
+        runner: Runner of the World.
+        link: Command link.
+        rejections: Counter of bad messages.
+        in_order: Wraps an action of the stepping thread, so that an earlier reset is handled before it.
+        servers: Action servers opened so far.
     """
 
     node: Node
@@ -62,14 +65,14 @@ class ControllerContext:
     link: CommandLink
     rejections: Rejections
     in_order: Callable[[Callable[..., None]], Callable[..., None]]
-    doors: list[ActionDoor] = field(default_factory=list)
+    servers: list[GoalServer] = field(default_factory=list)
 
     def now(self) -> float:
-        """Simulated time as the executor's thread knows it, s."""
+        """Simulated time as known in the executor's thread, s."""
         return self.runner.snapshot().time
 
     def refuse(self, topic: str) -> Callable[[InputError], None]:
-        """What counts and logs a command of a topic that was taken and cannot be carried out."""
+        """Make a function that counts and logs accepted commands of a topic that cannot be carried out."""
         return partial(self.rejections.count, topic)
 
     def subscribe(
@@ -83,12 +86,12 @@ class ControllerContext:
         """Take commands from topics.
 
         Args:
-            message_type: Their type.
-            topics: Their names; all but the first are those of controllers of ros2_control, and are left to them
-                without ``builtin_controllers``.
-            interface: What the commands command: of the controller.
-            check: Turns a message into what is done in the stepping thread, or raises ``InputError``.
-            stamped: Whether a header's stamp, where there is one, says when the message was made.
+            message_type: Type of the topics.
+            topics: Names of the topics; all but the first are those of ros2_control's controllers, which are used
+                only with ``builtin_controllers``.
+            interface: Command interface of the controller.
+            check: Turns a message into an action of the stepping thread, or raises ``InputError``.
+            stamped: Whether the stamp of a header is the time at which the message was made.
         """
 
         def checked(message: Any) -> Action:
@@ -101,17 +104,17 @@ class ControllerContext:
         """Take goals of an action.
 
         Args:
-            action_type: The action.
-            name: Its name.
-            interface: What its goals command: of the controller.
-            goals: What becomes of them.
+            action_type: Type of the action.
+            name: Name of the action.
+            interface: Command interface of the controller.
+            goals: Connects the goals with the controller.
         """
 
         def checked(request: Any) -> Any:
             return self.in_order(goals.check(request))
 
         parts = checked, goals.cancel, goals.aborted, self.runner, self.link, self.rejections
-        self.doors.append(ActionDoor(self.node, action_type, name, interface, *parts))
+        self.servers.append(GoalServer(self.node, action_type, name, interface, *parts))
 
 
 @dataclass(frozen=True)
@@ -119,24 +122,24 @@ class ControllerKind:
     """A kind of controller.
 
     Attributes:
-        name: Of the kind.
-        controllers: Makes those that a World needs, with their topics and actions; none where they have nothing to do.
+        name: Name of the kind.
+        controllers: Makes the controllers that a World needs, with their topics and actions; possibly none.
     """
 
     name: str
     controllers: Callable[[ControllerContext], Iterable[Controller]]
 
     def made(self, context: ControllerContext) -> list[Controller]:
-        """Those that a World needs.
+        """Make the controllers that a World needs.
 
         Raises:
-            InputError: A parameter does not fit the scene, or what a plug-in says here does not work.
+            InputError: A parameter does not fit the scene, or a plug-in fails.
         """
         try:
             return list(self.controllers(context))
         except InputError:
             raise
-        except Exception as error:  # a stranger's code may raise anything
+        except Exception as error:  # a plug-in may raise anything
             problem = f"does not work ({type(error).__name__}: {error})"
             mend = "mend the package that adds it"
             raise InputError("hydro_sim.controllers", f"'{self.name}'", problem, mend) from error

@@ -1,6 +1,6 @@
-"""The table of controllers: what commands joints and grippers, and where it takes its commands from.
+"""Table of controllers, with their topics and actions.
 
-A controller is added by a row, or by a plug-in's entry point in the group ``hydro_sim.controllers``, and its class.
+A controller is added by its class and a row, or a plug-in's entry point in the group ``hydro_sim.controllers``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _MODES = ("position", "velocity", "effort")
 
 
 def controller_kinds() -> dict[str, ControllerKind]:
-    """Every kind of controller by its name, those of plug-ins too.
+    """Every kind of controller by its name, including those of plug-ins.
 
     Raises:
-        InputError: A plug-in cannot be loaded, is no kind of controller, or has the name of another.
+        InputError: A plug-in cannot be loaded, is not a ``ControllerKind``, or has a name that exists already.
     """
     return dict(_all_kinds())
 
@@ -74,7 +74,7 @@ def _trajectory(context: ControllerContext) -> Iterable[Controller]:
         publish=state,
     )
     topics = tuple(name.format("joint_trajectory") for name in names)
-    # Its stamp says when the trajectory begins, not when it was made.
+    # The stamp of a trajectory is its start time, not the time at which it was made.
     context.subscribe(JointTrajectory, topics, controller.interface, controller.check, stamped=False)
     if optional.control_actions is not None:
         goals = FollowJointTrajectory(controller, lambda: default_tolerances(parameters, joints))

@@ -1,4 +1,4 @@
-"""All controllers of a World: made from the table, and called before every step."""
+"""Controller manager: makes the controllers of a World from the table, and calls them before every step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
-from hydro_sim.controllers.hold import HoldController, Stance
+from hydro_sim.controllers.hold import HoldController, HoldMode
 from hydro_sim.controllers.kind import ControllerContext
 from hydro_sim.controllers.kinds import controller_kinds
 from hydro_sim.controllers.timeouts import CommandTimeouts
@@ -20,18 +20,18 @@ from hydro_sim_core.simulation import FixedRateRunner, World
 
 
 class Control:
-    """Makes the controllers of the table, with their topics and actions, and has them act before every step.
+    """Makes the controllers of the table, with their topics and actions, and advances them before every step.
 
-    Where ``builtin_controllers`` is true they listen under the names of ros2_control's controllers too.
+    With ``builtin_controllers`` they also listen under the names of ros2_control's controllers.
 
     Args:
         node: Owner of subscriptions, servers and services.
-        world: The World to begin with.
-        runner: Steps it.
-        link: Brings commands.
-        parameters: Of the node; controllers read theirs.
-        rejections: Where bad messages are counted.
-        joints: Joints that arrays, twists and holding address, in the order of arrays.
+        world: The first World.
+        runner: Runner of the World.
+        link: Command link.
+        parameters: Parameters of the node.
+        rejections: Counter of bad messages.
+        joints: Joints that arrays, twists and hold modes address, in the order of arrays.
 
     Raises:
         InputError: A parameter does not fit the scene.
@@ -56,53 +56,53 @@ class Control:
         self._hold = HoldController(world, self._arbiter)
         parts = self._arbiter, self._hold, runner, link, rejections, self._in_order
         context = ControllerContext(node, world, joints, parameters, *parts)
-        self._doors = context.doors
+        self._servers = context.servers
         watched = [one for kind in controller_kinds().values() for one in kind.made(context)]
         self._controllers: list[Controller] = [self._hold, *watched]
         self._timeouts = CommandTimeouts(
             parameters, watched, self._arbiter, self._hold, link, node.get_logger()
         )
-        for stance in ("hold", "float"):
-            self._add_stance(stance)
+        for mode in ("hold", "float"):
+            self._add_mode(mode)
         runner.add_command_source(self._before_step)
 
     def close(self) -> None:
-        """Take the action servers off the node; the rest is the node's to destroy."""
-        for door in self._doors:
-            door.close()
+        """Destroy the action servers; the node destroys everything else."""
+        for server in self._servers:
+            server.close()
 
     @property
     def open_goals(self) -> int:
-        """Number of goals of actions whose clients have not heard of their end."""
-        return sum(door.open_goals for door in self._doors)
+        """Number of action goals whose clients do not have a result yet."""
+        return sum(server.open_goals for server in self._servers)
 
     def abort_goals(self, reason: str) -> None:
-        """End all goals of actions and their motions; the runner is stopped."""
-        for door in self._doors:
-            door.abort(reason)
+        """Abort all action goals and their motions; the runner is stopped."""
+        for server in self._servers:
+            server.abort(reason)
 
-    # --- what all joints can be told
+    # --- hold modes of all joints
 
-    def _add_stance(self, stance: Stance) -> None:
+    def _add_mode(self, mode: HoldMode) -> None:
         def assume(request: Any, response: Any) -> Any:
-            response.success, response.message = self._ask_for_stance(stance)
+            response.success, response.message = self._request_mode(mode)
             return response
 
-        self._node.create_service(Trigger, f"~/{stance}", assume)
+        self._node.create_service(Trigger, f"~/{mode}", assume)
 
-    def _ask_for_stance(self, stance: Stance) -> tuple[bool, str]:
-        """Whether the joints will assume a stance, and which they are or why not."""
+    def _request_mode(self, mode: HoldMode) -> tuple[bool, str]:
+        """Request a hold mode; return whether it succeeds, and the joints or the reason."""
         joints = self._present_joints(self._runner.world)
         if not self._runner.running:
             return False, "the node is not active: activate it first"
         if not joints:
-            return False, f"no joint to {stance}: none of command_joints is in the scene"
-        # Whoever calls has the answer: that is no command for the link to lose.
-        self._runner.submit(self._in_order(self._take_stance, stance))
-        return True, f"{stance}: {', '.join(joints)}"
+            return False, f"no joint to {mode}: none of command_joints is in the scene"
+        # The caller gets a positive answer, so the request must not pass the link, which may lose commands.
+        self._runner.submit(self._in_order(self._assume_mode, mode))
+        return True, f"{mode}: {', '.join(joints)}"
 
-    def _take_stance(self, stance: Stance, world: World) -> None:
-        self._hold.assume(world, self._present_joints(world), stance)
+    def _assume_mode(self, mode: HoldMode, world: World) -> None:
+        self._hold.assume(world, self._present_joints(world), mode)
 
     def _present_joints(self, world: World) -> list[str]:
         return [joint for joint in self._joints if joint in world.actuated_joint_names]
@@ -110,7 +110,7 @@ class Control:
     # --- the stepping thread
 
     def _in_order(self, action: Callable[..., None], *first: Any) -> Callable[..., None]:
-        """``action``, after what a reset or an exchange of the World before it asks for."""
+        """Wrap ``action`` so that it first handles an earlier reset or exchange of the World."""
 
         def act(world: World, *more: Any) -> None:
             self._notice_epoch(world)
@@ -141,7 +141,7 @@ class Control:
         self._arbiter.forget()
 
     def world_changed(self, world: World) -> None:
-        """Go on with another World: commands to joints that it lacks end; the others continue if time does."""
+        """Continue with another World: commands to joints that it lacks end; others continue if time does."""
         self._epoch = self._runner.snapshot().epoch
         if world.time < self._time:
             self._forget()

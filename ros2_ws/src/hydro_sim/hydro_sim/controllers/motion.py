@@ -1,8 +1,8 @@
 """Motion along a trajectory, sampled in simulated time by the stepping thread.
 
-Between two knots it is the polynomial of lowest degree that meets what is given at both ends, as in ros2_control's
+Between two knots it is the polynomial of lowest degree with the given values at both ends, as in ros2_control's
 joint_trajectory_controller: linear for positions, cubic with velocities, quintic with accelerations too. Such a
-polynomial may swing out beyond its ends, so every segment is held against the limits before it is followed.
+polynomial may overshoot its ends, so every segment is checked against the limits before it is followed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Array = NDArray[np.float64]
 #: Lowest and highest position of every joint that takes position commands, rad or m.
 PositionLimits = Mapping[str, tuple[float, float]]
 _SOURCE = "trajectory"
-#: How far a segment that ends on a limit may pass it by rounding, rad or m.
+#: Tolerance of limits for rounding, for a segment that ends on a limit, rad or m.
 _ROUNDING = 1e-9
-#: Terms of a polynomial on the unit interval below this share of the largest are rounding.
+#: Share of the largest term of a polynomial on the unit interval below which terms count as rounding.
 _NEGLIGIBLE = 1e-14
 
 
 def position_limits(world: World) -> PositionLimits:
-    """Limits of the joints of a World that take commands."""
+    """Limits of the commandable joints of a World."""
     tree, names = world.built.assembly.tree, world.built.assembly.velocity_names
     rows = {name: names.index(name) for name in world.actuated_joint_names}
     return {name: (float(tree.q_lower[i]), float(tree.q_upper[i])) for name, i in rows.items()}
@@ -66,19 +66,19 @@ def segment_coefficients(start: Knot, end: Knot) -> Array:
 def checked_segment(
     joints: Sequence[str], start: Knot, end: Knot, limits: PositionLimits, where: str
 ) -> Array:
-    """``segment_coefficients`` of a segment that stays within the limits all along.
+    """``segment_coefficients``, checked to stay within the limits over the whole segment.
 
     Args:
         joints: Names, in the order of the knots' columns.
-        start: Its beginning.
-        end: Its end.
-        limits: Of these joints.
-        where: Names the segment in an error.
+        start: Start knot.
+        end: End knot.
+        limits: Limits of these joints.
+        where: Name of the segment in an error.
 
     Raises:
         InputError: A joint leaves its limits on the way, or the polynomial is not finite.
     """
-    # What overflows is refused below.
+    # Overflows are refused below.
     with np.errstate(all="ignore"):
         coefficients = segment_coefficients(start, end)
         for joint, column in zip(joints, coefficients.T, strict=True):
@@ -89,13 +89,13 @@ def checked_segment(
 
 def _extremes(coefficients: Array, duration: float) -> tuple[float, float]:
     """Smallest and largest value of a polynomial from time 0 to ``duration``; NaN where it overflows."""
-    # On the unit interval every term weighs what it contributes, so small ones can be told.
+    # On the unit interval a coefficient is its term's contribution, so small terms can be recognised.
     scaled = coefficients * duration ** np.arange(len(coefficients))
     size = np.abs(scaled).max()
     if not np.isfinite(size):
         return math.nan, math.nan
     shape = Polynomial(scaled / (size or 1.0)).trim(_NEGLIGIBLE)
-    # A double root may come out as a complex pair: the real parts of all roots are safe to look at.
+    # A double root may be computed as a complex pair; evaluating at the real parts of all roots is safe.
     turning = np.clip(shape.deriv().roots().real, 0.0, 1.0)
     values = Polynomial(scaled)(np.concatenate([[0.0, 1.0], turning]))
     return float(values.min()), float(values.max())
@@ -113,7 +113,7 @@ def _check_range(element: str, lowest: float, highest: float, limits: tuple[floa
 
 
 def check_between_knots(trajectory: Trajectory, limits: PositionLimits) -> None:
-    """Check all of a trajectory that does not depend on where it will be joined.
+    """Check the parts of a trajectory that do not depend on the state at its start.
 
     Raises:
         InputError: Between two of its knots a joint leaves its limits, or the polynomial is not finite.
@@ -124,14 +124,14 @@ def check_between_knots(trajectory: Trajectory, limits: PositionLimits) -> None:
 
 
 class Motion:
-    """A trajectory under way, from a given state through its knots, then at rest in the last one.
+    """A running trajectory from a given state through its knots, then at rest in the last one.
 
     Args:
-        trajectory: Checked between its knots.
-        start_time: Simulated time of its zero, s.
+        trajectory: Trajectory, checked between its knots.
+        start_time: Simulated time of the trajectory's time zero, s.
         now: Simulated time, s; knots before it are skipped.
-        state: Where the joints are.
-        limits: Of its joints.
+        state: Present state of the joints.
+        limits: Limits of its joints.
 
     Raises:
         InputError: On the way from ``state`` to the first knot a joint leaves its limits.
@@ -143,7 +143,7 @@ class Motion:
         self.joints = trajectory.joints
         self._zero = start_time
         self._lower, self._upper = np.array([limits[name] for name in self.joints]).T
-        # A joint that rests on its limit may have been pressed a little beyond.
+        # A joint at its limit may be pressed slightly beyond it.
         positions = np.clip(state.positions, self._lower, self._upper)
         first = Knot(now - start_time, positions, state.velocities, state.accelerations)
         knots = [first, *(knot for knot in trajectory.knots if knot.time > first.time)]
@@ -163,7 +163,7 @@ class Motion:
         return self._zero + self._times[-1]
 
     def sample(self, time: float) -> tuple[Knot, bool]:
-        """Desired state at simulated ``time`` (s), which must not go back, and whether the end is reached."""
+        """Desired state at simulated ``time`` (s), which must not decrease, and whether the end is reached."""
         since = time - self._zero
         if since >= self._times[-1]:
             rest = np.zeros_like(self._goal)
@@ -175,6 +175,6 @@ class Motion:
         positions = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))))
         velocities = c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5])))
         accelerations = 2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5]))
-        # Within rounding they are inside already; the World's check knows no rounding.
+        # They are inside up to rounding, which the World's check does not tolerate.
         positions = np.clip(positions, self._lower, self._upper)
         return Knot(since, positions, velocities, accelerations), False

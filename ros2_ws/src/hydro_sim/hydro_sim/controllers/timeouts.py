@@ -1,4 +1,4 @@
-"""What happens to joints whose controller falls silent."""
+"""Command timeouts: hold modes of joints whose controller falls silent."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hydro_sim_core.simulation import World
 
 
 class CommandTimeouts:
-    """Has joints assume the stance of ``timeout_policy`` when their interface has been silent for too long.
+    """Sets joints to the hold mode of ``timeout_policy`` when their interface has been silent for too long.
 
-    The joints are the hold controller's then, so that each silence counts once; the next command takes them back.
+    The joints then belong to the hold controller, so that each silence counts once; the next command takes them back.
 
     Args:
         parameters: ``timeout_policy`` and ``command_timeout_*``, followed live.
-        controllers: Those that are watched, each for as long as the parameter of its kind says, or it itself.
-        arbiter: Knows who commands what, and since when.
-        hold: Takes over.
-        link: Counts time-outs.
-        logger: Gets one line for each.
+        controllers: Monitored controllers; the timeout is the parameter of their kind, or their own.
+        arbiter: Arbiter of the joints, with the times of commands.
+        hold: Hold controller, which takes over.
+        link: Command link, which counts timeouts.
+        logger: Logs one line for each timeout.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CommandTimeouts:
         self._logger = logger
 
     def advance(self, world: World) -> None:
-        """Look at every interface once a step."""
+        """Check every interface once a step."""
         for controller in self._controllers:
             limit = self._limit(controller)
             since = max(self._arbiter.heard(controller), controller.busy_until())

@@ -1,4 +1,4 @@
-"""How far a motion may be off its trajectory, under way and at its end."""
+"""Tolerances of a motion: deviations from its trajectory allowed on the way and at its end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hydro_sim_core.errors import InputError
 
 Array = NDArray[np.float64]
 _SOURCE = "goal"
-#: What a message gives to have no tolerance where a parameter sets one.
+#: Value in a message that removes the tolerance of a parameter.
 _ERASE = -1.0
 
 
 @dataclass(frozen=True)
 class JointTolerance:
-    """Largest deviations of one joint, rad or m and rad/s or m/s; 0 for any."""
+    """Largest deviations of one joint, rad or m and rad/s or m/s; 0 for no limit."""
 
     position: float = 0.0
     velocity: float = 0.0
@@ -31,9 +31,9 @@ class Tolerances:
     """Tolerances of a trajectory.
 
     Attributes:
-        path: While it lasts, by joint.
-        goal: At its end, by joint.
-        goal_time: How long after the end the joints may take to be within, s; 0 for ever.
+        path: Tolerances during the motion, by joint.
+        goal: Tolerances at its end, by joint.
+        goal_time: Time after the end within which the joints must meet the goal tolerances, s; 0 for no limit.
     """
 
     path: Mapping[str, JointTolerance]
@@ -45,7 +45,7 @@ def check_tolerances(parameters: Parameters, joints: Sequence[str]) -> None:
     """Check that the lists fit the joints.
 
     Raises:
-        InputError: One has neither a single value nor one a joint.
+        InputError: A list has neither a single value nor one per joint.
     """
     for name in ("trajectory_path_tolerances", "trajectory_goal_tolerances"):
         values = getattr(parameters, name)
@@ -55,7 +55,7 @@ def check_tolerances(parameters: Parameters, joints: Sequence[str]) -> None:
 
 
 def default_tolerances(parameters: Parameters, joints: Sequence[str]) -> Tolerances:
-    """Those of the parameters ``trajectory_*``; lists of one value are for all ``joints``."""
+    """Tolerances of the parameters ``trajectory_*``; lists of one value are for all ``joints``."""
     p = parameters
     path = _for_each(p.trajectory_path_tolerances, joints)
     goal = _for_each(p.trajectory_goal_tolerances, joints)
@@ -73,11 +73,10 @@ def _for_each(values: Sequence[float], joints: Sequence[str]) -> dict[str, float
 
 
 def goal_tolerances(default: Tolerances, goal: Any, joints: Sequence[str]) -> Tolerances:
-    """Those of a FollowJointTrajectory goal, by default those of the parameters.
+    """Tolerances of a FollowJointTrajectory goal, by default those of the parameters.
 
     Raises:
-        InputError: A negative tolerance other than -1, one of a joint that is not in the trajectory, or one that cannot
-            be watched.
+        InputError: A tolerance is negative but not -1, of a joint that is not in the trajectory, or not supported.
     """
     for field in ("component_path_tolerance", "component_goal_tolerance"):
         if getattr(goal, field):
@@ -125,13 +124,13 @@ def violation(
     position_errors: Array,
     velocity_errors: Array,
 ) -> str | None:
-    """The first joint that is off by more than it may, in words; None where all are within.
+    """Description of the first violated tolerance; None if there is none.
 
     Args:
-        tolerances: By joint; one that is not among them may be off by any amount.
-        joints: Names behind the arrays.
+        tolerances: Tolerances by joint; other joints have no limit.
+        joints: Names of the joints in the arrays.
         position_errors: (J,) desired minus actual, rad or m.
-        velocity_errors: (J,) rad/s or m/s.
+        velocity_errors: (J,) desired minus actual, rad/s or m/s.
     """
     for joint, position, velocity in zip(joints, position_errors, velocity_errors, strict=True):
         allowed = tolerances.get(joint, JointTolerance())

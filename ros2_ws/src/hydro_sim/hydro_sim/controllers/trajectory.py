@@ -1,4 +1,4 @@
-"""Joint trajectories as messages: checked when they arrive, turned into knots."""
+"""Parsing of JointTrajectory messages into checked knots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOURCE = "trajectory"
 
 @dataclass(frozen=True, eq=False)
 class Knot:
-    """A point to pass through: time from the start (s), positions (J,), and what else was given, (J,)."""
+    """A trajectory point: time from the start (s), positions (J,), and velocities and accelerations (J,) if given."""
 
     time: float
     positions: Array
@@ -34,8 +34,8 @@ class Trajectory:
 
     Attributes:
         joints: Names, in the order of the knots' columns.
-        knots: In strictly increasing time.
-        start_time: Simulated time of its zero, s; None means on arrival.
+        knots: Knots in strictly increasing time.
+        start_time: Simulated time of its time zero, s; None for its arrival.
     """
 
     joints: tuple[str, ...]
@@ -44,15 +44,15 @@ class Trajectory:
 
 
 def parse_trajectory(message: JointTrajectory, now: float) -> Trajectory:
-    """Check a message's form; names and limits are the World's to check.
+    """Check the form of a message; the World checks names and limits.
 
     Args:
         message: The message; a zero stamp means "start on arrival".
         now: Simulated time, s.
 
     Raises:
-        InputError: Anything missing, of the wrong length, not finite, out of order, already over, or stamped by the
-            wall clock.
+        InputError: A field is missing, has the wrong length, is not finite or out of order, the trajectory is already
+            over, or its stamp is wall-clock time.
     """
     joints = tuple(message.joint_names)
     if not joints or len(set(joints)) != len(joints):
@@ -83,7 +83,7 @@ def parse_trajectory(message: JointTrajectory, now: float) -> Trajectory:
 
 
 def trajectory_is_over() -> InputError:
-    """What is wrong with a trajectory that comes too late."""
+    """The error of a trajectory that arrives after its end."""
     problem = "the trajectory ended before it arrived"
     return InputError(_SOURCE, "header.stamp", problem, "use simulated time, or 0 to start at once")
 
@@ -106,7 +106,7 @@ def _parse_point(point: Any, index: int, num_joints: int) -> Knot:
 
 
 def _column(given: Sequence[float], where: str, num_joints: int) -> Array | None:
-    """One value a joint, or None where the field is empty."""
+    """One value per joint, or None if the field is empty."""
     values = np.array(given, dtype=float)
     if len(values) not in (0, num_joints):
         problem = f"has {len(values)} values for {num_joints} joints"

@@ -1,4 +1,4 @@
-"""Moves the end of an arm at a Cartesian velocity, as the twist controller of a Kinova Gen3 does."""
+"""Twist controller: moves the tool of an arm at a Cartesian velocity, like that of a Kinova Gen3."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from hydro_sim_core.simulation import JointCommand, World
 
 Array = NDArray[np.float64]
 _SOURCE = "twist"
-#: Links that are usually the tool of an arm, in the order of preference.
+#: Usual names of an arm's tool link, in order of preference.
 _USUAL_TOOLS = ("tool_frame", "end_effector_link", "tool0")
 _FASTEST = 1e3  # rad/s and m/s, beyond what any joint reaches
-#: A joint slows down so that it would need this long (s) to reach its stop.
+#: Time (s) that a joint would need to reach its limit at the largest velocity allowed near it.
 _STOP_TIME = 0.1
 
 
 @dataclass(frozen=True)
 class _Command:
-    """Wanted angular and linear velocity of the tool, in the axes of a link; None for the world's."""
+    """Desired angular and linear velocity of the tool, in the axes of a link; None for the world's."""
 
     twist: Array
     frame: str | None
 
 
 def find_tool(world: World, asked: str, joints: Sequence[str]) -> str | None:
-    """The link that twists move: the one asked for, a usual one, or what the last joint carries.
+    """The link that twists move: the given one, one with a usual name, or the link after the last joint.
 
     Raises:
-        InputError: The link asked for does not exist, or no commanded joint moves it.
+        InputError: The given link does not exist, or no commanded joint moves it.
     """
     if asked and asked not in world.frame_names:
         mend = did_you_mean(asked, world.frame_names)
@@ -55,14 +55,14 @@ def find_tool(world: World, asked: str, joints: Sequence[str]) -> str | None:
 
 
 def _carried(world: World, joint: str) -> str:
-    """The first link behind a joint."""
+    """The child link of a joint."""
     assembly = world.built.assembly
     body = next(scalar.body for scalar in assembly.scalar_joints if scalar.name == joint)
     return assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
 
 
 def chain_of(world: World, link: str, joints: Sequence[str]) -> tuple[str, ...]:
-    """Those of ``joints`` that move a link, from the base on."""
+    """Joints of ``joints`` that move a link, from the base on."""
     assembly = world.built.assembly
     body = int(assembly.link_body[assembly.link_names.index(link)])
     carriers = set()
@@ -76,15 +76,15 @@ def chain_of(world: World, link: str, joints: Sequence[str]) -> tuple[str, ...]:
 
 
 class TwistController(Controller):
-    """Resolves twists of one link into joint velocities before every step.
+    """Converts twists of a link into joint velocities before every step.
 
     Args:
         tool: The link.
-        joints: Those that commands may move.
+        joints: Joints that commands may move.
         world_frame: Name of the world in headers.
         world: The World.
-        arbiter: Told who commands the joints.
-        hold: Stops what is left of an arm that loses a joint.
+        arbiter: Arbiter of the joints.
+        hold: Hold controller, which stops the remaining joints of an arm that loses one.
     """
 
     interface = "twist"
@@ -126,18 +126,18 @@ class TwistController(Controller):
     # --- called in the executor's thread
 
     def check(self, message: Twist) -> Action:
-        """The action that a message without a frame asks for: it is in the axes of the tool.
+        """Check a message without a frame, in the axes of the tool; return the action that carries it out.
 
         Raises:
-            InputError: Not finite, or a joint takes no velocities.
+            InputError: A value is not finite, or a joint takes no velocity commands.
         """
         return self._action(message, self._tool)
 
     def check_stamped(self, message: TwistStamped) -> Action:
-        """The action that a message with a frame asks for; an empty frame means the world.
+        """Check a message with a frame (empty for the world); return the action that carries it out.
 
         Raises:
-            InputError: As ``check``, or the frame is unknown.
+            InputError: As for ``check``, or the frame is unknown.
         """
         frame = message.header.frame_id
         if frame in ("", self._world_frame):
@@ -152,7 +152,7 @@ class TwistController(Controller):
             raise InputError(_SOURCE, "twist", "is not finite", "give finite numbers")
         self._world.check_joint_commands(dict.fromkeys(self._joints, JointCommand(velocity=0.0)))
         size = max(map(abs, parts))
-        # Speed limits of joints keep the direction only; what is much larger would overflow on the way to them.
+        # Joint speed limits are applied later and preserve the direction; much larger values would overflow before.
         command = _Command(np.array(parts) * min(1.0, _FASTEST / size) if size else np.array(parts), frame)
 
         def apply(world: World) -> None:
@@ -185,7 +185,7 @@ class TwistController(Controller):
             return
         J = world.frame_jacobian(self._tool)[:, self._columns]
         rates = joint_rates(J, self._twist_in_world(self._command, world), *self._bounds(world))
-        # Slowing all joints alike keeps the direction.
+        # Scaling all joints equally preserves the direction.
         share = min(1.0, float(np.min(self._speeds / np.maximum(np.abs(rates), 1e-12))))
         weights = self._weight.efforts(world, self._joints)
         world.command_joints(
@@ -202,12 +202,12 @@ class TwistController(Controller):
         return np.concatenate([R_WF @ command.twist[:3], R_WF @ command.twist[3:]])
 
     def _bounds(self, world: World) -> tuple[Array, Array]:
-        """Velocities that leave every joint room before its stops."""
+        """Bounds on velocities that keep every joint within its limits."""
         q = world.joint_positions()[self._index]
         return (self._lower - q) / _STOP_TIME, (self._upper - q) / _STOP_TIME
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
-        """See ``Controller``: an arm that lacks a joint stops."""
+        """See ``Controller``: an arm that loses a joint stops."""
         self._command = None
         rest = set(self._arbiter.joints_of(self)) | set(self._stopping)
         self._stopping = tuple(joint for joint in self._joints if joint in rest - joints)

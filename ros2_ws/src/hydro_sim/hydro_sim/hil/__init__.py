@@ -1,1 +1,1 @@
-"""Hardware in the loop: how commands arrive, what a bad link does to them, and how well time is kept."""
+"""Hardware in the loop: reception of commands, faults of the link, and reports on timing."""

@@ -1,4 +1,4 @@
-"""Faults of a bad link between a controller and the robot, made on purpose and the same in every run."""
+"""Reproducible injected faults of the link between a controller and the robot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydro_sim.parameters import Parameters
 
 
 class LinkFaults:
-    """Delays commands, and loses some; everything in simulated time, so that a run can be repeated.
+    """Delays and loses commands in simulated time, so that runs are reproducible.
 
     Only the stepping thread calls it.
 
@@ -27,21 +27,21 @@ class LinkFaults:
         self._random = random.Random(parameters.link_seed)
 
     def restart(self) -> None:
-        """Forget what is under way, and draw the same numbers again."""
+        """Drop delayed commands, and restart the random numbers."""
         waiting, self._waiting = self._waiting, []
         for *_, forget in waiting:
             forget()
         self._random = random.Random(self._parameters.link_seed)
 
     def loses(self, time: float) -> bool:
-        """Whether a command sent at simulated ``time`` (s) never arrives."""
+        """Whether a command sent at simulated ``time`` (s) is lost."""
         p = self._parameters
         if p.link_outage_period and math.fmod(time, p.link_outage_period) < p.link_outage_length:
             return True
         return bool(p.link_loss) and self._random.random() < p.link_loss
 
     def send(self, time: float, arrive: Callable[[], None], forget: Callable[[], None]) -> None:
-        """Have ``arrive`` called as late as the link is slow, or at once; ``forget`` at an earlier restart."""
+        """Call ``arrive`` after the delay of the link; ``forget`` if a restart comes first."""
         p = self._parameters
         delay = p.link_delay + (p.link_jitter * self._random.random() if p.link_jitter else 0.0)
         if delay:
@@ -50,6 +50,6 @@ class LinkFaults:
             arrive()
 
     def arrivals(self, time: float) -> Iterator[Callable[[], None]]:
-        """What has arrived by simulated ``time`` (s), in the order of arrival."""
+        """Deliver the commands that have arrived by simulated ``time`` (s), in the order of arrival."""
         while self._waiting and self._waiting[0][0] <= time + 1e-9:  # times are sums of steps
             yield heapq.heappop(self._waiting)[2]

@@ -1,8 +1,8 @@
-"""The way of a command from its message to the step that obeys it.
+"""Command link: the path of a command from its message to the step that applies it.
 
 A message is checked in the thread that receives it; the stepping thread applies it before its next step. On the way it
-may be lost or delayed on purpose (``faults``), and it is dropped and counted where it is too old, comes twice or out
-of order. In lock-step a command is also what permits the next step.
+may be lost or delayed by injected faults (``faults``), and it is dropped and counted if it is too old, a duplicate or
+out of order. In lock-step a command also permits the next step.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
 from hydro_sim_core.simulation.running.timing import Durations
 
-#: What a checked message does to the World, in the stepping thread. It raises ``InputError``, having changed nothing,
-#: where the World cannot do it any more.
+#: Effect of a checked message on the World, in the stepping thread. It raises ``InputError``, without any change, if it
+#: is no longer possible.
 Action = Callable[[World], None]
 #: Turns a message into an action, or raises ``InputError``; changes nothing.
 Check = Callable[[Any], Action]
 
 _QOS = QoSProfile(depth=10)
-#: What the middleware calls a node whose name has not been discovered yet.
+#: Name that the middleware gives to a node whose name is not discovered yet.
 _NAMELESS = "_UNKNOWN_"
-#: Order is judged beside a message that arrived at most this long ago, s of wall time: a controller that starts anew,
-#: with another clock perhaps, takes longer.
+#: Order is checked against messages that arrived within this time, s of wall time; a restarted controller, perhaps with
+#: another clock, takes longer.
 _ORDER_MEMORY = 1.0
-#: A stamp this far ahead of simulated time (s) is one of the wall clock.
+#: A stamp that is ahead of simulated time by more than this (s) is taken for wall-clock time.
 OTHER_CLOCK = 1e6
 
 
@@ -59,9 +59,9 @@ class _Interface:
 
 @dataclass(frozen=True, eq=False)
 class _Packet:
-    """A checked message under way; ``stamp`` s or None, ``received_at`` s of the monotonic clock.
+    """A checked message on the link; ``stamp`` in s or None, ``received_at`` in s of the monotonic clock.
 
-    Who waits for its effect is told by ``dropped`` why there is none.
+    ``dropped`` is called with the reason if the message has no effect.
     """
 
     interface: str
@@ -74,14 +74,14 @@ class _Packet:
 
 
 class CommandLink:
-    """Every command of the node comes through here.
+    """The link that every command of the node passes.
 
     Args:
-        node: Resolves topics and knows their publishers.
-        receiver: Receives the messages.
-        runner: Steps the World.
+        node: Node that resolves topics and knows their publishers.
+        receiver: Receiver of the messages.
+        runner: Runner of the World.
         parameters: ``link_*``, ``max_command_age``, ``mode`` and ``lock_step_*``.
-        rejections: Where messages are counted that cannot be carried out.
+        rejections: Counter of messages that cannot be carried out.
     """
 
     def __init__(
@@ -103,13 +103,15 @@ class CommandLink:
         self._types: dict[str, type] = {}
         self._newest: dict[str, tuple[float, Any, float]] = {}  # stamp, message, arrival of each topic
         self._epoch = 0
-        self._unheard: dict[str, str] = {}  # topic, and what keeps a publisher on it from being heard
+        self._unheard: dict[
+            str, str
+        ] = {}  # topic, and QoS policy that is incompatible with a publisher on it
         self._told: set[str] = set()
         #: Called in the stepping thread with topic, message and simulated time of every command that is applied.
         self.observers: list[Callable[[str, Any, float], None]] = []
         runner.add_command_source(self._before_step)
 
-    # --- connecting, and what the rest of the node does with commands
+    # --- subscriptions, and commands of the rest of the node
 
     def subscribe(
         self, message_type: type, topic: str, interface: str, check: Check, *, stamped: bool = True
@@ -117,11 +119,11 @@ class CommandLink:
         """Take commands from a topic.
 
         Args:
-            message_type: Its type.
-            topic: Its name, relative to the node's namespace.
-            interface: What the command commands; time-outs and reports go by it.
+            message_type: Type of the topic.
+            topic: Name of the topic, relative to the node's namespace.
+            interface: Command interface, used in timeouts and reports.
             check: Turns a message into an action; called in the executor's thread.
-            stamped: Whether a header's stamp, where there is one, says when the message was made.
+            stamped: Whether the stamp of a header is the time at which the message was made.
         """
         resolved = self._node.resolve_topic_name(topic)
         self._checks[resolved] = (interface, check)
@@ -142,19 +144,19 @@ class CommandLink:
         self._receiver.subscribe(message_type, resolved, receive, _QOS, events)
 
     def send(self, interface: str, name: str, action: Action, dropped: Callable[[str], None]) -> None:
-        """Take a command that no topic brings; it travels the same link.
+        """Send a command that does not come from a topic over the link.
 
         Args:
-            interface: What the command commands.
-            name: Where it comes from, for what is said of it.
-            action: What it does.
-            dropped: Called with the reason, in the stepping thread, if it never does so.
+            interface: Command interface.
+            name: Source of the command, for messages about it.
+            action: Effect of the command.
+            dropped: Called with the reason, in the stepping thread, if the command has no effect.
         """
         self._interfaces.setdefault(interface, _Interface())
         self._send(_Packet(interface, name, None, action, None, time.monotonic(), dropped))
 
     def deliver(self, topic: str, message: Any) -> None:
-        """Take a message that came by another way than its topic; it travels the same link, and is recorded.
+        """Send a message that did not arrive on its topic over the link; it is recorded too.
 
         Raises:
             InputError: The message cannot be carried out.
@@ -165,7 +167,7 @@ class CommandLink:
         self._send(_Packet(interface, resolved, message, action, None, time.monotonic()))
 
     def obey(self, topic: str, message: Any, world: World) -> None:
-        """Apply a message of a command topic at once, past all faults; for replays, in the stepping thread.
+        """Apply a message of a command topic at once, without faults; for replays, in the stepping thread.
 
         Raises:
             InputError: The message cannot be carried out.
@@ -181,11 +183,11 @@ class CommandLink:
         return dict(self._types)
 
     def count_timeout(self, interface: str) -> None:
-        """Note that an interface fell silent while it was in command."""
+        """Count a timeout of an interface while it was in control."""
         self._interfaces[interface].timeouts += 1
 
     def reports(self) -> dict[str, CommandReport]:
-        """What became of the commands on every interface."""
+        """Statistics of the commands on every interface."""
         return {name: interface.report() for name, interface in self._interfaces.items()}
 
     def latency_histograms(self) -> dict[str, list[tuple[float, int]]]:
@@ -193,14 +195,14 @@ class CommandLink:
         used = {name: i for name, i in self._interfaces.items() if i.received}
         return {name: interface.latency.histogram() for name, interface in used.items()}
 
-    # --- the way of a command
+    # --- the path of a command
 
     def _send(self, packet: _Packet) -> None:
         self._interfaces[packet.interface].received += 1
         self._runner.submit(lambda world: self._depart(packet, world))
 
     def _depart(self, packet: _Packet, world: World) -> None:
-        """In the stepping thread, as soon as it looks."""
+        """Start a packet's way over the link, in the stepping thread."""
         self._notice_reset()
         interface = self._interfaces[packet.interface]
         if self._parameters.mode == LOCK_STEP and packet.interface == self._parameters.lock_step_interface:
@@ -211,7 +213,7 @@ class CommandLink:
             if packet.stamp is not None and packet.stamp < world.time - 0.5 * world.time_step:
                 interface.stale += 1
                 return
-            # The answer is there, whatever the link makes of it.
+            # The service has already answered, so faults of the link do not apply.
             self._runner.permit(self._parameters.lock_step_steps)
         if self._faults.loses(world.time):
             interface.lost += 1
@@ -235,7 +237,7 @@ class CommandLink:
         try:
             packet.action(world)
         except InputError as error:
-            # It was right when it was checked, but the scene has changed since.
+            # It was valid when it was checked, but the scene has changed since.
             self._rejections.count(packet.topic, error)
             packet.dropped(f"{error.element}: {error.problem}; {error.mend}")
             return
@@ -246,7 +248,7 @@ class CommandLink:
                 observe(packet.topic, packet.message, world.time)
 
     def _is_news(self, packet: _Packet, interface: _Interface, world: World) -> bool:
-        """Whether a stamped command is the newest on its topic, and not too old."""
+        """Whether a stamped command is the newest on its topic and not too old."""
         assert packet.stamp is not None
         now = time.monotonic()
         newest, message, arrived = self._newest.get(packet.topic, (float("-inf"), None, now))
@@ -268,17 +270,17 @@ class CommandLink:
         return True
 
     def _notice_reset(self) -> None:
-        """After a reset, simulated time begins anew: nothing of before is under way or in order."""
+        """After a reset simulated time restarts: drop earlier packets and forget the order of stamps."""
         epoch = self._runner.snapshot().epoch
         if epoch != self._epoch:
             self._epoch = epoch
             self._faults.restart()
             self._newest.clear()
 
-    # --- publishers that cannot be heard
+    # --- publishers with incompatible QoS
 
     def unheard_publishers(self) -> list[str]:
-        """Publishers on command topics whose messages the middleware withholds, one sentence each; logged once."""
+        """Publishers on command topics with incompatible QoS, one sentence each; logged once."""
         sentences = []
         for topic, policy in dict(self._unheard).items():  # the receiver's thread adds to it
             strangers = [
@@ -300,7 +302,7 @@ class CommandLink:
 
 
 def _stamp_of(message: Any) -> float | None:
-    """Time in a message's header, s; None where there is none, or zero."""
+    """Stamp in a message's header, s; None if it is missing or zero."""
     header = getattr(message, "header", None)
     if header is None:
         return None

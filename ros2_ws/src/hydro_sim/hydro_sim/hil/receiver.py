@@ -1,4 +1,4 @@
-"""Receives commands in a thread of its own, by the shortest way from the middleware to their callbacks."""
+"""Receiver of commands in a thread of its own, with the lowest latency from the middleware to the callbacks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-_SPIN_PERIOD = 0.1  # s, how late ``close`` is noticed at most
+_SPIN_PERIOD = 0.1  # s, largest delay until ``close`` is noticed
 
 
 class Receiver:
-    """Subscriptions that no service, parameter or timer of the node holds up.
+    """Subscriptions that services, parameters and timers of the node cannot delay.
 
-    The events executor runs a callback as soon as its message is there, where the others first build a list of
-    everything that might happen; but it knows no guard conditions. So what it serves is on a hidden node of its own.
-    An rclpy without it, as the first of Jazzy are, serves that node by the single-threaded executor, a little later.
+    The events executor runs a callback as soon as its message arrives, while other executors first build a wait set of
+    all entities; but it does not support guard conditions. It therefore serves a hidden node of its own. With an rclpy
+    that lacks it, such as the first ones of Jazzy, the single-threaded executor serves that node, with slightly more
+    latency.
 
     Args:
         node: The node that commands are sent to; topics are resolved by it.
@@ -52,14 +53,14 @@ class Receiver:
         qos: QoSProfile,
         event_callbacks: SubscriptionEventCallbacks,
     ) -> None:
-        """Have ``callback`` called with every message on a topic.
+        """Subscribe to a topic.
 
         Args:
             message_type: Type of the topic.
-            topic: Resolved name.
-            callback: Runs in the receiver's thread.
-            qos: Of the subscription.
-            event_callbacks: Run there too.
+            topic: Resolved name of the topic.
+            callback: Called with every message in the receiver's thread.
+            qos: QoS profile of the subscription.
+            event_callbacks: Callbacks of events, in the same thread.
         """
 
         def receive(message: Any) -> None:
@@ -69,27 +70,27 @@ class Receiver:
         self._node.create_subscription(message_type, topic, receive, qos, event_callbacks=event_callbacks)
 
     def start(self) -> None:
-        """Call callbacks from now on."""
+        """Run callbacks from now on."""
         self._listening = True
 
     def stop(self) -> None:
-        """Drop what comes, until the next ``start``: kept, it would act on a robot that is activated much later."""
+        """Drop messages until the next ``start``; queued ones would act on a robot that is activated much later."""
         self._listening = False
 
     def close(self) -> None:
-        """Leave the graph."""
+        """Destroy the node and end the thread."""
         self._closing.set()
         self._thread.join()
         self._executor.shutdown()
         self._node.destroy_node()
 
     def _run(self) -> None:
-        # Its ``spin`` ends only with the context.
+        # The events executor's ``spin`` ends only with the context.
         while not self._closing.is_set():
             try:
                 self._executor.spin_once(timeout_sec=_SPIN_PERIOD)
             except Exception as error:
-                # A mistake of ours in one callback must not make the node deaf to all commands.
+                # A bug in one callback must not stop the reception of all commands.
                 self._logger.error(f"a command was dropped by an error: {type(error).__name__}: {error}")
 
 

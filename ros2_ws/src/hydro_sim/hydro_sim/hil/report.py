@@ -1,4 +1,4 @@
-"""How a run went: timing and commands, for the terminal, for ``/diagnostics`` and as a JSON file."""
+"""Report of a run, on timing and commands, as a JSON file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def make_report(simulation: Simulation | None) -> dict[str, Any]:
-    """Everything that is known of a run, in SI units; ``hydro-sim hil-report`` draws it.
+    """Make the report of a run, in SI units; ``hydro-sim hil-report`` plots it.
 
     Args:
-        simulation: What ran; None if it never came so far.
+        simulation: The simulation; None if it was never configured.
     """
     if simulation is None:
         return {"scene": None}
@@ -40,7 +40,7 @@ def make_report(simulation: Simulation | None) -> dict[str, Any]:
 
 
 def write_report(report: dict[str, Any], path: str, logger: Any) -> None:
-    """Write a report as JSON; a file that cannot be written is one error in the log."""
+    """Write a report as JSON; if that fails, log one error."""
     try:
         Path(path).write_text(json.dumps(report, indent=1) + "\n")
     except OSError as error:

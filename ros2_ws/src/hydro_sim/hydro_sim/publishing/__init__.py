@@ -1,1 +1,1 @@
-"""State out: snapshots of the World become messages, off the stepping thread."""
+"""Publishers: messages of snapshots of the World, made outside the stepping thread."""

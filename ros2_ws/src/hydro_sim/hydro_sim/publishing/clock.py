@@ -1,4 +1,4 @@
-"""``/clock``: every step once and in order."""
+"""``/clock``: the time of every step, once and in order."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from hydro_sim.parameters import Parameters
-from hydro_sim.publishing.newcomers import Newcomers
+from hydro_sim.publishing.late_joiners import LateJoiners
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.state import clock_template, split_time
 
-#: Reliable, so that a recorder gets every step; as ROS's own clock subscribers are best effort they never hold it up.
-#: The depth is how far, in steps, a reliable reader may lag before it misses some.
+#: Reliable, so that a recorder gets every step; ROS's own clock subscribers are best effort and never delay it.
+#: The depth is the number of steps that a reliable subscriber may be behind before it misses some.
 _QOS = QoSProfile(depth=1000)
 
 
 class ClockPublisher:
-    """Publishes the time of every step exactly once, in order, however late the publishing thread is.
+    """Publishes the time of every step exactly once and in order, even if the publishing thread is late.
 
-    During a pause no step is taken and nothing is published, until someone new subscribes: then the present time is
-    repeated for some seconds, as a late subscriber would have no time at all until the simulation goes on.
+    During a pause nothing is published until a new subscriber appears. The present time is then repeated for some
+    seconds, because a late joiner would otherwise have no time until the simulation resumes.
 
     Args:
         node: Owner of the publisher.
@@ -29,9 +29,9 @@ class ClockPublisher:
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._parameters = parameters
-        self._newcomers = Newcomers()
+        self._late_joiners = LateJoiners()
         self._publisher = (
-            node.create_publisher(Clock, "/clock", _QOS, event_callbacks=self._newcomers.events)
+            node.create_publisher(Clock, "/clock", _QOS, event_callbacks=self._late_joiners.events)
             if parameters.publish_clock
             else None
         )
@@ -46,10 +46,10 @@ class ClockPublisher:
             self._publisher.publish(self._template.fill(self._now))
 
     def served(self) -> None:
-        """Remember who is there: called after steps, so that a pause finds out who is new."""
-        self._newcomers.served()
+        """Mark the present subscribers as served; called after steps, so that later ones count as late joiners."""
+        self._late_joiners.served()
 
-    def repeat_for_newcomers(self) -> None:
-        """During a pause: publish the present time again if someone has subscribed since the last step."""
-        if self._publisher is not None and self._newcomers.waiting():
+    def repeat_for_late_joiners(self) -> None:
+        """During a pause: publish the present time again if there are new subscribers since the last step."""
+        if self._publisher is not None and self._late_joiners.waiting():
             self._publisher.publish(self._template.fill(self._now))

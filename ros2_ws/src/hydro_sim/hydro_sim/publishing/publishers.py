@@ -1,4 +1,4 @@
-"""Threads that publish what the simulation does; they only read snapshots."""
+"""Publishing threads for state and contact; they only read snapshots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from std_msgs.msg import String
 
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.clock import ClockPublisher
-from hydro_sim.publishing.newcomers import Newcomers
+from hydro_sim.publishing.late_joiners import LateJoiners
 from hydro_sim.publishing.streams import PUBLISHED_OTHERWISE, StreamPublishers, check_bubbles, view_of
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
@@ -32,19 +32,19 @@ _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
 
 
 class StatePublisher:
-    """Publishes the scene once, and clock, joint states, transforms and what else goes by simulated time.
+    """Publishes the scene once, and clock, joint states, transforms and other streams at rates in simulated time.
 
-    When publishing is slower than stepping, states in between are left out; the clock leaves out none. While paused,
-    the joint states of that instant are repeated slowly, for those who join late.
+    If publishing is slower than stepping, intermediate states are skipped, but never clock messages. While paused, the
+    present joint states are repeated slowly, for late joiners.
 
     Args:
         node: Owner of the publishers.
-        world: Asked only for names.
+        world: World with the names.
         runner: Source of snapshots.
-        parameters: Rates, followed live, the world frame and the external models.
+        parameters: Parameters with the rates (followed live), the world frame and the external models.
 
     Attributes:
-        thread: Publishes once it is started, first of all the present state.
+        thread: The publishing thread, not started; it first publishes the present state.
 
     Raises:
         InputError: There is no such model, or two pairs of bodies would share a topic.
@@ -62,19 +62,19 @@ class StatePublisher:
         if not self._external:
             self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
         self._clock = ClockPublisher(node, parameters)
-        self._newcomers = Newcomers()
+        self._late_joiners = LateJoiners()
         self._joint_states = node.create_publisher(
-            JointState, "joint_states", 10, event_callbacks=self._newcomers.events
+            JointState, "joint_states", 10, event_callbacks=self._late_joiners.events
         )
         self._joint_state = _JointStates()
         if parameters.mode == LOCK_STEP:
-            # The controller waits for it, so it goes out by the shortest way, and with every step. The publishing
-            # thread repeats states meanwhile, and a template is one thread's.
+            # The controller waits for joint states, so the stepping thread publishes them at every step. The publishing
+            # thread repeats states during pauses, and a template belongs to one thread.
             question = _JointStates()
 
             def ask(snapshot: Snapshot) -> None:
                 self._joint_states.publish(question.encode(snapshot))
-                self._newcomers.served()
+                self._late_joiners.served()
 
             runner.add_listener(ask)
         self._by_simulated_time = {
@@ -85,24 +85,24 @@ class StatePublisher:
         self._describe(world, inner_links(world.scene, self._external))
         self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
         self._last_step = (-1, -1)
-        # The listener first: a step taken in between comes twice, and is told by its number.
+        # The listener is added first: a step in between is then seen twice, and recognised by its number.
         runner.add_listener(self._note)
         self._note(runner.snapshot())
 
     def close(self) -> None:
-        """Take the topics of the present World off the node."""
+        """Destroy the publishers of the present World."""
         for streams in self._by_simulated_time.values():
             streams.close()
 
     def world_changed(self, world: World) -> None:
-        """Publish another World from here on; the thread must stand still."""
+        """Publish another World from now on; the thread must be stopped."""
         models = {model.name for model in world.scene.spec.models}
         external = [name for name in self._external if name in models]
         self._describe(world, inner_links(world.scene, external))
 
     def _describe(self, world: World, left_out: Set[str]) -> None:
-        """Publish the scene, and make what the other messages need of its names."""
-        wrench_topics(world.contact_pairs)  # before anything of this World is published
+        """Publish the scene, and prepare the messages that depend on its names."""
+        wrench_topics(world.contact_pairs)  # raises before anything of this World is published
         frame = self._parameters.world_frame
         if self._transforms is not None:
             self._transforms.describe(world, self._runner.snapshot(), left_out)
@@ -121,7 +121,7 @@ class StatePublisher:
                 self._repeat()
                 continue
             snapshot = self._runner.snapshot()
-            if snapshot is seen:  # it was ahead of the clock
+            if snapshot is seen:  # it was published ahead of the clock
                 continue
             seen, now = snapshot, snapshot.time
             if self._parameters.mode != LOCK_STEP and joints.due(now, self._parameters.joint_state_rate):
@@ -139,20 +139,20 @@ class StatePublisher:
         return float(rate or 0.0)
 
     def _repeat(self) -> None:
-        """Nothing new is to be told: tell the state again to who came too late for it."""
+        """Without new steps, repeat the state for late joiners."""
         waiting = self._runner.waiting_for_permit
         if self._runner.paused or waiting:
-            self._clock.repeat_for_newcomers()
-        # A controller in lock-step answers what it hears, so it hears a state twice only while it joins.
-        if self._runner.paused or (waiting and self._newcomers.waiting()):
+            self._clock.repeat_for_late_joiners()
+        # A lock-step controller answers every message, so states are repeated only while there are late joiners.
+        if self._runner.paused or (waiting and self._late_joiners.waiting()):
             self._publish_joint_states(self._runner.snapshot())
 
     def _note(self, snapshot: Snapshot) -> None:
-        """Called by the stepping thread; a queue written in C wakes a thread faster than a condition."""
+        """Queue a step, in the stepping thread; a queue in C wakes a thread faster than a condition."""
         self._steps.put(((snapshot.epoch, snapshot.step), snapshot.time))
 
     def _publish_clock(self, timeout: float) -> bool:
-        """Publish every step taken since the last call; False if there is none within ``timeout`` (s)."""
+        """Publish the times of all steps since the last call; False if there is none within ``timeout`` (s)."""
         try:
             taken = [self._steps.get(timeout=timeout)]
         except Empty:
@@ -170,7 +170,7 @@ class StatePublisher:
 
 
 class _JointStates:
-    """Encodes ``joint_states`` for one thread, of whatever World the snapshot is."""
+    """Encodes ``joint_states`` for one thread, of snapshots of any World."""
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] | None = None
@@ -184,15 +184,15 @@ class _JointStates:
 
 
 class ContactPublisher:
-    """Publishes what contact looks like, and other streams that go by real time, at a rate in wall time.
+    """Publishes contact markers and other streams at rates in wall time.
 
     Args:
         node: Owner of the publishers.
         runner: Source of snapshots.
-        parameters: Rates, followed live; colour scale, legend, world frame and bubbles.
+        parameters: Parameters with the rates (followed live), colour scale, legend, world frame and bubbles.
 
     Attributes:
-        thread: Publishes once it is started.
+        thread: The publishing thread, not started.
 
     Raises:
         InputError: The parameters' bubbles are not in the scene.
@@ -217,7 +217,7 @@ class ContactPublisher:
         self.thread = PublisherThread("contact-publisher", self._run, logger)
 
     def world_changed(self, world: World) -> None:
-        """Publish another World from here on."""
+        """Publish another World from now on."""
         for streams in self._rates.values():
             streams.describe(world)
 
@@ -227,6 +227,6 @@ class ContactPublisher:
             snapshot, now = self._runner.snapshot(), time.monotonic()
             for rate, streams in self._rates.items():
                 if due[rate] <= now:
-                    # Deadlines that follow each other keep the rate; one that was missed is dropped.
+                    # Consecutive deadlines keep the rate; a missed one is dropped.
                     due[rate] = max(due[rate] + 1.0 / getattr(self._parameters, rate), now)
                     streams.publish(snapshot)

@@ -1,4 +1,4 @@
-"""Publishes streams of the engine's table, each while someone listens."""
+"""Publishers of the engine's streams, each active while it has subscribers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hydro_sim_core.messages.streams import StreamKind, stream_kinds, streams_of
 from hydro_sim_core.messages.view import Bubble, View
 from hydro_sim_core.simulation import Snapshot, World
 
-#: Kinds that have publishers of their own: late subscribers, lock-step or robot_state_publisher need more of them.
+#: Kinds with publishers of their own, because of late joiners, lock-step or robot_state_publisher.
 PUBLISHED_OTHERWISE = frozenset({"description", "fixed_transforms", "clock", "joint_states", "transforms"})
 
 
 def view_of(parameters: Parameters) -> View:
-    """How the parameters want a world to be seen.
+    """The ``View`` that the parameters describe.
 
     Raises:
-        InputError: They do not name a camera for every bubble.
+        InputError: The parameters do not name a camera for every bubble.
     """
     bubbles = [name for name in parameters.bubbles if name]
     cameras = [name for name in parameters.bubble_cameras if name]
@@ -54,7 +54,7 @@ def view_of(parameters: Parameters) -> View:
 
 
 def check_bubbles(view: View, world: World) -> None:
-    """Refuse bubbles that a scene has not when it starts; one that is deleted later is silent until it comes again.
+    """Check that a scene has all bubbles at its start; one that is deleted later is silent until it is back.
 
     Raises:
         InputError: A bubble's link or frame is not in the scene, or its camera does not see it.
@@ -64,11 +64,11 @@ def check_bubbles(view: View, world: World) -> None:
 
 
 class StreamPublishers:
-    """Publishes the streams of some kinds; one whose messages cannot be made is told of once, and holds up no other.
+    """Publishes the streams of some kinds. A stream that fails to encode is logged once and does not affect others.
 
     Args:
         node: Owner of the publishers.
-        view: How the world is seen.
+        view: How the world is shown.
         kinds: Names of the kinds.
     """
 
@@ -87,10 +87,10 @@ class StreamPublishers:
         self._streams: list[tuple[Stream, Any, Schedule]] = []
 
     def describe(self, world: World) -> None:
-        """Publish another World from here on; topics that both have keep their publishers.
+        """Publish another World from now on; topics that both have keep their publishers.
 
         Raises:
-            InputError: The World cannot be told so.
+            InputError: The streams of the World cannot be made.
         """
         streams = [(stream, kind) for kind in self._kinds for stream in streams_of(kind, world, self._view)]
         before, self._publishers = self._publishers, {}
@@ -107,7 +107,7 @@ class StreamPublishers:
             self._node.destroy_publisher(publisher)
 
     def _create(self, stream: Stream, kind: StreamKind) -> Any:
-        """A publisher, or None where the package of its messages is not installed."""
+        """Create a publisher; None if the package of its messages is not installed."""
         package, _, name = stream.type_name.partition("/msg/")
         try:
             message_type = getattr(import_module(f"{package}.msg"), name)
@@ -116,7 +116,7 @@ class StreamPublishers:
         return self._node.create_publisher(message_type, stream.topic, kind.depth)
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish what someone listens to, of streams with a rate of their own those that are due."""
+        """Publish the streams that have subscribers and, with a rate of their own, are due."""
         with self._lock:
             for stream, publisher, schedule in self._streams:
                 if stream.rate is not None and not schedule.due(snapshot.time, stream.rate):
@@ -129,7 +129,7 @@ class StreamPublishers:
     def _encoded(self, stream: Stream, snapshot: Snapshot) -> bytes | None:
         try:
             return stream.encode(snapshot)
-        except Exception as error:  # a stranger's code may raise anything
+        except Exception as error:  # a plug-in may raise anything
             if stream.topic not in self._told:
                 self._told.add(stream.topic)
                 problem = f"{type(error).__name__}: {error}"
@@ -137,7 +137,7 @@ class StreamPublishers:
             return None
 
     def close(self) -> None:
-        """Take the topics off the node."""
+        """Destroy the publishers."""
         with self._lock:
             publishers, self._publishers, self._streams = self._publishers, {}, []
         for publisher in publishers.values():

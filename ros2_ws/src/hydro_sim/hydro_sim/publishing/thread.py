@@ -1,4 +1,4 @@
-"""A thread that publishes until it is told to stop."""
+"""A publishing thread that can be stopped and restarted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 
 class PublisherThread:
-    """Runs a loop beside the stepping thread; what ends it other than ``stop`` is logged and kept.
+    """Runs a loop beside the stepping thread; an exception that ends it is logged and kept.
 
     Args:
-        name: Of the thread.
-        loop: Returns soon after the event that it is given is set.
-        logger: Told of what ended the thread.
+        name: Name of the thread.
+        loop: The loop; it must return soon after the event that it receives is set.
+        logger: Logger of the exception that ends the thread.
     """
 
     def __init__(self, name: str, loop: Callable[[Event], None], logger: RcutilsLogger) -> None:
@@ -23,7 +23,7 @@ class PublisherThread:
         self._logger = logger
         self._stop = Event()
         self._thread: Thread | None = None
-        #: What ended the thread, if it was not ``stop``.
+        #: Exception that ended the thread, or None.
         self.error: Exception | None = None
 
     def start(self) -> None:
@@ -42,6 +42,6 @@ class PublisherThread:
         try:
             self._loop(self._stop)
         except Exception as error:
-            # A thread that ends silently looks like a simulation in which nothing happens.
+            # A thread that ends silently would look like a simulation without motion.
             self.error = error
             self._logger.error(f"{self._name} has ended: {type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""``/tf`` and ``/tf_static``, where tf2_msgs is installed."""
+"""``/tf`` and ``/tf_static``, if tf2_msgs is installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class TransformPublisher:
-    """Publishes the pose of every link in its parent: once where it is fixed, on every call where it moves.
+    """Publishes the pose of every link in its parent: once for fixed links, on every call for moving links.
 
     Args:
         node: Owner of the publishers.
@@ -39,12 +39,12 @@ class TransformPublisher:
         self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
 
     def describe(self, world: World, snapshot: Snapshot, left_out: Set[str]) -> None:
-        """Publish the links and sensors that are fixed, and remember the links that move.
+        """Publish the fixed links and sensors, and store the list of moving links.
 
         Args:
-            world: Asked for the tree of links.
+            world: World with the tree of links.
             snapshot: The present state, for the fixed links.
-            left_out: Links that someone else transforms.
+            left_out: Links whose transforms another node publishes.
         """
         stays = fixed_links(world.scene)
         tree = [link for link in world.link_tree if link[1] not in left_out]
@@ -62,7 +62,7 @@ class TransformPublisher:
 
 
 def make_transform_publisher(node: Node, world_frame: str) -> TransformPublisher | None:
-    """The publisher, or None without tf2_msgs."""
+    """Make the publisher; None without tf2_msgs."""
     if optional.tf2_msgs is None:
         return None
     return TransformPublisher(node, optional.tf2_msgs.TFMessage, world_frame)

@@ -1,1 +1,1 @@
-"""Recording of what the node publishes and is told, and replay of the commands in a recording."""
+"""Recording of the node's topics and commands, and replay of recorded commands."""

@@ -1,4 +1,4 @@
-"""Records what the node publishes, and the commands that it obeys."""
+"""Recorder of the topics that the node publishes and of the commands that it applies."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from hydro_sim_core.simulation import FixedRateRunner, Snapshot
 
 
 class NodeRecorder:
-    """Records every state that is due, and every command at the simulated time of the step that it precedes.
+    """Records states at their rates, and every command at the simulated time of the step that it precedes.
 
     Args:
-        node: Names topics, and tells what went wrong.
-        runner: Steps the World; not started yet.
-        link: Brings the commands.
+        node: Node that resolves topic names and logs errors.
+        runner: Runner of the World, not started yet.
+        link: Command link.
         parameters: ``record``, ``world_frame``, and the rates at which the node publishes.
-        recorded: Files that this process has made so far, by the value of ``record``; kept up here.
+        recorded: Numbers of files that this process has written, by the value of ``record``; updated here.
 
     Raises:
-        InputError: The file cannot be made.
+        InputError: The file cannot be created.
     """
 
     def __init__(

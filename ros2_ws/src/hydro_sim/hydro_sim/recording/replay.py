@@ -21,17 +21,17 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import RecordedMessage, read_messages
 from hydro_sim_core.simulation import FixedRateRunner, World
 
-#: Times above this (s) are of the wall clock: such a recording begins with its first command.
+#: Later times than this (s) are wall-clock times; such a recording starts at its first command.
 _LATEST_SIMULATED_TIME = 1e6
 
 
-#: Obeys a message in the stepping thread, or raises ``InputError``.
+#: Function that applies a message in the stepping thread, or raises ``InputError``.
 Obey = Callable[[Any, World], None]
 
 
 @dataclass(frozen=True, eq=False)
 class _Command:
-    """A message to obey at simulated ``time`` (s)."""
+    """A message to apply at simulated ``time`` (s)."""
 
     time: float
     topic: str
@@ -40,10 +40,10 @@ class _Command:
 
 
 def check_replay(parameters: Parameters) -> None:
-    """Refuse a recording that cannot be read, before anything is compiled for it.
+    """Check that a recording can be read, before the scene is compiled.
 
     Raises:
-        InputError: It is no recording, or the node is in lock-step.
+        InputError: It is not a recording, or the node is in lock-step.
     """
     if not parameters.replay:
         return
@@ -54,14 +54,14 @@ def check_replay(parameters: Parameters) -> None:
 
 
 class Replay:
-    """A command source that obeys the commands of a recording; after a reset from the beginning.
+    """A command source that replays the commands of a recording, from the beginning after a reset.
 
-    It has to be the first of the runner's sources: over the link, too, commands come before what acts on them.
+    It must be the first of the runner's sources: as with the link, commands come before the controllers act.
 
     Args:
-        node: Names topics, and tells when the recording is over.
-        runner: Steps the World.
-        rejections: Where commands are counted that cannot be carried out.
+        node: Node that resolves topic names and logs the end of the recording.
+        runner: Runner of the World.
+        rejections: Counter of commands that cannot be carried out.
     """
 
     def __init__(self, node: Node, runner: FixedRateRunner, rejections: Rejections) -> None:
@@ -79,8 +79,8 @@ class Replay:
 
         Args:
             parameters: ``replay`` and ``replay_joint_states``.
-            link: Knows the command topics.
-            joints: Which of the recorded joints are followed.
+            link: Command link, with the command topics.
+            joints: Recorded joints to follow.
 
         Raises:
             InputError: The recording is damaged, has no commands of this scene, or they are of other types.
@@ -104,7 +104,7 @@ class Replay:
     def _before_step(self, world: World) -> None:
         now = world.time + self._start
         epoch = self._runner.snapshot().epoch
-        if epoch != self._epoch:  # time may have gone back
+        if epoch != self._epoch:  # time may have been reset
             self._epoch = epoch
             since = now - 0.5 * world.time_step
             self._next = bisect_left(self._commands, since, key=lambda command: command.time)
@@ -130,13 +130,13 @@ def _message(path: Path, recorded: RecordedMessage, wanted: type) -> Any:
         raise InputError(path, recorded.topic, problem, f"give one with {type_name(wanted)} (cdr)")
     try:
         return deserialize_message(recorded.data, wanted)
-    except Exception as error:  # rclpy has no type of its own for it
+    except Exception as error:  # rclpy has no exception type for it
         problem = f"a message cannot be read: {' '.join(str(error).split())}"
         raise InputError(path, recorded.topic, problem, "record it again") from None
 
 
 def _follow_joint_state(joints: frozenset[str], message: JointState, world: World) -> None:
-    """Command the recorded positions of ``joints``; others are somebody else's."""
+    """Command the recorded positions of ``joints``; other joints are ignored."""
     positions = dict(zip(message.name, message.position, strict=False))
     if followed := joints & positions.keys():
         world.set_command({name: positions[name] for name in followed}, mode="position")

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def type_name(message_type: type) -> str:
-    """Such as ``std_msgs/msg/Float64``."""
+    """Name of a message type, such as ``std_msgs/msg/Float64``."""
     return f"{message_type.__module__.partition('.')[0]}/msg/{message_type.__name__}"

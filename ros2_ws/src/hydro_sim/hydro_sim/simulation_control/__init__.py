@@ -1,1 +1,1 @@
-"""Pause, step, reset and everything else that a client does to the simulation as a whole."""
+"""Simulation control: pause, step, reset, entities and worlds."""

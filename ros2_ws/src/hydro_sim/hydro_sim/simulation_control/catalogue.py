@@ -1,4 +1,4 @@
-"""What can be spawned and which worlds can be loaded, and the way from a URI to its file."""
+"""Catalogue of robots that can be spawned and worlds that can be loaded, and resolution of URIs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST_FILES = 1000
 
 @dataclass(frozen=True)
 class Resource:
-    """A file that can be used: ``name`` to show, ``path`` to load."""
+    """A file of the catalogue: ``name`` to show, ``path`` to load."""
 
     name: str
     path: Path
 
     @property
     def uri(self) -> str:
-        """Its address."""
+        """``file://`` URI of the file."""
         return self.path.as_uri()
 
 
@@ -61,7 +61,7 @@ def _file(uri: str, suffixes: Sequence[str], shipped: Mapping[str, Path]) -> Pat
         raise Refused(Reason.NOT_FOUND, str(error)) from None
     except InputError as error:
         raise Refused(Reason.OPERATION_FAILED, str(error)) from None
-    except OSError as error:  # a path that no file could have
+    except OSError as error:  # an impossible path
         raise Refused(Reason.NOT_FOUND, f"{excerpt(uri)}: {error.strerror}") from None
 
 
@@ -76,7 +76,7 @@ def spawnables(sources: Sequence[str]) -> tuple[list[Resource], list[str]]:
         sources: Folders, as absolute paths or ``file://``.
 
     Returns:
-        What was found, and one message a source that is no folder.
+        Resources found, and one message for each source that is not a folder.
     """
     return _listing(shipped_robots(), sources, ROBOT_SUFFIXES)
 

@@ -1,7 +1,7 @@
-"""What can be done to a simulation from outside: its state, resets, entities, worlds. No messages here.
+"""Operations on a simulation: its state, resets, entities and worlds, independent of message types.
 
-Everything runs in the executor's thread, which alone exchanges the World. What takes long is awaited, made by a thread
-of its own: a new World is built there while the old one steps on.
+Everything runs in the executor's thread, which alone exchanges the World. Long operations run in threads of their own
+and are awaited: a new World is built there while the old one continues stepping.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hydro_sim_core.simulation.scenes import open_world
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-#: No entity is put further away than this, m: coordinates would lose what contact needs of their digits.
+#: Largest distance of an entity from the origin, m: beyond it coordinates lack the precision that contact needs.
 WORLD_EXTENT = 1e5
 _FASTEST = 1e5  # m/s or rad/s
 
 
 class SimulationState(Enum):
-    """As simulation_interfaces has it."""
+    """State of a simulation, as in simulation_interfaces."""
 
     STOPPED = 0
     PLAYING = 1
@@ -46,20 +46,20 @@ class SimulationState(Enum):
 
 
 class Host(Protocol):
-    """Whose World it is."""
+    """Protocol of the owner of the World."""
 
     @property
     def runner(self) -> FixedRateRunner:
-        """Steps the World; another one after ``replace_world``."""
+        """Runner of the World; another one after ``replace_world``."""
 
     def exchange_world(self, world: World, *, carry_over: bool) -> None:
-        """Go on with a World whose scene has changed a little, in the old one's state or at its own start."""
+        """Continue with a World of an edited scene, in the old World's state or at its own start."""
 
     def replace_world(self, world: World) -> None:
-        """Begin anew with any World, paused.
+        """Restart with any World, paused.
 
         Raises:
-            InputError: A parameter does not fit the scene; the old World goes on.
+            InputError: A parameter does not fit the scene; the old World remains.
         """
 
 
@@ -67,8 +67,8 @@ class SimulationControl:
     """Operations on a simulation; those that cannot be carried out raise ``Refused`` and change nothing.
 
     Args:
-        host: Whose World it is.
-        wait: Awaits a future that a thread fulfils, while the executor serves others.
+        host: Owner of the World.
+        wait: Awaits a future of another thread, while the executor serves other callbacks.
         quit: Ends the process.
         world_frame: Frame id of the world.
     """
@@ -92,7 +92,7 @@ class SimulationControl:
 
     def _begin_with(self, scene: LoadedScene) -> None:
         self._original = scene
-        #: Names of what was spawned, in that order.
+        #: Names of spawned entities, in the order of spawning.
         self.spawned: list[str] = []
 
     @property
@@ -106,7 +106,7 @@ class SimulationControl:
 
     @property
     def world(self) -> World:
-        """Asked for what does not change from step to step."""
+        """The World, for properties that do not change from step to step."""
         return self._runner.world
 
     # --- the state of the simulation
@@ -143,12 +143,12 @@ class SimulationControl:
             self._stopped_at = self._mark()
 
     def require_world(self) -> None:
-        """Refuse what needs a world while there is none."""
+        """Refuse requests that need a world while none is loaded."""
         if self._special is not None:
             raise Refused(Reason.INCORRECT_STATE, f"is {self._special.name}; load a world first")
 
     def pause(self, paused: bool) -> None:
-        """Stop stepping, or go on."""
+        """Pause or resume stepping."""
         self.require_world()
         if not self._runner.running:
             raise Refused(Reason.STATE_TRANSITION_ERROR, "the node is not active; activate it first")
@@ -159,7 +159,7 @@ class SimulationControl:
 
     @property
     def stepping(self) -> bool:
-        """Whether steps that were asked for have not all been taken yet."""
+        """Whether requested steps are still to be taken."""
         return self._open_steps > 0
 
     async def step(self, steps: int) -> None:
@@ -180,7 +180,7 @@ class SimulationControl:
     # --- resets
 
     async def reset_all(self) -> None:
-        """Back to the start: what was spawned goes, what was deleted or moved comes back."""
+        """Reset everything: remove spawned entities, restore deleted and moved ones."""
         self.require_world()
         while self.world.scene is not self._original:
             world = await self._make(partial(World, self._original, self.world), self.world)
@@ -191,7 +191,7 @@ class SimulationControl:
         self._runner.reset()
 
     async def reset(self, *, time: bool, state: bool, spawned: bool) -> None:
-        """Reset some of it: simulated time, poses and velocities, spawned entities."""
+        """Reset simulated time, poses and velocities, or spawned entities."""
         self.require_world()
         if spawned and self.spawned:
             await self._edit(partial(_without_all, names=tuple(self.spawned)))
@@ -205,7 +205,7 @@ class SimulationControl:
         """Add a robot or an object.
 
         Returns:
-            Its full name, and what else there is to say.
+            Full name of the entity, and a message.
         """
         self.require_world()
         X_WF, _ = self._frame(request.frame)
@@ -217,20 +217,20 @@ class SimulationControl:
         return name, f"its box meets those of {', '.join(met)}" if met else ""
 
     async def delete(self, name: str) -> None:
-        """Take an entity out of the world."""
+        """Delete an entity from the world."""
         self._entity(name)
         await self._edit(partial(_without_one, name=name))
         if name in self.spawned:
             self.spawned.remove(name)
 
     async def set_entity_state(self, name: str, frame: str, X_FE: Array | None, V_FE: Array | None) -> None:
-        """Put an entity somewhere else, or set how it moves.
+        """Set pose or twist of an entity.
 
         Args:
-            name: The entity.
+            name: Name of the entity.
             frame: Link that pose and twist are relative to, or the world.
-            X_FE: (4, 4) pose, None to leave it.
-            V_FE: (6,) angular and linear velocity of its origin, None to leave it.
+            X_FE: (4, 4) pose; None leaves it unchanged.
+            V_FE: (6,) angular and linear velocity of its origin; None leaves it unchanged.
         """
         entity = self.world.entities[self._entity(name)]
         X_WF, V_WF = self._frame(frame)
@@ -268,7 +268,7 @@ class SimulationControl:
     # --- worlds
 
     async def load_world(self, uri: str) -> None:
-        """Load another scene; the simulation is stopped then. One that cannot be loaded leaves the present one."""
+        """Load another scene and stop the simulation; if loading fails, the present scene remains."""
         if self._special in (SimulationState.LOADING_WORLD, SimulationState.QUITTING):
             raise Refused(Reason.INCORRECT_STATE, f"is {self._special.name} already")
         before, was_paused = self._special, self._runner.paused
@@ -286,7 +286,7 @@ class SimulationControl:
                     self._runner.resume()
 
     async def unload_world(self) -> None:
-        """Leave an empty world that stands still."""
+        """Replace the world by an empty, stopped one."""
         if self._special is SimulationState.NO_WORLD:
             raise Refused(Reason.NO_WORLD_LOADED, "no world is loaded")
         self.require_world()
@@ -303,7 +303,7 @@ class SimulationControl:
     # --- making worlds beside the stepping thread
 
     async def _edit(self, change: Callable[[World], World]) -> World:
-        """Go on with what ``change`` makes of the World; made anew if somebody else was quicker."""
+        """Continue with the World that ``change`` makes of the present one; repeat if it was exchanged meanwhile."""
         while True:
             base = self.world
             world = await self._make(partial(change, base), base)
@@ -314,29 +314,29 @@ class SimulationControl:
                 return world
 
     async def _make(self, build: Callable[[], World], base: World) -> World | None:
-        """A World, or None if ``base`` was exchanged meanwhile."""
+        """Build a World; None if ``base`` was exchanged meanwhile."""
         world = await self._wait(self._in_thread(build))
         self.require_world()
         return world if self.world is base else None
 
     @property
     def building(self) -> bool:
-        """Whether a World is being made, and perhaps compiled."""
+        """Whether a World is being built, and perhaps compiled."""
         return any(builder.is_alive() for builder in self._builders)
 
     def _in_thread(self, make: Callable[[], T]) -> Future[T]:
-        """Result of a call that a thread makes which the process does not wait for at its end."""
+        """Run a call in a daemon thread, which does not delay the end of the process; return its result."""
         made: Future[T] = Future()
 
         def run() -> None:
             try:
                 result = make()
-                # XML leaves cycles behind: a few of them are gone in 2 ms, and those of many spawned robots together
-                # would stop every thread for tens.
+                # Parsing XML leaves reference cycles: collecting a few takes 2 ms, and those of many spawned robots
+                # would stop every thread for tens of milliseconds.
                 gc.collect()
                 made.set_result(result)
             except BaseException as error:
-                # Whatever it is, who waits has to hear of it.
+                # Any exception is passed to the waiting caller.
                 made.set_exception(error)
 
         self._builders = [builder for builder in self._builders if builder.is_alive()]
@@ -345,13 +345,13 @@ class SimulationControl:
         return made
 
     def _keep_stopped(self, stopped: bool) -> None:
-        """A change from outside does not end a stop."""
+        """Keep a stopped simulation stopped after a change from outside."""
         if stopped:
             self._stopped_at = self._mark()
 
 
 def checked_pose(X: Array) -> Array:
-    """``X`` if something can be there, else ``Refused``."""
+    """Return ``X`` if it is a possible pose, else raise ``Refused``."""
     if not np.all(np.isfinite(X)) or np.abs(X[:3, 3]).max() > WORLD_EXTENT:
         raise Refused(
             Reason.INVALID_POSE, f"give finite positions up to {WORLD_EXTENT:g} m and a unit quaternion"
@@ -360,21 +360,21 @@ def checked_pose(X: Array) -> Array:
 
 
 def checked_twist(V: Array) -> Array:
-    """``V`` if something can move so, else ``Refused``."""
+    """Return ``V`` if it is a possible twist, else raise ``Refused``."""
     if not np.all(np.isfinite(V)) or np.abs(V).max() > _FASTEST:
         raise Refused(Reason.OPERATION_FAILED, f"give finite velocities up to {_FASTEST:g} m/s and rad/s")
     return V
 
 
 def _twist_in_world(X_WE: Array, X_WF: Array, V_WF: Array, V_FE: Array) -> Array:
-    """Twist of E's origin in the world from that in a frame F that moves itself."""
+    """Twist of E's origin in the world, from its twist relative to a moving frame F."""
     w_WF, p_FE_W = V_WF[:3], X_WE[:3, 3] - X_WF[:3, 3]
     w = w_WF + X_WF[:3, :3] @ V_FE[:3]
     return np.concatenate([w, V_WF[3:] + np.cross(w_WF, p_FE_W) + X_WF[:3, :3] @ V_FE[3:]])
 
 
 def _load(path: Path) -> World:
-    """A World whose first step is known to work, and compiled."""
+    """Load a World, compile it and test its first step."""
     with refusing_resource():
         world = open_world(str(path))
     try:
@@ -393,7 +393,7 @@ def _without_one(base: World, name: str) -> World:
 def _without_all(base: World, names: tuple[str, ...]) -> World:
     scene = base.scene
     with refusing(Reason.OPERATION_FAILED):
-        for name in reversed(names):  # what is spawned later may be attached to what came before
+        for name in reversed(names):  # later entities may be attached to earlier ones
             scene = without(scene, name)
         return World(scene, base)
 

@@ -1,4 +1,4 @@
-"""Poses, twists, volumes and filters between ROS messages and the engine's arrays."""
+"""Conversions between ROS messages and the engine's arrays: poses, twists, volumes and filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydro_sim_core.rotations import matrix_of, quaternions_of
 from hydro_sim_core.simulation.world.entities import Box, ConvexHull, Sphere, Volume
 
 Array = NDArray[np.float64]
-_NEAR_UNIT = 0.01  # how far the norm of a quaternion may be from 1: clients round
+_NEAR_UNIT = 0.01  # tolerance of a quaternion's norm, because clients round
 _MOST_POINTS = 1000
 
 
@@ -22,7 +22,7 @@ def pose_matrix(pose: Pose) -> Array:
     """The (4, 4) pose of a message.
 
     Raises:
-        Refused: Its quaternion is no rotation, or something is not finite.
+        Refused: Its quaternion is not a rotation, or a number is not finite.
     """
     p, o = pose.position, pose.orientation
     quaternion = np.array([o.x, o.y, o.z, o.w])
@@ -54,15 +54,15 @@ def twist_message(V: Array) -> Twist:
 
 
 def box_corners(lower: Array, upper: Array) -> list[Vector3]:
-    """Points of a box as simulation_interfaces has them: the upper corner comes first."""
+    """Points of a box in the order of simulation_interfaces: the upper corner comes first."""
     return [Vector3(**_xyz(upper)), Vector3(**_xyz(lower))]
 
 
 def volume(bounds: Any) -> Volume | None:
-    """What a ``Bounds`` message encloses; None if nothing bounds it.
+    """Volume of a ``Bounds`` message; None if it is unbounded.
 
     Raises:
-        Refused: Its points do not fit its type, or the type is unknown.
+        Refused: Its points do not match its type, or the type is unknown.
     """
     points = np.array([[p.x, p.y, p.z] for p in bounds.points]).reshape(-1, 3)
     if bounds.type == bounds.TYPE_EMPTY:
@@ -86,7 +86,7 @@ def volume(bounds: Any) -> Volume | None:
 
 
 def resource_of(message: Any) -> Any:
-    """The part of a message that has ``uri`` and ``resource_string``: releases before 2.1 have it elsewhere."""
+    """The part of a message with ``uri`` and ``resource_string``, which differs in releases before 2.1."""
     for name in ("entity_resource", "world_resource", "level_resource"):
         if hasattr(message, name):
             return getattr(message, name)

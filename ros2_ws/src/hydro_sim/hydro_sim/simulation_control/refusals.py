@@ -1,4 +1,4 @@
-"""Why a request to the simulation was not carried out."""
+"""Refusals of requests to the simulation, and their result codes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat
 
-_LONGEST = 500  # characters of a message
+_LONGEST = 500  # largest length of a message, characters
 
 
 class Reason(Enum):
-    """Kinds of refusals, named as simulation_interfaces names their codes."""
+    """Kinds of refusals, with the names of the codes of simulation_interfaces."""
 
     FEATURE_UNSUPPORTED = auto()
     NOT_FOUND = auto()
@@ -39,11 +39,11 @@ class Reason(Enum):
 
 
 class Refused(Exception):
-    """A request that was not carried out; everything is as it was before.
+    """A request was not carried out and changed nothing.
 
     Args:
-        reason: Its kind.
-        message: One line that says what is wrong and what to do.
+        reason: Kind of the refusal.
+        message: One line with problem and remedy.
     """
 
     def __init__(self, reason: Reason, message: str) -> None:
@@ -53,12 +53,12 @@ class Refused(Exception):
 
 
 def refusal_of(error: Exception, request: str, logger: RcutilsLogger) -> Refused:
-    """What to answer to a request that an exception ended; a fault of ours must not take the node down with it.
+    """The refusal for a request that ended with an exception; a bug must not end the node.
 
     Args:
-        error: What was raised.
+        error: The exception.
         request: Name of the request.
-        logger: Told of what is a fault of ours.
+        logger: Logger for exceptions that are bugs.
     """
     if isinstance(error, Refused):
         return error
@@ -71,7 +71,7 @@ def refusal_of(error: Exception, request: str, logger: RcutilsLogger) -> Refused
 
 @contextmanager
 def refusing(reason: Reason) -> Iterator[None]:
-    """Let an ``InputError`` refuse the request."""
+    """Turn an ``InputError`` into a refusal of the request."""
     try:
         yield
     except InputError as error:
@@ -80,7 +80,7 @@ def refusing(reason: Reason) -> Iterator[None]:
 
 @contextmanager
 def refusing_resource() -> Iterator[None]:
-    """Let an ``InputError`` in a description refuse the request, by what is wrong with it."""
+    """Turn an ``InputError`` in a description into a refusal with the reason that fits the error."""
     try:
         yield
     except MissingFile as error:
@@ -92,11 +92,11 @@ def refusing_resource() -> Iterator[None]:
 
 
 def code_of(reason: Reason, answer: Any, result: Any) -> int:
-    """Number of a refusal in simulation_interfaces.
+    """Result code of a refusal in simulation_interfaces.
 
     Args:
-        reason: Its kind.
-        answer: Message that may have a code of its own for it.
+        reason: Kind of the refusal.
+        answer: Message that may have a specific code for it.
         result: ``simulation_interfaces.msg.Result``, whose codes are general.
     """
     for owner, name in ((answer, reason.name), (result, f"RESULT_{reason.name}")):

@@ -1,4 +1,4 @@
-"""Services that control the simulation: with standard types, with hydro_sim_msgs, and with simulation_interfaces."""
+"""Services that control the simulation, with types of std_srvs, hydro_sim_msgs and simulation_interfaces."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from hydro_sim.simulation_control.waiting import Waiting
 from hydro_sim_core.simulation.world.entities import Entity
 
 _MAX_STEPS = 1_000_000
-#: Does what a request asks for, and returns the message of the answer.
+#: Function that carries out a request and returns the message of the answer.
 Handler = Callable[[Any, Any], Awaitable[str]]
 
 
 class ClientServices:
-    """``~/pause``, ``~/step``, ``~/reset``, ``~/reset_state`` and ``~/entities``, and more where their types are built.
+    """Services ``~/pause``, ``~/step``, ``~/reset``, ``~/reset_state``, ``~/entities``, and optional ones.
 
     Args:
         node: Owner of the services.
-        control: What they act on.
-        parameters: ``step_count`` says how far one ``~/step`` goes.
-        waiting: For what takes long.
+        control: Operations on the simulation.
+        parameters: Parameters with ``step_count``, the number of steps of ``~/step``.
+        waiting: Waits for long operations.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class ClientServices:
 
     @property
     def stepping(self) -> bool:
-        """Whether a call that asked for steps has not been answered yet."""
+        """Whether a request for steps has not been answered yet."""
         return self._control.stepping
 
     @property
     def serving(self) -> bool:
-        """Whether any call has not been answered yet."""
+        """Whether any request has not been answered yet."""
         return self._open > 0 or (self._standard is not None and self._standard.serving)
 
     def close(self) -> None:
-        """Take the action off the node; services go with the node's others."""
+        """Destroy the action server; services are destroyed with the node's other entities."""
         if self._standard is not None:
             self._standard.close()
 

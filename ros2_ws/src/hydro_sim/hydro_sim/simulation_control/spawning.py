@@ -1,4 +1,4 @@
-"""A robot or an object from URDF, and the World with it."""
+"""Spawning: builds the World with an additional robot or object from URDF."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _LONGEST_TEXT = 2**24
 
 @dataclass(frozen=True, eq=False)
 class SpawnRequest:
-    """What to spawn.
+    """A request to spawn a model.
 
     Attributes:
-        name: Its name; empty for the one in the description.
-        allow_renaming: Whether another name may be given where this one is taken or cannot be used.
-        uri: Where the description is; empty if ``text`` is it.
-        text: URDF.
-        namespace: What its full name begins with.
+        name: Name of the model; empty for the one in the description.
+        allow_renaming: Whether another name may be chosen if this one is taken or invalid.
+        uri: URI of the description; empty if ``text`` has it.
+        text: URDF text.
+        namespace: Prefix of its full name.
         frame: Link that the pose is relative to, or the world.
         X_FE: (4, 4) pose of its root link.
     """
@@ -52,14 +52,14 @@ class SpawnRequest:
 
 
 def build_spawned(base: World, request: SpawnRequest, X_WE: Array) -> World:
-    """The World with one model more, the last.
+    """Build the World with an additional model, which comes last.
 
-    The links and joints of the model carry its full name and a slash before their own. It floats, unless its root link
-    is called ``world`` or nothing of it has mass.
+    The names of the model's links and joints are prefixed with its full name and a slash. It floats, unless its root
+    link is called ``world`` or it has no mass.
 
     Args:
-        base: The World as it is.
-        request: What to spawn; its pose was looked at before.
+        base: The present World.
+        request: The request; its pose has been checked.
         X_WE: (4, 4) pose of the root link in the world.
     """
     namespace = _checked_namespace(request.namespace)
@@ -86,7 +86,7 @@ def build_spawned(base: World, request: SpawnRequest, X_WE: Array) -> World:
 
 
 def overlapped(states: EntityStates, names: Sequence[str], name: str) -> list[str]:
-    """Entities whose boxes, along the world's axes, meet those of one of them."""
+    """Entities whose axis-aligned boxes intersect those of entity ``name``."""
     box = states.world_box(name)
     if box is None:
         return []
@@ -115,10 +115,10 @@ def _read(request: SpawnRequest) -> RobotSpec:
 
 
 def _free_name(request: SpawnRequest, robot: RobotSpec, namespace: str, taken: Sequence[str]) -> str:
-    """Full name that nothing else has.
+    """A free full name.
 
     Raises:
-        Refused: There is none, and none may be made up.
+        Refused: The name is taken or invalid, and renaming is not allowed.
     """
     own = request.name or robot.name
     if not _NAME.fullmatch(own):

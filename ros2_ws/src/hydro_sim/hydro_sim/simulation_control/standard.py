@@ -1,6 +1,6 @@
-"""The services of simulation_interfaces 2, where that package is installed, under the node's name.
+"""Services of simulation_interfaces 2 under the node's name, if that package is installed.
 
-Every request is answered with a result code of the standard and, where it was refused, one line that says why.
+Every request is answered with a result code of the standard and, if refused, one line with the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hydro_sim.simulation_control.standard_entities import EntityServices
 from hydro_sim.simulation_control.standard_steps import StepServices
 from hydro_sim.simulation_control.waiting import Waiting
 
-#: Fills the response to a request, all but its result; returns what else there is to say.
+#: Function that fills the response to a request except its result, and returns a message.
 Handler = Callable[[Any, Any], Awaitable[str | None]]
 
 _FEATURES = (
@@ -59,13 +59,13 @@ _INFO = (
 
 
 class StandardServices:
-    """Serves the standard's requests.
+    """Serves the requests of the standard.
 
     Args:
         node: Owner of the services.
         interfaces: ``simulation_interfaces``, with its ``msg``, ``srv`` and ``action``.
-        control: What they act on.
-        waiting: For what takes long.
+        control: Operations on the simulation.
+        waiting: Waits for long operations.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class StandardServices:
         return self._open > 0 or self._steps.serving
 
     def close(self) -> None:
-        """Take the action off the node; services go with the node's others."""
+        """Destroy the action server; services are destroyed with the node's other entities."""
         self._steps.close()
 
     def _serve(self, name: str, handler: Handler) -> None:

@@ -1,4 +1,4 @@
-"""Entities as simulation_interfaces asks for them: who is there, where, how far, and what comes and goes."""
+"""Requests of simulation_interfaces about entities: lists, states, bounds, spawning and deletion."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class EntityServices:
     """Handlers of requests about entities.
 
     Attributes:
-        handlers: Handler of every service, by the name of its type.
+        handlers: Handlers of services by the name of their type.
 
     Args:
-        node: Asked for its logger.
+        node: Node with the logger.
         interfaces: ``simulation_interfaces``.
-        control: What they act on.
+        control: Operations on the simulation.
     """
 
     def __init__(self, node: Node, interfaces: ModuleType, control: SimulationControl) -> None:
         self._node = node
         self._msg = interfaces.msg
         self._control = control
-        self._infos: dict[str, Any] = {}  # what SetEntityInfo said
+        self._infos: dict[str, Any] = {}  # set by SetEntityInfo
         self.handlers: dict[str, Callable[[Any, Any], Awaitable[str | None]]] = {
             "GetEntities": self._get_entities,
             "GetEntitiesStates": self._get_states,

@@ -13,18 +13,18 @@ from hydro_sim.simulation_control.control import SimulationControl, SimulationSt
 from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.waiting import Waiting
 
-#: Feedback that is kept for a slow client; a step takes less than a millisecond, and the default of 10 a moment.
+#: Queue length of feedback for slow clients; a step takes less than 1 ms, so the default of 10 is too short.
 _FEEDBACK = QoSProfile(depth=1000)
 
 
 class StepServices:
-    """Takes steps for clients of the standard.
+    """Takes steps for clients of simulation_interfaces.
 
     Args:
         node: Owner of the action.
         interfaces: ``simulation_interfaces``.
-        control: What is stepped.
-        waiting: For the steps.
+        control: Operations on the simulation.
+        waiting: Waits for the steps.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class StepServices:
         return self._open > 0
 
     def close(self) -> None:
-        """Take the action off the node."""
+        """Destroy the action server."""
         self._action.destroy()
 
     async def step(self, request: Any, response: Any) -> None:
@@ -60,7 +60,7 @@ class StepServices:
         await self._control.step(steps)
 
     async def _simulate(self, goal: Any) -> Any:
-        """Take steps one by one, with feedback after each, until done, cancelled or broken off."""
+        """Take steps one by one, with feedback after each, until done, cancelled or aborted."""
         result = self._interfaces.action.SimulateSteps.Result()
         feedback = self._interfaces.action.SimulateSteps.Feedback()
         codes = self._interfaces.msg.Result

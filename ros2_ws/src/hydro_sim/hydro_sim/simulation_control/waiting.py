@@ -1,4 +1,4 @@
-"""Between the executor's thread and others: callbacks that wait for them, and calls that come from them."""
+"""Bridges between the executor's thread and others: callbacks that wait for them, and calls from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Waiting:
     """Makes futures of other threads awaitable in callbacks of a node.
 
     Attributes:
-        group: For callbacks that wait: in it they keep no other callback waiting.
+        group: Callback group for waiting callbacks, in which they do not block others.
 
     Args:
         node: Whose executor runs the callbacks.
@@ -27,12 +27,12 @@ class Waiting:
         self._wake = node.create_guard_condition(lambda: None, callback_group=self.group)
 
     async def __call__(self, awaited: concurrent.futures.Future[Any]) -> Any:
-        """Result of a future; raises what it holds."""
+        """Await a future; return its result or raise its exception."""
         done = Future()
 
         def finish(_: object) -> None:
             done.set_result(None)
-            # The executor looks at what awaits only when something happens.
+            # The executor resumes waiting coroutines only when it is woken.
             self._wake.trigger()
 
         awaited.add_done_callback(finish)
@@ -41,11 +41,11 @@ class Waiting:
 
 
 class Calls:
-    """Calls of other threads that the executor's thread has to carry out.
+    """Calls of other threads that the executor's thread carries out.
 
     Args:
-        node: Whose executor carries them out.
-        waiting: For calls that wait themselves.
+        node: Node whose executor carries them out.
+        waiting: Waits in calls that await futures.
     """
 
     def __init__(self, node: Node, waiting: Waiting) -> None:
@@ -54,15 +54,15 @@ class Calls:
         self._wake = node.create_guard_condition(self._serve, callback_group=waiting.group)
 
     def call(self, request: Callable[[], Awaitable[None]], timeout: float) -> None:
-        """Have ``request`` carried out and wait for its end; never called by the executor's thread.
+        """Have the executor carry out ``request``, and wait for its end; not for the executor's thread.
 
         Args:
-            request: Makes what the executor awaits.
-            timeout: How long to wait, s.
+            request: Makes the awaitable that the executor awaits.
+            timeout: Longest wait, s.
 
         Raises:
-            TimeoutError: It has not ended in time; it may still do so.
-            Exception: What the request raised.
+            TimeoutError: It has not ended in time; it may end later.
+            Exception: The exception of the request.
         """
         answer: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._open.put((request, answer))
@@ -75,6 +75,6 @@ class Calls:
             try:
                 await request()
             except BaseException as error:
-                answer.set_exception(error)  # it is the caller's
+                answer.set_exception(error)  # raised in the calling thread
             else:
                 answer.set_result(None)

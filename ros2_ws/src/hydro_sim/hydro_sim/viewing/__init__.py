@@ -1,1 +1,1 @@
-"""The browser's view of the node, and what it may do to it."""
+"""The node's viewer in a browser, and its controls."""

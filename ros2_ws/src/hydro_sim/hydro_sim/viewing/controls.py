@@ -1,4 +1,4 @@
-"""What a page may ask of the node: commands on the way of all others, the rest as the node's services do it."""
+"""Controls of a page: commands pass the node's command link, other requests act like the node's services."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class NodeControls:
     recordings treat a slider like any other controller.
 
     Args:
-        node: Its parameter ``real_time_factor`` is the speed.
-        runner: Steps the World.
-        link: Brings commands to it.
-        operations: Pauses and resets.
-        calls: For what only the executor's thread may do.
+        node: Node with the parameter ``real_time_factor``.
+        runner: Runner of the World.
+        link: Command link.
+        operations: Operations on the simulation.
+        calls: Calls to the executor's thread.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class NodeControls:
         self._link.deliver("joint_commands", JointState(name=[name], position=[position]))
 
     def set_grip(self, name: str, force: float) -> None:
-        """Command a gripper to close with a force, N a finger."""
+        """Command a gripper to close with a force, N per finger."""
         world = self._active_world()
         world.check_gripper(name, force=force)
         self._link.deliver(f"{gripper_interface(world, name)}/force_command", Float64(data=force))
 
     def pause(self, paused: bool) -> None:
-        """Stop stepping, or go on."""
+        """Pause or resume stepping."""
         with _refusals("pause"):
             self._operations.pause(paused)
 
@@ -73,11 +73,11 @@ class NodeControls:
         self._runner.begin_steps(steps)
 
     def reset(self) -> None:
-        """Back to the start."""
+        """Reset the simulation."""
         self._ask("reset", self._operations.reset_all)
 
     def set_speed(self, factor: float | None) -> None:
-        """Simulated seconds a wall-clock second; None for as fast as possible."""
+        """Set the real-time factor; None for as fast as possible."""
 
         async def set_parameter() -> None:
             value = Parameter("real_time_factor", value=0.0 if factor is None else factor)
@@ -103,7 +103,7 @@ class NodeControls:
 
 @contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """Tell a page why the simulation refused in the words of the services."""
+    """Turn refusals of the simulation into errors for a page, in the words of the services."""
     try:
         yield
     except Refused as refusal:

@@ -16,14 +16,14 @@ from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
 
 class NodeViewer:
-    """Serves the page, and shows one simulation after the other on it.
+    """Serves the page and shows the node's simulations on it, one after the other.
 
     Args:
-        node: Prints the address.
+        node: Node whose logger prints the address.
         parameters: ``viewer_*`` and ``pressure_full_scale``.
 
     Raises:
-        InputError: It cannot be served at the address that the parameters give.
+        InputError: The page cannot be served at the address of the parameters.
     """
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
@@ -36,7 +36,7 @@ class NodeViewer:
             webbrowser.open(url)
 
     def show(self, runner: FixedRateRunner, controls: Controls) -> None:
-        """Show a simulation, and let pages command it, until another is shown.
+        """Show a simulation and accept commands of pages, until another simulation is shown.
 
         Raises:
             InputError: A mesh of the scene cannot be read.
@@ -46,17 +46,17 @@ class NodeViewer:
         self._view.start()
 
     def leave(self) -> None:
-        """Show nothing more of the simulation; pages keep what they have."""
+        """Stop showing the simulation; pages keep the last frame."""
         if self._view is not None:
             self._view.stop()
             self._view = None
 
     def close(self) -> None:
-        """Tell pages that the simulation is over."""
+        """Tell pages that the simulation has ended, and end the server."""
         self.leave()
         self._viewer.close()
 
 
 def _has_display() -> bool:
-    """Whether a browser would open a window, and not take the terminal."""
+    """Whether a browser would open in a window and not in the terminal."""
     return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Who joins a topic while nothing new is published on it."""
+"""Late joiners: subscribers that join a topic while nothing new is published on it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from rclpy.event_handler import PublisherEventCallbacks
 
-#: How long the last message is repeated for those who join, s of wall time: discovery may take this long.
+#: Time for which the last message is repeated for late joiners, s of wall time: discovery may take this long.
 _REPEAT_FOR = 5.0
 
 
-class Newcomers:
-    """Tells whether somebody may still wait for the last message of a topic.
+class LateJoiners:
+    """Tracks whether a subscriber may still need the last message of a topic.
 
     Attributes:
-        events: To be given to the topic's publisher. How many ever came is counted, not how many are there: a
-            controller that goes while its successor comes would leave that number as it was.
+        events: Event callbacks for the topic's publisher. They count all subscribers so far, not the present ones,
+            whose number is unchanged when a controller is replaced by its successor.
     """
 
     def __init__(self) -> None:
@@ -28,12 +28,12 @@ class Newcomers:
         self._came = info.total_count
 
     def served(self) -> None:
-        """All who are there have had a message: called after each, so that a silence finds out who is new."""
+        """Mark the present subscribers as served; called after each message."""
         self._known = self._came
         self._until = float("-inf")
 
     def waiting(self) -> bool:
-        """During a silence: whether someone has subscribed within the last seconds."""
+        """Whether, without new messages, a subscriber has joined within the last seconds."""
         known, now = self._known, time.monotonic()
         self._known = self._came
         if self._known > known:
