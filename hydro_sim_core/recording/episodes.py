@@ -129,7 +129,7 @@ def episode_path(path: Path, number: int) -> Path:
 
 
 def _about(world: World) -> dict[str, str]:
-    """What a file says about itself."""
+    """Metadata of a file."""
     return {
         "scene": world.name,
         "source": str(world.scene.source),

@@ -38,7 +38,7 @@ def limit_impulse(problem, row, v):
 def drive_impulse(problem, i, v):
     """``JointResponse`` of a saturating drive.
 
-    The effort falls linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
+    The effort decreases linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
     a drive does not push on; it brakes only as far as its gains and command ask for, so that a free joint stays free.
 
     Reads problem: drive_bias, drive_gain, drive_limit, dt, speed_gain, speed_limit.

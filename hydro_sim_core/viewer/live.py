@@ -41,7 +41,7 @@ class Controls(Protocol):
         """Close a gripper with a force a finger, N."""
 
     def pause(self, paused: bool) -> None:
-        """Stop stepping, or go on."""
+        """Pause or resume stepping."""
 
     def step(self, steps: int) -> None:
         """Take steps while paused."""

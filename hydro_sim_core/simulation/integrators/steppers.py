@@ -119,7 +119,7 @@ class ErrorControlledSteps:
     halves resolve would return energy that the contact dissipated.
 
     Args:
-        machine: What is advanced.
+        machine: Machine to advance.
         time_step: Whole time steps, s.
         accuracy: Largest difference of any coordinate allowed between a whole sub-step and its halves, rad or m.
     """

@@ -149,7 +149,7 @@ class FixedRateRunner:
 
     @property
     def failure(self) -> str | None:
-        """Why the runner paused by itself; None again after ``resume`` or ``reset``."""
+        """Reason why the runner paused by itself; None again after ``resume`` or ``reset``."""
         return self._failure
 
     @property

@@ -42,7 +42,7 @@ class GripperCommandGoals:
         self._controller = controller
 
     def check(self, request: Any) -> Start:
-        """What starts a goal; raises ``InputError`` if it is out of range."""
+        """Check a goal and return the function that starts it; raises ``InputError`` if it is out of range."""
         move = self._controller.check_move(request.command.position, request.command.max_effort)
         return lambda world, goal: self._controller.move(world, *move, _gripper_goal(goal))
 
@@ -79,7 +79,7 @@ class ParallelGripperCommandGoals:
         self._controller = controller
 
     def check(self, request: Any) -> Start:
-        """What starts a goal; raises ``InputError`` if it is malformed or out of range."""
+        """Check a goal and return the function that starts it; raises ``InputError`` if it is malformed or out of range."""
         command = request.command
         if len(command.velocity):
             raise InputError(_SOURCE, "command.velocity", "cannot be limited", "leave it empty")
