@@ -38,8 +38,8 @@ def limit_impulse(problem, row, v):
 def drive_impulse(problem, i, v):
     """``JointResponse`` of a saturating drive.
 
-    The effort decreases linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed limit
-    a drive does not push on; it brakes only as far as its gains and command ask for, so that a free joint stays free.
+    The effort decreases linearly with the velocity (implicit PD) and saturates at the effort limit. Beyond the speed
+    limit a drive does not push on; it brakes only as far as its gains and command ask for, so a free joint stays free.
 
     Reads problem: drive_bias, drive_gain, drive_limit, dt, speed_gain, speed_limit.
     """

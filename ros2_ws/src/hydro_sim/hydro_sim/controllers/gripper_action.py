@@ -79,7 +79,7 @@ class ParallelGripperCommandGoals:
         self._controller = controller
 
     def check(self, request: Any) -> Start:
-        """Check a goal and return the function that starts it; raises ``InputError`` if it is malformed or out of range."""
+        """Check a goal and return the function that starts it; ``InputError`` if it is malformed or out of range."""
         command = request.command
         if len(command.velocity):
             raise InputError(_SOURCE, "command.velocity", "cannot be limited", "leave it empty")
