@@ -97,6 +97,6 @@ def engine_entries() -> list[Entry]:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if module.name not in _LEFT_OUT:
                 importlib.import_module(module.name)
-    solver_entries()  # made of tables, by whoever asks
+    solver_entries()  # entry points made from tables on demand
     ours = tuple(f"{hydro_sim_core.__name__}.{room}." for room in _ROOMS)
     return [entry for symbol, entry in Entry.registry.items() if symbol.startswith(ours)]

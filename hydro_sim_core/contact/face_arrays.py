@@ -1,4 +1,4 @@
-"""Faces of a contact patch as arrays, for whoever looks at them."""
+"""Faces of a contact patch as arrays in the world frame."""
 
 from __future__ import annotations
 

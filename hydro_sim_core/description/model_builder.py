@@ -264,7 +264,8 @@ class ModelBuilder:
             child: Child link.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
             rpy: Fixed-axis roll, pitch, yaw of the joint frame, (3,), rad.
-            axis: (3,) in the joint's frame: of rotation, of translation, or the plane's normal; x where nobody says.
+            axis: (3,) in the joint's frame: axis of rotation, direction of translation, or normal of the plane; x by
+                default.
             lower: Lowest position of each coordinate, rad or m; revolute and prismatic joints need both ends.
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.

@@ -1,4 +1,4 @@
-"""Other values of a model's links and joints, which its own description gives.
+"""Overrides of values of links and joints in a model's description.
 
 A link has ``mass``, ``center_of_mass``, ``inertia`` and the contact properties of all its geometries; a joint has
 ``damping``, ``friction``, ``rotor_inertia``, ``axis``, ``xyz``, ``rpy`` and ``limits``.
@@ -29,16 +29,16 @@ _LIMITS = tuple(field.name for field in fields(LimitSpec))
 
 
 def with_link_value(robot: RobotSpec, path: Sequence[str], place: CallSite, value: Any) -> RobotSpec:
-    """The model with another value of a link.
+    """Copy of a model with another value of a link.
 
     Args:
         robot: The model.
-        path: The link's name, which may hold dots, and the value's.
-        place: What errors name.
-        value: The value.
+        path: Parts of the path: name of the link, which may contain dots, and name of the value.
+        place: Place for error messages.
+        value: New value.
 
     Raises:
-        InputError: The path leads nowhere, or the value does not fit.
+        InputError: The path does not exist, or the value does not fit.
     """
     index, names = _named([link.name for link in robot.links], path, place)
     link, name = robot.links[index], ".".join(names)
@@ -72,7 +72,7 @@ def _other_inertial(inertial: InertialSpec | None, name: str, place: CallSite, v
         return replace(inertial, I_LCo=I_LCo)
     mass = finite_number(value, name, place)
     check_mass(mass, place)
-    # The same shape of another density.
+    # The mass distribution is scaled in density.
     return replace(inertial, mass=mass, I_LCo=inertial.I_LCo * (mass / inertial.mass))
 
 
@@ -87,7 +87,7 @@ def _matrix(value: Any, place: CallSite) -> np.ndarray:
 
 
 def with_joint_value(robot: RobotSpec, path: Sequence[str], place: CallSite, value: Any) -> RobotSpec:
-    """The model with another value of a joint; arguments and errors as for ``with_link_value``."""
+    """Copy of a model with another value of a joint; arguments and errors as for ``with_link_value``."""
     index, names = _named([joint.name for joint in robot.joints], path, place)
     joint, name = robot.joints[index], ".".join(names)
     changed: JointSpec

@@ -45,7 +45,7 @@ def _sensor_section(kind: SensorType) -> type[SensorSpec]:
         __cls_kwargs__={"validate_default": True},
         **keys,
     )
-    globals()[name] = section  # where pickle looks for it
+    globals()[name] = section  # pickle looks the class up here
     return section
 
 

@@ -10,7 +10,7 @@ from hydro_sim_core.description.yaml_source import Section
 
 
 class SensorSpec(Section):
-    """Something on a link that measures. Beside these keys stand the settings of its type."""
+    """A sensor on a link. Further keys are the settings of its type."""
 
     type: Name = Field(description="Type of sensor.")
     name: Word = Field(

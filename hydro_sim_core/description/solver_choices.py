@@ -318,7 +318,7 @@ def _tables() -> dict[str, Mapping[str, Any]]:
     """The three tables.
 
     Raises:
-        InputError: Two of them have a row of the same name, which ``solver.model`` could not tell apart.
+        InputError: Two tables have a row of the same name, which would make ``solver.model`` ambiguous.
     """
     tables: dict[str, Mapping[str, Any]] = {
         "friction": friction_laws(),
