@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.description.inertia import check_inertia, check_mass
-from hydro_sim_core.description.joint_types import JointType, joint_types
+from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
 from hydro_sim_core.description.mass_properties import mass_properties
 from hydro_sim_core.description.names import did_you_mean
@@ -350,7 +350,7 @@ def _joint_type(name: str, place: CallSite) -> JointType:
 
 
 def _axis(kind: JointType, axis: ArrayLike | None, place: CallSite) -> Array:
-    if axis is None:
+    if axis is None or (kind.axis == "unused" and kind.name in STANDARD_TYPES):
         return np.array([1.0, 0.0, 0.0])
     if kind.axis == "unused":
         raise place.error(

@@ -12,7 +12,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
-from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
+from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
@@ -172,7 +172,8 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     The change is relative and of one patch, so that a heavy body at rest elsewhere cannot hide an impact. Changes that
     could alter the patch's velocity by less than the stiction speed do not count.
 
-    Reads options: stiction_speed; problem: delassus; scratch: sums, twists; problem.islands: first_patch, patches.
+    Reads options: lags, stiction_speed; problem: delassus; scratch: sums, twists; problem.islands: first_patch,
+    patches.
     Writes scratch: sums, twists.
     """
     islands = problem.islands
@@ -180,9 +181,15 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        change, total = update_patch_friction_bounds(
-            problem, law, p, scratch.twists[p], options.stiction_speed, FRICTION_SOFTNESS, scratch.sums
-        )
+        V, least, sums = scratch.twists[p], options.stiction_speed, scratch.sums
+        if options.lags:
+            change, total = update_patch_friction_bounds(problem, law, p, V, least, FRICTION_SOFTNESS, sums)
+        else:
+            # Only the regularisation speed matters. From the law's own impulse, which falls where faces slide, it would
+            # be too small to converge.
+            change, total = update_patch_friction_bounds(
+                problem, LAGGED, p, V, least, FRICTION_SOFTNESS, sums
+            )
         if change * problem.delassus[p] > options.stiction_speed:
             largest = max(largest, change / total if total > 0.0 else math.inf)
     return largest

@@ -106,7 +106,10 @@ def test_a_stream_that_fails_holds_up_no_other(monkeypatch):
     publisher.thread.start()
     assert published.wait(20.0)
     publisher.thread.stop()
-    assert errors == ["topic_0: cannot be told: KeyError: 'left_finger'"]
+    assert errors == [
+        "topic_0: cannot be encoded: topic 'topic_0': encode: does not work (KeyError: 'left_finger'); mend the "
+        "package that adds it"
+    ]
 
 
 def test_a_thread_that_ends_by_itself_is_told_of():
@@ -206,4 +209,7 @@ def test_kinds_without_a_parameter_go_at_the_rate_of_recordings(falling, monkeyp
     runner.stop()
     publisher.thread.stop()
     assert publisher.thread.error is None
-    assert node.errors == ["failing: cannot be told: KeyError: 'ball'"]
+    assert node.errors == [
+        "failing: cannot be encoded: topic 'failing': encode: does not work (KeyError: 'ball'); mend the package that "
+        "adds it"
+    ]

@@ -132,8 +132,8 @@ class StreamPublishers:
         except Exception as error:  # a plug-in may raise anything
             if stream.topic not in self._told:
                 self._told.add(stream.topic)
-                problem = f"{type(error).__name__}: {error}"
-                self._node.get_logger().error(f"{stream.topic}: cannot be told: {problem}")
+                known = f"{type(error).__name__}: " if not isinstance(error, InputError) else ""
+                self._node.get_logger().error(f"{stream.topic}: cannot be encoded: {known}{error}")
             return None
 
     def close(self) -> None:
