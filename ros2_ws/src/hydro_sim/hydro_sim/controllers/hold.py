@@ -10,7 +10,6 @@ from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
 
 HoldMode = Literal["hold", "float", "zero_effort"]
-HOLD_MODES: tuple[HoldMode, ...] = ("hold", "float", "zero_effort")
 
 
 class WeightFeedForward:
