@@ -3,8 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -187,8 +187,11 @@ def test_manifest_is_valid(name):
 
 def test_bringup_is_installed_whole():
     """Every launch file lies in the package, its plans beside it, and nothing that comes with the engine."""
-    plans = Path(import_module("hydro_sim_bringup.plan").__file__)
-    assert plans.is_relative_to(SHARE.parents[1])
+    program = "import hydro_sim_bringup.plan as plan; print(plan.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert Path(found.stdout.strip()).is_relative_to(SHARE.parents[1])
     source = {path.name for path in (PACKAGE / "launch").glob("*.py")}
     assert source
     assert {path.name for path in (SHARE / "launch").glob("*.py")} == source
