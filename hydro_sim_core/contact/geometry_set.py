@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from hydro_sim_core.compilation import (
     ConstInt2D,
 )
 from hydro_sim_core.geometry import Geometry, GeometryKind
-from hydro_sim_core.geometry.adjacency import Adjacency
-from hydro_sim_core.geometry.simplices import coordinate_functions
+from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency
+from hydro_sim_core.geometry.simplices import boundary_triangles, coordinate_functions
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -40,11 +41,17 @@ class GeometrySet(NamedTuple):
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
+        sign: (M,) 1 for tetrahedra whose pressure is nowhere negative, -1 for those of margin layers, in which it is
+            nowhere positive, 0 for all other elements.
+        zero_face: (M,) face between tetrahedra of both signs, given by the vertex opposite; -1 without.
         boxes: (K, 6) bounds of the nodes of the tree over all elements, centre then half lengths.
         links: (K, 2) children of the nodes; (-1, element) for leaves.
-        shell_start: (G + 1,) first node of each geometry's shell tree (see ``geometry.adjacency``).
-        shell_boxes: (S, 6) bounds of its nodes.
-        shell_links: (S, 2) children of its nodes, or (-1, element).
+        shell_start: (G,) root of each geometry's shell tree (see ``geometry.adjacency``).
+        rim_start: (G,) root of each geometry's rim tree; that of the shell tree where they are the same.
+        rim_pressure: (G, 2) least and largest pressure on the boundary, Pa; -inf for rigid geometries, whose surface
+            ends no contact surface.
+        shell_boxes: (S, 6) bounds of the nodes of both.
+        shell_links: (S, 2) children of the nodes, or (-1, element).
         peak_start: (G + 1,) first peak of each geometry.
         peak_elements: (P, 6) element at each peak into which each of the ``RAYS`` goes.
         peaks: (P, 3) position, m.
@@ -67,9 +74,13 @@ class GeometrySet(NamedTuple):
     steepness: ConstFloat1D
     coordinates: ConstFloat3D
     neighbors: ConstInt2D
+    sign: ConstInt1D
+    zero_face: ConstInt1D
     boxes: ConstFloat2D
     links: ConstInt2D
     shell_start: ConstInt1D
+    rim_start: ConstInt1D
+    rim_pressure: ConstFloat2D
     shell_boxes: ConstFloat2D
     shell_links: ConstInt2D
     peak_start: ConstInt1D
@@ -91,7 +102,11 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     field_start = _starts(rows)
     vertex_start = _starts([len(g.vertices) for g in geometries])
     node_start = _starts([len(g.tree_boxes) for g in geometries])
-    shell_start = _starts([len(a.shell_boxes) for a in adjacency])
+    # Shell and rim trees stand in the same arrays, so that a node's number tells it from all others.
+    tree_boxes = [boxes for a in adjacency for boxes in (a.shell_boxes, a.rim_boxes)]
+    tree_links = [links for a in adjacency for links in (a.shell_links, a.rim_links)]
+    tree_start = _starts([len(boxes) for boxes in tree_boxes])
+    has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
     fields = _joined(
         [_fields(g, count) for g, count in zip(geometries, rows, strict=True)],
         4,
@@ -117,11 +132,15 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
             4,
         ),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
+        sign=np.concatenate([_signs(g, count) for g, count in zip(geometries, rows, strict=True)]),
+        zero_face=np.concatenate([_zero_faces(g, count) for g, count in zip(geometries, rows, strict=True)]),
         boxes=_centred([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
-        shell_start=shell_start,
-        shell_boxes=_centred([a.shell_boxes for a in adjacency]),
-        shell_links=_shifted_links([a.shell_links for a in adjacency], shell_start, field_start),
+        shell_start=tree_start[:-1:2].copy(),
+        rim_start=np.where(has_rim, tree_start[1::2], tree_start[:-1:2]),
+        rim_pressure=np.array([_rim_pressure(g) for g in geometries]).reshape(-1, 2),
+        shell_boxes=_centred(tree_boxes),
+        shell_links=_shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2)),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
         peak_elements=_joined(
             [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)],
@@ -146,6 +165,8 @@ _EMPTY = Adjacency(
     neighbors=np.zeros((0, 4), dtype=np.int64),
     shell_boxes=np.zeros((0, 6)),
     shell_links=np.zeros((0, 2), dtype=np.int64),
+    rim_boxes=NO_TREE.boxes,
+    rim_links=NO_TREE.links,
     peak_elements=np.zeros((0, 6), dtype=np.int64),
     peaks=np.zeros((0, 3)),
     anchors=np.zeros((0, 3)),
@@ -173,6 +194,37 @@ def _fields(geometry: Geometry, rows: int) -> FloatArray:
     a, b, c = (geometry.vertices[geometry.elements[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
     return np.pad(normals / np.linalg.norm(normals, axis=1, keepdims=True), ((0, 0), (0, 1)))
+
+
+def _rim_pressure(geometry: Geometry) -> tuple[float, float]:
+    """Row of the array ``rim_pressure`` for one geometry."""
+    if geometry.kind == GeometryKind.COMPLIANT_MESH:
+        on_rim = geometry.pressure[boundary_triangles(geometry.elements)]
+        return float(on_rim.min()), float(on_rim.max())
+    if geometry.kind == GeometryKind.COMPLIANT_HALF_SPACE:
+        top = float(geometry.fields[0] @ [0.0, 0.0, geometry.margin, 1.0])
+        return top, top
+    return -math.inf, -math.inf
+
+
+def _signs(geometry: Geometry, rows: int) -> IntArray:
+    """Rows of the array ``sign`` for one geometry."""
+    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+        return np.zeros(rows, dtype=np.int64)
+    values = geometry.pressure[geometry.elements]
+    positive, negative = (values > 0.0).any(axis=1), (values < 0.0).any(axis=1)
+    return np.subtract(positive, negative, dtype=np.int64)
+
+
+def _zero_faces(geometry: Geometry, rows: int) -> IntArray:
+    """Rows of the array ``zero_face`` for one geometry."""
+    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+        return np.full(rows, -1)
+    is_zero = geometry.pressure[geometry.elements] == 0.0
+    faces = np.full(rows, -1)
+    one_face = is_zero.sum(axis=1) == 3
+    faces[one_face] = is_zero[one_face].argmin(axis=1)
+    return faces
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:

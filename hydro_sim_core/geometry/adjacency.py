@@ -3,9 +3,9 @@
 A contact surface is found by walking over it from element to neighbour. Walks start at (see
 ``docs/decisions/0007-walking-contact-surfaces.md``):
 
-- the *shell*: the parts of tetrahedra with pressure of at most zero, and all of a rigid surface. A contact
-  surface with a boundary ends on the boundary of one body, where the pressure of both is at most zero, hence in both
-  shells.
+- the *shell* and the *rim*: a contact surface with a boundary ends on the boundary of one body (its rim: the boundary
+  triangles), where the pressure of both is at most zero, hence in the other's shell: the parts of tetrahedra with
+  pressure of at most zero, and all of a rigid surface. Without a margin both are the same.
 - *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum, or
   exceeds that of all neighbours after subtraction of a linear function; a closed rigid surface inside a compliant body
   is found from any of its triangles.
@@ -35,6 +35,24 @@ _RELAXATIONS = 50
 _OVERSHOOT = 1.5
 
 
+class _Boxes(NamedTuple):
+    """Boxes of some elements: lower and upper corners (K, 3), m, and the elements (K,)."""
+
+    lower: FloatArray
+    upper: FloatArray
+    members: IntArray
+
+
+class _Tree(NamedTuple):
+    """Boxes (K, 6) and links (K, 2) of a tree's nodes, as in ``Adjacency``."""
+
+    boxes: FloatArray
+    links: IntArray
+
+
+NO_TREE = _Tree(np.zeros((0, 6)), np.zeros((0, 2), dtype=np.int64))
+
+
 class Adjacency(NamedTuple):
     """Neighbours, shell and peaks of a mesh.
 
@@ -43,6 +61,9 @@ class Adjacency(NamedTuple):
             none.
         shell_boxes: (K, 6) tree over the boxes of the shell's elements, lower corner then upper corner, m.
         shell_links: (K, 2) children of the tree's nodes; (-1, element) for a leaf.
+        rim_boxes: (R, 6) tree over the boxes of the boundary triangles of a compliant mesh with a margin, like
+            ``shell_boxes``; empty where it would be the shell's.
+        rim_links: (R, 2) children of its nodes; (-1, element with the triangle) for a leaf.
         peak_elements: (P, 6) first element of each of the ``RAYS`` from a peak; for a surface the peak's triangle.
         peaks: (P, 3) position of the peak, m.
         anchors: (C, 3) a point of every connected component, m: that of highest pressure, or a point of the surface.
@@ -56,6 +77,8 @@ class Adjacency(NamedTuple):
     neighbors: IntArray
     shell_boxes: FloatArray
     shell_links: IntArray
+    rim_boxes: FloatArray
+    rim_links: IntArray
     peak_elements: IntArray
     peaks: FloatArray
     anchors: FloatArray
@@ -74,10 +97,10 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     """
     neighbors = _neighbors(tetrahedron_faces(tetrahedra), 4)
     on_boundary = _boundary_vertices(tetrahedra, neighbors)
-    boxes_lower, boxes_upper, members = _shell(vertices, tetrahedra, pressure, neighbors)
-    boxes, links = build_tree_of_boxes(boxes_lower, boxes_upper)
-    is_leaf = links[:, 0] < 0
-    links[is_leaf, 1] = members[links[is_leaf, 1]]
+    shell = _shell(vertices, tetrahedra, pressure, neighbors)
+    shell_boxes, shell_links = _tree_of(*shell)
+    has_margin = bool((neighbors[shell.members] >= 0).all(axis=1).any())
+    rim_boxes, rim_links = _tree_of(*_rim(vertices, tetrahedra, neighbors)) if has_margin else NO_TREE
     inner = np.ones(len(vertices), dtype=bool)
     inner[on_boundary] = False
     elements, points = _pressure_peaks(vertices, tetrahedra, pressure, inner)
@@ -86,8 +109,10 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     corner = pressure[tetrahedra[anchors]].argmax(axis=1)
     return Adjacency(
         neighbors=neighbors,
-        shell_boxes=boxes,
-        shell_links=links,
+        shell_boxes=shell_boxes,
+        shell_links=shell_links,
+        rim_boxes=rim_boxes,
+        rim_links=rim_links,
         peak_elements=elements,
         peaks=points,
         anchors=vertices[tetrahedra[anchors, corner]],
@@ -110,6 +135,8 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
         neighbors=neighbors,
         shell_boxes=boxes,
         shell_links=links,
+        rim_boxes=NO_TREE.boxes,
+        rim_links=NO_TREE.links,
         peak_elements=np.repeat(first[:, None], len(RAYS), axis=1),
         peaks=points,
         anchors=points,
@@ -134,10 +161,23 @@ def _boundary_vertices(tetrahedra: IntArray, neighbors: IntArray) -> IntArray:
     return np.unique(faces[neighbors < 0])
 
 
-def _shell(
-    vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, neighbors: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Tree over the parts of tetrahedra with pressure of at most zero that are more than a vertex or an edge."""
+def _tree_of(lower: FloatArray, upper: FloatArray, members: IntArray) -> _Tree:
+    """Tree over boxes of elements; its leaves hold the elements."""
+    boxes, links = build_tree_of_boxes(lower, upper)
+    is_leaf = links[:, 0] < 0
+    links[is_leaf, 1] = members[links[is_leaf, 1]]
+    return _Tree(boxes, links)
+
+
+def _rim(vertices: FloatArray, tetrahedra: IntArray, neighbors: IntArray) -> _Boxes:
+    """Boxes of the boundary triangles, each with the tetrahedron that it belongs to."""
+    members, face = np.nonzero(neighbors < 0)
+    corners = vertices[tetrahedron_faces(tetrahedra).reshape(-1, 4, 3)[members, face]]
+    return _Boxes(corners.min(axis=1), corners.max(axis=1), members)
+
+
+def _shell(vertices: FloatArray, tetrahedra: IntArray, pressure: FloatArray, neighbors: IntArray) -> _Boxes:
+    """Boxes of the parts of tetrahedra with pressure of at most zero that are more than a vertex or an edge."""
     values = pressure[tetrahedra]
     has_part = (values < 0.0).any(axis=1) | (np.count_nonzero(values <= 0.0, axis=1) >= 3)
     members = np.flatnonzero(has_part | (neighbors < 0).any(axis=1))
@@ -157,7 +197,7 @@ def _shell(
             crosses = (values[:, i] < 0.0) & (values[:, j] > 0.0)
             t = np.where(crosses, values[:, i] / np.where(crosses, values[:, i] - values[:, j], 1.0), 0.0)
             include(corners[:, i] + t[:, None] * (corners[:, j] - corners[:, i]), crosses)
-    return lower, upper, members
+    return _Boxes(lower, upper, members)
 
 
 def _pressure_peaks(

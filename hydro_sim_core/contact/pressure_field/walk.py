@@ -2,8 +2,9 @@
 """Contact faces by walking over the contact surface.
 
 Each edge of a pair's polygon lies in a face of A's or of B's element; the surface continues in the neighbour behind
-that face. A walk therefore visits few pairs beside those with a polygon, at any resolution. It starts at overlapping
-pairs of *shell* elements and, for closed surfaces, at pairs on rays from *peaks* (see ``geometry.adjacency``).
+that face. A walk therefore visits few pairs beside those with a polygon, at any resolution. It starts where the *rim*
+of one body meets the *shell* of the other and, for closed surfaces, at pairs on rays from *peaks* (see
+``geometry.adjacency``).
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ from hydro_sim_core.contact.pressure_field.visits import (
     push_seed,
     retries_left,
 )
+
+#: Relative difference below which pressures on rims are equal: their round-off.
+_SAME_PRESSURE = 1e-9
 
 #: Ratio of sizes above which a box of A, transformed into B's frame, is also tested along its own axes: only for a
 #: large one, above all a flat slab, does the box around the rotated box add many false overlaps.
@@ -102,8 +106,30 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
 
 
 @kernel(inline=True)
+def _opposed(geometries, element_a, element_b):
+    """Whether pressures of different signs leave two elements no face; round-off would give them needles.
+
+    Reads geometries: sign.
+    """
+    return geometries.sign[element_a] * geometries.sign[element_b] < 0
+
+
+@kernel(inline=True)
+def _behind_zero(geometries, element):
+    """Tetrahedron behind the face with pressure zero; -1 if there is none.
+
+    Reads geometries: neighbors, zero_face.
+    """
+    face = geometries.zero_face[element]
+    return geometries.neighbors[element, face] if face >= 0 else -1
+
+
+@kernel(inline=True)
 def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
     """Add the pairs in which the surface continues behind the edges of the polygon in ``scratch.work``.
+
+    Where it passes from positive to negative pressure, into the margins of both bodies, the edge lies in a face of
+    both.
 
     Reads geometries: neighbors; scratch.work: cycle.
     """
@@ -115,6 +141,9 @@ def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_p
             next_a = geometries.neighbors[element_a, face]
         else:
             next_b = geometries.neighbors[element_b, face - FACES_OF_B]
+        if next_a >= 0 and next_b >= 0 and _opposed(geometries, next_a, next_b):
+            next_a = _behind_zero(geometries, element_a)
+            next_b = _behind_zero(geometries, element_b)
         if next_a >= 0 and next_b >= 0:
             num_pending = push(scratch, num_pending, next_a, next_b, NEIGHBOR_RETRIES)
     return num_pending
@@ -130,25 +159,51 @@ def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_
 
 
 @kernel(inline=True)
-def _begin_walk(geometries, a, b, tie, scratch):
-    """Choose the trees for the start of walks and push their roots; returns boxes, links and heights over half space B.
+def _must_try_all(geometries, a, b):
+    """Whether a contact surface may have no start on rims and peaks, so that every pair of elements is tried.
 
-    Reads geometries: boundary_is_low, boxes, has_valley, kind, links, margin, node_start.
-    Writes scratch: nodes, report.
+    Reads geometries: boundary_is_low, has_valley.
     """
     low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
-    boxes, links, starts = geometries.shell_boxes, geometries.shell_links, geometries.shell_start
-    try_all = not low or (geometries.has_valley[a] and geometries.has_valley[b])
+    return not low or (geometries.has_valley[a] and geometries.has_valley[b])
+
+
+@kernel(inline=True)
+def _search_region(geometries, a, b, try_all, tie):
+    """Boxes and links of the trees for the start of walks, and the heights over half space B between which they start.
+
+    Reads geometries: boxes, kind, links, margin.
+    """
+    boxes, links = geometries.shell_boxes, geometries.shell_links
     if try_all:
-        boxes, links, starts = geometries.boxes, geometries.links, geometries.node_start
+        boxes, links = geometries.boxes, geometries.links
     # Equal pressures of at most zero can occur only between B's surface and the end of its margin.
     lowest, highest = -tie, geometries.margin[b] + tie
     if try_all or geometries.kind[a] == RIGID_MESH:
         lowest = -math.inf
-    scratch.nodes[0, 0], scratch.nodes[0, 1] = starts[a], starts[b]
-    begin_visits(scratch)
-    scratch.report[:] = 0.0
     return boxes, links, lowest, highest
+
+
+@kernel(inline=True)
+def _meetings_of_rims(geometries, a, b, try_all):
+    """Which trees to descend: roots of A and B, and whether the rim of A and the shell of B come after them.
+
+    Along its boundary a contact surface has the pressure of the rim on which it ends. So it ends on the rim of the body
+    whose pressure there is the higher one, or on both rims at once if all of their pressures are equal.
+
+    Reads geometries: node_start, rim_pressure, rim_start, shell_start.
+    """
+    if try_all:
+        return geometries.node_start[a], geometries.node_start[b], False
+    rim_a, rim_b = geometries.rim_start[a], geometries.rim_start[b]
+    low_a, high_a = geometries.rim_pressure[a, 0], geometries.rim_pressure[a, 1]
+    low_b, high_b = geometries.rim_pressure[b, 0], geometries.rim_pressure[b, 1]
+    round_off = _SAME_PRESSURE * abs(high_a)
+    if max(high_a, high_b) - min(low_a, low_b) <= round_off < math.inf:
+        return rim_a, rim_b, False
+    if low_a >= high_b:
+        return rim_a, geometries.shell_start[b], False
+    return geometries.shell_start[a], rim_b, low_b < high_a
 
 
 @kernel(inline=True)
@@ -187,15 +242,20 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    All overlapping pairs of elements are tried, not only those of shells, if the pressure is positive on a boundary (a
-    surface may then end outside the shells), if both fields have valleys (it may enclose no peak), or on a half space.
+    All overlapping pairs of elements are tried, not only those of rims and shells, if the pressure is positive on a
+    boundary (a surface may then end outside the shells), if both fields have valleys (it may enclose no peak), or on a
+    half space.
 
-    Reads geometries: field_start, kind, peak_start; scratch: pending.
-    Writes scratch: report.
+    Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
+    Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
-    region = _begin_walk(geometries, a, b, tie, scratch)
+    try_all = _must_try_all(geometries, a, b)
+    region = _search_region(geometries, a, b, try_all, tie)
+    scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
+    begin_visits(scratch)
+    scratch.report[:] = 0.0
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
@@ -205,6 +265,9 @@ def walk_surface(
                 num_nodes, num_pending = _descend_either(
                     region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes
                 )
+            elif other_rim:
+                other_rim, num_nodes = False, 1
+                scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.rim_start[a], geometries.shell_start[b]
             elif peak < num_peaks:
                 num_pending = _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
                 peak += 1
@@ -221,6 +284,8 @@ def walk_surface(
             continue
         waiting = scratch.pending[num_pending]
         element_a, element_b, slot = waiting[0], waiting[1], waiting[2]
+        if _opposed(geometries, element_a, element_b):
+            continue
         n = _face_of_pair(
             geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
         )

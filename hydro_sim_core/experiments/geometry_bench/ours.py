@@ -79,7 +79,7 @@ def _descend_shells(
     total = 0
     for i in range(p_BA.shape[0]):
         tie = tie_distance(geometries, 0, 1, p_BA[i])
-        scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.shell_start[0], geometries.shell_start[1]
+        scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.shell_start[0], geometries.rim_start[1]
         num_nodes, num_pending = 1, 0
         begin_visits(scratch)
         while num_nodes > 0 and not is_full(scratch, num_pending):

@@ -1,0 +1,88 @@
+"""Margin layers of filled meshes: the walk finds every face of their skirts, and tries no pair without one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.assets import folder
+from hydro_sim_core.contact.geometry_set import make_geometry_set
+from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
+from hydro_sim_core.contact.pressure_field.query import make_query_scratch
+from hydro_sim_core.contact.pressure_field.walk import walk_surface
+from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
+from support.contact.all_pairs import contact_by_all_pairs
+from support.contact.poses import pose, random_rotation
+
+PEPPER = folder("urdf") / "meshes" / "pepper.vtk"
+MARGIN = 1e-3
+POSES = 12
+FACES = 4096
+#: Bodies by name: (modulus, margin) of a mesh, or a rigid one.
+BODIES = {
+    "soft": tetrahedral_mesh(PEPPER, modulus=5e4, margin=MARGIN),
+    "stiff": tetrahedral_mesh(PEPPER, modulus=3e5, margin=MARGIN),
+    "thick": tetrahedral_mesh(PEPPER, modulus=5e4, margin=2.5 * MARGIN),
+    "bare": tetrahedral_mesh(PEPPER, modulus=5e4),
+    "rigid": hs.geometry.box(0.06, 0.05, 0.04),
+    "box": hs.geometry.box(0.06, 0.05, 0.04, modulus=1e5, margin=MARGIN),
+    "ground": hs.geometry.half_space(),
+    "soft ground": hs.geometry.half_space(modulus=1e5, slab_thickness=0.05, margin=MARGIN),
+}
+PAIRS = [
+    ("soft", "soft"),
+    ("soft", "stiff"),
+    ("soft", "thick"),
+    ("soft", "bare"),
+    ("bare", "soft"),
+    ("soft", "rigid"),
+    ("soft", "box"),
+    ("soft", "ground"),
+    ("soft", "soft ground"),
+]
+
+
+def poses(other: str) -> list[np.ndarray]:
+    """Poses of a pepper that just touches the other body, or is seen by it, or is pressed into it."""
+    rng = np.random.default_rng(7)
+    reach = 0.04 if "ground" in other else 0.075 if other in ("soft", "stiff", "thick", "bare") else 0.06
+    found = []
+    for _ in range(POSES):
+        direction = rng.normal(size=3)
+        direction = np.array([0.0, 0.0, 1.0]) if "ground" in other else direction / np.linalg.norm(direction)
+        found.append(pose(rng.uniform(0.85, 1.02) * reach * direction, random_rotation(rng)))
+    return found
+
+
+@pytest.mark.parametrize(("name", "other"), PAIRS)
+def test_contact_is_that_of_all_pairs(name, other):
+    a, b = BODIES[name], BODIES[other]
+    seen, skirts = 0, 0
+    for X_WA in poses(other):
+        expected = contact_by_all_pairs(a, X_WA, b, np.eye(4))
+        patch = hs.contact.compute_patch(a, X_WA, b, np.eye(4))
+        atol = 1e-9 * max(expected.load, 1.0)
+        np.testing.assert_allclose(patch.force_on_b, expected.force, rtol=0.0, atol=atol)
+        assert patch.area == pytest.approx(expected.area, rel=1e-9, abs=1e-15)
+        pressed = np.abs(patch.pressures) > 1e-9 * np.abs(patch.pressures).max(initial=0.0)
+        sizeable = patch.areas > 1e-12 * patch.areas.sum()
+        assert np.count_nonzero(pressed & sizeable) == expected.num_faces
+        seen += expected.num_faces > 0
+        skirts += bool((patch.pressures < 0.0).any())
+    assert seen >= 0.5 * POSES
+    assert (skirts > 0) == ((other != "bare" and name != "bare") or other == "ground")
+
+
+@pytest.mark.parametrize(("name", "other"), [("soft", "soft"), ("soft", "stiff"), ("soft", "thick")])
+def test_every_pair_that_a_walk_visits_has_a_polygon(name, other):
+    """Also where the surface passes from pressure into both margins through a face of either body at once."""
+    geometries = make_geometry_set([BODIES[name], BODIES[other]])
+    scratch, faces = make_query_scratch(geometries, FACES), make_face_buffer(FACES)
+    found = 0
+    for X_WA in poses(other):
+        R, p = np.ascontiguousarray(X_WA[:3, :3]), np.ascontiguousarray(X_WA[:3, 3])
+        count = walk_surface(geometries, 0, 1, R, p, True, scratch, faces, 0)
+        assert scratch.num_visited[0] == count
+        found += count
+    assert found > 1000
