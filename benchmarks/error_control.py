@@ -16,9 +16,9 @@ from rich.progress import track
 from rich.table import Table
 
 from hydro_sim_core import World
-from hydro_sim_core.description import LoadedScene, load_scene
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
-from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.experiments.published_scenes import published_scene
 
 DURATION = 3.0
 REFERENCE_STEP = 1e-4
@@ -80,8 +80,8 @@ def main() -> None:
     """Run all scenes in all ways, print the table, write the results."""
     output = output_argument(__doc__.splitlines()[0], "error_control")
     scenes = {
-        "spatula_slip_welded": load_scene(shipped_scenes()["spatula_slip_welded"]),
-        "spatula_slip": load_scene(shipped_scenes()["spatula_slip"]),
+        "spatula_slip_welded": published_scene("spatula_slip_welded"),
+        "spatula_slip": published_scene("spatula_slip"),
         "cylinder grasp, 440 faces": grasp_scene(440),
     }
     rows = []

@@ -23,8 +23,7 @@ from drake_scene import METHODS
 from measure import output_argument, write
 from rich.console import Console
 
-from hydro_sim_core.description import load_scene
-from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.experiments.published_scenes import published_scene
 
 SCENE = "spatula_slip_welded"
 TURN = 0.5
@@ -34,7 +33,7 @@ DURATION = 6.0
 def main() -> None:
     """Run all contestants, print the table, write the results."""
     output = output_argument(__doc__.splitlines()[0], "spatula_slip")
-    scene = load_scene(shipped_scenes()[SCENE])
+    scene = published_scene(SCENE)
     ways = (ONE_CALL_A_TURN, ONE_CALL_A_STEP)
     contestants = [ours(scene, way) for way in ways]
     contestants += [drake(scene, method, way) for method in METHODS for way in ways]

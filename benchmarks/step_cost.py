@@ -21,6 +21,7 @@ from rich.table import Table
 
 from hydro_sim_core.description import LoadedScene, SceneBuilder, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import shipped_scenes
 
@@ -46,7 +47,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     scenes = {
-        "spatula slip": load_scene(shipped_scenes()["spatula_slip_welded"]),
+        "spatula slip": published_scene("spatula_slip_welded"),
         "dropped heap": heap_scene(),
         "grasp, turning wrist": turning_grasp(),
     }

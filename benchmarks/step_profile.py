@@ -17,9 +17,9 @@ from rich.table import Table
 
 from hydro_sim_core import World
 from hydro_sim_core.compilation import Handle, entry
-from hydro_sim_core.description import LoadedScene, load_scene
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
-from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.simulation.stepping import step as stages
 from hydro_sim_core.simulation.stepping.collision import find_patches, place_geometries
 from hydro_sim_core.simulation.stepping.coriolis import solve_with_coriolis_forces
@@ -137,7 +137,7 @@ def profile(scene: LoadedScene) -> dict[str, float]:
 def main() -> None:
     """Profile all scenes, print the table, write the results."""
     output = output_argument(__doc__.splitlines()[0], "step_profile")
-    profiles = {SPATULA: profile(load_scene(shipped_scenes()[SPATULA]))}
+    profiles = {SPATULA: profile(published_scene(SPATULA))}
     profiles |= {f"cylinder grasp, {faces} faces": profile(grasp_scene(faces)) for faces in GRASPS}
     table = Table(title="CPU time of the parts of a step, µs")
     table.add_column("part of a step")

@@ -107,10 +107,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     tree_links = [links for a in adjacency for links in (a.shell_links, a.rim_links)]
     tree_start = _starts([len(boxes) for boxes in tree_boxes])
     has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
-    fields = _joined(
-        [_fields(g, count) for g, count in zip(geometries, rows, strict=True)],
-        4,
-    )
+    fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
     arrays = GeometrySet(
         kind=np.array([int(g.kind) for g in geometries], dtype=np.int64),
         node_start=node_start,
@@ -121,19 +118,10 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         fields=fields,
         field_start=field_start,
         steepness=np.linalg.norm(fields[:, :3], axis=1),
-        coordinates=_joined(
-            [
-                coordinate_functions(g.vertices, g.elements)
-                if g.kind == GeometryKind.COMPLIANT_MESH
-                else np.zeros((count, 4, 4))
-                for g, count in zip(geometries, rows, strict=True)
-            ],
-            4,
-            4,
-        ),
+        coordinates=_joined([_coordinates(g, n) for g, n in zip(geometries, rows, strict=True)], 4, 4),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
-        sign=np.concatenate([_signs(g, count) for g, count in zip(geometries, rows, strict=True)]),
-        zero_face=np.concatenate([_zero_faces(g, count) for g, count in zip(geometries, rows, strict=True)]),
+        sign=_joined([_signs(g, n) for g, n in zip(geometries, rows, strict=True)], dtype=np.int64),
+        zero_face=_joined([_zero_faces(g, n) for g, n in zip(geometries, rows, strict=True)], dtype=np.int64),
         boxes=_centred([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
         shell_start=tree_start[:-1:2].copy(),
@@ -194,6 +182,13 @@ def _fields(geometry: Geometry, rows: int) -> FloatArray:
     a, b, c = (geometry.vertices[geometry.elements[:, i]] for i in range(3))
     normals = np.cross(b - a, c - a)
     return np.pad(normals / np.linalg.norm(normals, axis=1, keepdims=True), ((0, 0), (0, 1)))
+
+
+def _coordinates(geometry: Geometry, rows: int) -> FloatArray:
+    """Rows of the array ``coordinates`` for one geometry."""
+    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+        return np.zeros((rows, 4, 4))
+    return coordinate_functions(geometry.vertices, geometry.elements)
 
 
 def _rim_pressure(geometry: Geometry) -> tuple[float, float]:

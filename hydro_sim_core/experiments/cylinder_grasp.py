@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from hydro_sim_core.description import LoadedScene, load_robot, load_scene
+from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
 
 SCENE = "cylinder_grasp"
@@ -20,15 +18,7 @@ MESHES = {
 
 def grasp_scene(faces: int) -> LoadedScene:
     """The shipped scene with meshes for about ``faces`` contact faces, a key of ``MESHES``."""
-    scene = load_scene(shipped_scene(SCENE))
     bubble_hint, cylinder_hint = MESHES[faces]
-    hints = {"arm": {"bubble_hint": bubble_hint}, "cylinder": {"hint": cylinder_hint}}
-    models = tuple(
-        model.model_copy(update={"xacro_args": {**model.xacro_args, **hints[model.name]}})
-        for model in scene.spec.models
+    return load_scene(shipped_scene(SCENE)).with_(
+        {"models.arm.xacro_args.bubble_hint": bubble_hint, "models.cylinder.xacro_args.hint": cylinder_hint}
     )
-    robots = tuple(
-        load_robot(robot.source, xacro_args=model.xacro_args)
-        for model, robot in zip(models, scene.robots, strict=True)
-    )
-    return replace(scene, spec=scene.spec.model_copy(update={"models": models}), robots=robots)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.drawing.figures import figure
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.spatula_slip import pitch
-from hydro_sim_core.simulation import World, load_scene
-from hydro_sim_core.simulation.scenes import shipped_scene
+from hydro_sim_core.simulation import World
 
 SOURCE = "Drake 1.51.1, MultibodyPlant with 1 ms steps, polygons, hints 0.04 and 0.005 m, published inertia"
 
@@ -70,7 +70,7 @@ def run(scene: str, until: float = max(PITCH)) -> ExperimentReport:
     Raises:
         InputError: The scene is missing.
     """
-    world = load_scene(shipped_scene(scene))
+    world = World(published_scene(scene))
     comparisons: list[Comparison] = []
     series: dict[str, list[float]] = {"time": [], "pitch": [], "grip_force": []}
     every = round(SAMPLE_TIME / world.time_step)

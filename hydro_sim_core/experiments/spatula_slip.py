@@ -19,12 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hydro_sim_core.description import load_scene
 from hydro_sim_core.description.scene import CommandSpec, SignalSpec, SquareSignal
 from hydro_sim_core.drawing.figures import figure
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import shipped_scene
 
 SOURCE = (
     "Drake 1.51.1 with the commands of Masterjohn 2022, section V-C: lagged approximation, 1 ms steps, polygons, "
@@ -93,12 +92,12 @@ def run(scene: str, until: float = UNTIL) -> ExperimentReport:
 
 
 def make_world(scene: str) -> World:
-    """The shipped scene under the paper's command.
+    """The shipped scene with the published meshes, under the paper's command.
 
     Raises:
         InputError: The scene is missing.
     """
-    loaded = load_scene(shipped_scene(scene))
+    loaded = published_scene(scene)
     (gripper,) = loaded.spec.grippers
     command = CommandSpec(gripper=gripper.name, mode="force", signal=SignalSpec(square=GRASP))
     return World(replace(loaded, spec=loaded.spec.model_copy(update={"commands": (command,)})))

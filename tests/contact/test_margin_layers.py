@@ -46,7 +46,7 @@ PAIRS = [
 def poses(other: str) -> list[np.ndarray]:
     """Poses of a pepper that just touches the other body, or is seen by it, or is pressed into it."""
     rng = np.random.default_rng(7)
-    reach = 0.04 if "ground" in other else 0.075 if other in ("soft", "stiff", "thick", "bare") else 0.06
+    reach = 0.034 if "ground" in other else 0.066 if other in ("soft", "stiff", "thick", "bare") else 0.05
     found = []
     for _ in range(POSES):
         direction = rng.normal(size=3)

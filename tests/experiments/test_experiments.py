@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hydro_sim_core.description import load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
     EXPERIMENTS,
@@ -25,7 +24,7 @@ from hydro_sim_core.experiments import (
     spatula_slip,
     turning_balls,
 )
-from hydro_sim_core.simulation import World
+from hydro_sim_core.experiments.published_scenes import published_scene
 from support.experiments.quick_forms import assert_quick_form_agrees
 
 finite = st.floats(-1e6, 1e6)
@@ -156,20 +155,20 @@ def test_one_percent_more_friction_is_noticed_wherever_coulomb_is_the_reference(
 def test_a_percent_more_grip_force_than_drakes_is_noticed(monkeypatch):
     """It moves forces by 1 %, pressures by half a percent."""
     with monkeypatch.context() as patch:
-        patch.setattr(slip_control, "load_scene", _stronger_grip)
+        patch.setattr(slip_control, "published_scene", _stronger_grip)
         report = slip_control.run("spatula_slip_welded", until=1.5)
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
     assert {f"{side} normal force at 1.4 s" for side in ("left", "right")} <= wrong
     assert {f"{side} peak pressure at 1.4 s" for side in ("left", "right")} <= wrong
 
 
-def _stronger_grip(path):
-    scene = load_scene(path)
+def _stronger_grip(name):
+    scene = published_scene(name)
     (command,) = scene.spec.commands
     square = command.signal.square.model_copy(update={"high": 1.01 * command.signal.square.high})
     signal = command.signal.model_copy(update={"square": square})
     commands = (command.model_copy(update={"signal": signal}),)
-    return World(replace(scene, spec=scene.spec.model_copy(update={"commands": commands})))
+    return replace(scene, spec=scene.spec.model_copy(update={"commands": commands}))
 
 
 def test_an_experiment_is_found_by_name_or_a_near_one_suggested():

@@ -230,7 +230,7 @@ def test_a_kill_costs_the_last_moment_only(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 300
-        while not path.exists() or path.stat().st_size < 100_000:
+        while not path.exists() or path.stat().st_size < 400_000:
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)

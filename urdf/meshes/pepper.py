@@ -1,13 +1,14 @@
 """Writes the meshes of a pepper beside this file: ``pepper.vtk`` to touch, ``pepper.obj`` to see.
 
-A sweet pepper of three lobes, 74 mm wide and 82 mm high with its stem, that dips at both ends. It is not convex: its
-hull is a sixth larger, lies 6 mm above the furrows and 15 mm above the foot of the stem. Every point of the surface is
-seen from the middle, so that its distance from there is a function of the direction, and tetrahedra follow: prisms, and
-cones inside them. Edges are about 1 cm long. Lengths in m.
+A sweet pepper of three lobes, 73 mm wide and 63 mm high, that dips at both ends. It is not convex: its hull is larger
+by 7 % and lies 3.6 mm above the furrows. It is round everywhere, so that tetrahedra of 7 mm give forces to a few
+percent; the stem, too thin for that, is only seen. Every point of the surface is seen from the middle, so that its
+distance from there is a function of the direction, and tetrahedra follow: prisms, and cones inside them. Lengths in m.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,16 +19,15 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LOBES = 3
-#: Angle of each ring from the stem's end of the axis, degrees, and vertices in it: two rings make the stem.
-RINGS = ((7, 6), (11, 6), (24, 6), *((angle, 18) for angle in (40, 56, 72, 88, 105, 122, 140)), (159, 6))
+#: Angle of each ring from the upper end of the axis, degrees, and its vertices: of the tetrahedra, and of the picture.
+COARSE = ((9, 5), (18, 15), *((angle, 30) for angle in range(30, 151, 10)), (162, 15), (171, 5))
+FINE = ((5, 10), (10, 30), *((angle, 60) for angle in range(15, 166, 5)), (170, 30), (175, 10))
 #: Half the width and half the height of the body without dents.
 WIDTH, HEIGHT = 0.038, 0.042
 #: Depth of the dents at the stem and at the tip, and how wide they are, rad.
-STEM_DENT, TIP_DENT, DENT_WIDTH = 0.016, 0.008, 0.55
+STEM_DENT, TIP_DENT, DENT_WIDTH = 0.018, 0.008, 0.55
 #: How much less the surface reaches between the lobes, relative.
 FURROW = 0.3
-#: Distance of the stem's end from the middle.
-STEM = 0.048
 #: Share of the distance from the middle at which cones begin.
 CORE = 0.6
 #: Decimals that are written, of m.
@@ -40,20 +40,19 @@ def distance(polar: Array, azimuth: Array) -> Array:
     ellipsoid = 1.0 / np.hypot(np.sin(polar) / WIDTH, np.cos(polar) / HEIGHT)
     dents = STEM_DENT * np.exp(-((polar / DENT_WIDTH) ** 2))
     dents = dents + TIP_DENT * np.exp(-(((np.pi - polar) / DENT_WIDTH) ** 2))
-    # Sharp furrows between round lobes, which end in the dents.
-    furrow = FURROW * np.sin(polar) * (1.0 - np.abs(np.sin(0.5 * LOBES * azimuth))) ** 2
+    # Round furrows, narrower than the lobes, which end in the dents.
+    furrow = FURROW * np.sin(polar) * (0.5 + 0.5 * np.cos(LOBES * azimuth)) ** 2
     return (ellipsoid - dents) * (1.0 - furrow)
 
 
-def surface() -> tuple[Array, Indices]:
-    """Vertices (N, 3) and outward triangles (M, 3): two poles, and rings between them."""
-    tip = float(distance(np.array(np.pi), np.array(0.0)))
-    vertices, rings, first = [np.array([[0.0, 0.0, STEM]])], [np.zeros(1, dtype=np.int64)], 1
-    for number, (degrees, count) in enumerate(RINGS):
+def surface(table: Sequence[tuple[int, int]]) -> tuple[Array, Indices]:
+    """Vertices (N, 3) and outward triangles (M, 3): two poles, and rings between them, each ring in the table."""
+    top, tip = (float(distance(np.array(polar), np.array(0.0))) for polar in (0.0, np.pi))
+    vertices, rings, first = [np.array([[0.0, 0.0, top]])], [np.zeros(1, dtype=np.int64)], 1
+    for degrees, count in table:
         polar, azimuth = np.full(count, np.radians(degrees)), 2.0 * np.pi * np.arange(count) / count
-        reach = distance(polar, azimuth) if number else STEM / np.cos(polar)
         around = [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)]
-        vertices.append(reach[:, None] * np.column_stack(around))
+        vertices.append(distance(polar, azimuth)[:, None] * np.column_stack(around))
         rings.append(np.arange(first, first + count))
         first += count
     vertices.append(np.array([[0.0, 0.0, -tip]]))
@@ -82,7 +81,7 @@ def _rounded(vertices: Array) -> Array:
 
 def solid() -> tuple[Array, Indices]:
     """Vertices (N, 3), those of the surface first, and tetrahedra (M, 4): prisms around cones to the middle."""
-    outer, triangles = surface()
+    outer, triangles = surface(COARSE)
     inner = len(outer)
     vertices = _rounded(np.vstack([outer, CORE * outer, np.zeros(3)]))
     # Diagonals that start at the lowest number of a prism's corners are those of its neighbours too.
@@ -116,4 +115,4 @@ def write_obj(path: Path, vertices: Array, triangles: Indices) -> None:
 
 if __name__ == "__main__":
     write_vtk(FOLDER / "pepper.vtk", *solid())
-    write_obj(FOLDER / "pepper.obj", *surface())
+    write_obj(FOLDER / "pepper.obj", *surface(FINE))

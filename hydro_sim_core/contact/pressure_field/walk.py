@@ -162,6 +162,9 @@ def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_
 def _must_try_all(geometries, a, b):
     """Whether a contact surface may have no start on rims and peaks, so that every pair of elements is tried.
 
+    It may end outside the shells if the pressure is positive on a boundary, and enclose no peak if both fields have
+    valleys.
+
     Reads geometries: boundary_is_low, has_valley.
     """
     low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
@@ -207,6 +210,19 @@ def _meetings_of_rims(geometries, a, b, try_all):
 
 
 @kernel(inline=True)
+def _begin_walk(geometries, a, b, tie, scratch):
+    """Push the roots of the first trees; returns the region to search, and whether the other rim comes after it.
+
+    Writes scratch: nodes, report.
+    """
+    try_all = _must_try_all(geometries, a, b)
+    scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
+    begin_visits(scratch)
+    scratch.report[:] = 0.0
+    return _search_region(geometries, a, b, try_all, tie), other_rim
+
+
+@kernel(inline=True)
 def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
     """Add the pairs on rays from a peak; peaks of A are numbered first, then those of B.
 
@@ -242,20 +258,12 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    All overlapping pairs of elements are tried, not only those of rims and shells, if the pressure is positive on a
-    boundary (a surface may then end outside the shells), if both fields have valleys (it may enclose no peak), or on a
-    half space.
-
     Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
     Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
-    try_all = _must_try_all(geometries, a, b)
-    region = _search_region(geometries, a, b, try_all, tie)
-    scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
-    begin_visits(scratch)
-    scratch.report[:] = 0.0
+    region, other_rim = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
