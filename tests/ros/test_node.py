@@ -121,8 +121,8 @@ def test_diagnostics_say_that_the_contacts_of_the_shipped_scene_are_resolved(cli
     assert contact.message == "resolved"
     values = {pair.key: pair.value for pair in contact.values}
     assert values["worst patch"] in ("left_finger on spatula", "right_finger on spatula")
-    assert values["under-resolved patches"] == "2"
-    assert 20.0 < float(values["estimated force error of the worst patch [%]"]) < 50.0
+    assert values["under-resolved patches"] == "0"
+    assert 2.0 < float(values["estimated force error of the worst patch [%]"]) < 10.0
 
 
 # --- what goes in
