@@ -18,6 +18,7 @@ from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
+from hydro_sim_core.viewer.token import NO_TOKEN, TOKEN_VARIABLE
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
 #: Largest number of steps of a run: eleven days at 1 kHz.
@@ -168,6 +169,16 @@ ViewAddressOption = Annotated[
         show_default=False,
     ),
 ]
+ViewTokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--view-token",
+        metavar="TOKEN",
+        help=f"Token of the page's address, better given as {TOKEN_VARIABLE}, which other users cannot read; "
+        f"'{NO_TOKEN}' lets every user of this machine in (default: your own)",
+        show_default=False,
+    ),
+]
 FullScaleOption = Annotated[
     float,
     typer.Option(
@@ -209,7 +220,7 @@ CameraOption = Annotated[
 ]
 
 
-def viewer_options(port: int | None, address: str | None) -> ViewerOptions:
+def viewer_options(port: int | None, address: str | None, token: str | None) -> ViewerOptions:
     """Options of the viewer's page, from those of the command line."""
-    defaults = ViewerOptions()
+    defaults = ViewerOptions(token=token)
     return replace(defaults, host=address or defaults.host, port=defaults.port if port is None else port)

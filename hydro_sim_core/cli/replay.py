@@ -30,6 +30,7 @@ from hydro_sim_core.cli.options import (
     VideoOption,
     ViewAddressOption,
     ViewPortOption,
+    ViewTokenOption,
     positive_and_finite,
     refuse_without,
     viewer_options,
@@ -68,6 +69,7 @@ def replay(
     ] = None,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
+    view_token: ViewTokenOption = None,
     loop: Annotated[bool, typer.Option("--loop", help="With --view: begin anew at the end.")] = False,
     video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
@@ -80,7 +82,7 @@ def replay(
     if view and video is not None:
         raise typer.BadParameter("--view and --video exclude each other")
     if not view:
-        refuse_without("--view", context, "loop", "view_port", "view_address")
+        refuse_without("--view", context, "loop", "view_port", "view_address", "view_token")
     if video is None:
         refuse_without("--video", context, "fps", "size", "camera")
         if not view:
@@ -93,7 +95,7 @@ def replay(
         start = line.start if begin is None else begin
         line.check(start)
         if view:
-            viewer = Viewer(viewer_options(view_port, view_address))
+            viewer = Viewer(viewer_options(view_port, view_address, view_token))
             view_line(Player(line, speed, start, loop), viewer, console)
         elif video is not None:
             places = film_places(video, start, line.end, fps, speed)

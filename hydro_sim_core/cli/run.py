@@ -32,6 +32,7 @@ from hydro_sim_core.cli.options import (
     VideoOption,
     ViewAddressOption,
     ViewPortOption,
+    ViewTokenOption,
     XacroArgOption,
     positive,
     positive_and_finite,
@@ -121,6 +122,7 @@ def run(
     view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
+    view_token: ViewTokenOption = None,
     video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
@@ -154,7 +156,7 @@ def run(
     with ExitStack() as stack:
         page = film = None
         if view:
-            page = RunPage(Viewer(viewer_options(view_port, view_address)), scale)
+            page = RunPage(Viewer(viewer_options(view_port, view_address, view_token)), scale)
             stack.callback(page.viewer.close)
             page.viewer.start()
         if video is not None:
@@ -189,7 +191,7 @@ def _refuse_what_does_not_fit(context: typer.Context) -> None:
     """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
-        refuse_without("--view", context, "view_port", "view_address")
+        refuse_without("--view", context, "view_port", "view_address", "view_token")
     if given["video"] is None:
         refuse_without("--video", context, "fps", "size", "camera")
         if not given["view"]:

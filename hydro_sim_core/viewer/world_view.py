@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import webbrowser
 
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
 from hydro_sim_core.simulation import World
@@ -65,7 +64,7 @@ class WorldView:
 
     def open_browser(self) -> WorldView:
         """Open the page in the user's browser."""
-        webbrowser.open(self.url)
+        self._viewer.open_browser()
         return self
 
     def close(self) -> None:

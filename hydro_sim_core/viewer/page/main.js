@@ -159,10 +159,11 @@ function showState() {
   const { state } = connection;
   document.body.dataset.state = hydroSim.state;
   document.body.dataset.simulation = simulationGone ? "gone" : "running";
-  if (simulationGone) showBanner("The simulation has ended. Waiting for the next …");
+  if (state === "refused") showBanner("Another simulation is here: open the address that it printed.");
+  else if (simulationGone) showBanner("The simulation has ended. Waiting for the next …");
   else if (state === "lost") showBanner("Connection lost. Trying again …");
   else showBanner(null);
-  const words = { connecting: "connecting", lost: "no connection", live: runningWord() };
+  const words = { connecting: "connecting", lost: "no connection", refused: "no access", live: runningWord() };
   byId("state-text").textContent = simulationGone ? "ended" : words[state];
 }
 

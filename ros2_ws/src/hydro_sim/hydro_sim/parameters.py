@@ -232,12 +232,13 @@ class Parameters:
         choices=("16UC1", "32FC1"),
     )
     viewer: bool = _parameter(False, "Serve a web page that shows the simulation; its address is printed.")
-    viewer_address: str = _parameter(
-        "127.0.0.1",
-        "Address that the page is served on; another than this one is protected by a token in the printed address.",
-    )
+    viewer_address: str = _parameter("127.0.0.1", "Address that the page is served on.")
     viewer_port: int = _parameter(
         8008, "Port that the page is served on, or the next free one.", low=1, high=65535
+    )
+    viewer_token: str = _parameter(
+        "",
+        "Token of the page's address; '' for your own (beyond this machine, a new one), 'none' to let everybody in.",
     )
     viewer_open: bool = _parameter(False, "Open the page in a browser where there is a display.")
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")
