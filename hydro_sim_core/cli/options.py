@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from hydro_sim_core.description.yaml_source import parse_value
-from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
 from hydro_sim_core.viewer.token import NO_TOKEN, TOKEN_VARIABLE
@@ -180,16 +180,15 @@ ViewTokenOption = Annotated[
     ),
 ]
 FullScaleOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--full-scale",
         metavar="KPA",
-        help="Pressure at the upper end of the colours.",
+        help="Pressure at the upper end of the colours (default: chosen from the contacts of the scene)",
         callback=positive_and_finite,
+        show_default=False,
     ),
 ]
-#: Default upper end of the pressure scale, kPa.
-FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
 
 
 def _picture_size(text: str) -> PictureSize:
@@ -218,6 +217,15 @@ FRAME_RATE = 30.0
 CameraOption = Annotated[
     CameraName, typer.Option("--camera", help="Where the camera of a picture or film stands.")
 ]
+
+
+def given_scale(full_scale: float | None) -> PressureScale | None:
+    """The colour scale of ``--full-scale``, kPa; None if it is to be chosen.
+
+    Raises:
+        InputError: There is no such scale.
+    """
+    return None if full_scale is None else PressureScale(1e3 * full_scale)
 
 
 def viewer_options(port: int | None, address: str | None, token: str | None) -> ViewerOptions:

@@ -106,7 +106,7 @@ class Parameters:
     )
     world_frame: str = _parameter("world", "Frame id of the world in every header.")
     pressure_full_scale: float = _parameter(
-        20.0, "Pressure at the upper end of the colour scale, kPa.", low=1e-3, high=1e9
+        0.0, "Pressure at the upper end of the colour scale, kPa; 0 chooses it.", low=0.0, high=1e9
     )
     legend_position: tuple[float, ...] = _parameter(
         (0.0, 0.0, 0.6), "Lower left corner of the pressure legend in the world, m."
