@@ -21,8 +21,9 @@ _STRETCH: Final = 1.0
 _LONGEST_WAIT: Final = 2.0
 #: Instants of the trial run that are looked at, Hz of simulated time.
 _RATE: Final = 30.0
-#: Longest trial run, s of wall-clock time, for scenes that are far slower than real time.
-_PATIENCE: Final = 2.0
+#: Longest trial run, s of processor time, for scenes that are far slower than real time. How busy the machine is must
+#: not decide on colours.
+_PATIENCE: Final = 3.0
 #: A pair that touches in a smaller share of the instants than the most frequent one says nothing about the scale.
 _LEAST_SHARE: Final = 0.1
 #: Leading digits of full scales, so that a legend has round numbers.
@@ -47,8 +48,8 @@ def scale_of_world(world: World) -> PressureScale:
     instants: list[Peaks] = []
     touched: set[str] = set()
     steps = max(1, round(1.0 / (_RATE * trial.time_step)))
-    end, out_of_patience = _LONGEST_WAIT, time.monotonic() + _PATIENCE
-    while trial.time < end and time.monotonic() < out_of_patience:
+    end, out_of_patience = _LONGEST_WAIT, time.thread_time() + _PATIENCE
+    while trial.time < end and time.thread_time() < out_of_patience:
         try:
             trial.step(steps)
         except FloatingPointError:
