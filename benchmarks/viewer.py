@@ -101,7 +101,7 @@ class Show:
     @property
     def address(self) -> str:
         """Of the WebSocket."""
-        return self.viewer.url.replace("http:", "ws:") + "ws"
+        return self.viewer.url.replace("http:", "ws:").replace("/?", "/ws?")
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from hydro_sim_core.description.yaml_source import parse_value
-from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
+from hydro_sim_core.viewer.token import NO_TOKEN, TOKEN_VARIABLE
 from hydro_sim_core.viewer.viewer import DEFAULT_PORT, ViewerOptions
 
 #: Largest number of steps of a run: eleven days at 1 kHz.
@@ -168,17 +169,26 @@ ViewAddressOption = Annotated[
         show_default=False,
     ),
 ]
+ViewTokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--view-token",
+        metavar="TOKEN",
+        help=f"Token of the page's address, better given as {TOKEN_VARIABLE}, which other users cannot read; "
+        f"'{NO_TOKEN}' lets every user of this machine in (default: your own)",
+        show_default=False,
+    ),
+]
 FullScaleOption = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--full-scale",
         metavar="KPA",
-        help="Pressure at the upper end of the colours.",
+        help="Pressure at the upper end of the colours (default: chosen from the contacts of the scene)",
         callback=positive_and_finite,
+        show_default=False,
     ),
 ]
-#: Default upper end of the pressure scale, kPa.
-FULL_SCALE = DEFAULT_FULL_SCALE / 1e3
 
 
 def _picture_size(text: str) -> PictureSize:
@@ -209,7 +219,16 @@ CameraOption = Annotated[
 ]
 
 
-def viewer_options(port: int | None, address: str | None) -> ViewerOptions:
+def given_scale(full_scale: float | None) -> PressureScale | None:
+    """The colour scale of ``--full-scale``, kPa; None if it is to be chosen.
+
+    Raises:
+        InputError: There is no such scale.
+    """
+    return None if full_scale is None else PressureScale(1e3 * full_scale)
+
+
+def viewer_options(port: int | None, address: str | None, token: str | None) -> ViewerOptions:
     """Options of the viewer's page, from those of the command line."""
-    defaults = ViewerOptions()
+    defaults = ViewerOptions(token=token)
     return replace(defaults, host=address or defaults.host, port=defaults.port if port is None else port)

@@ -10,10 +10,9 @@ import typer
 from numpy.typing import NDArray
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import FULL_SCALE, FullScaleOption
+from hydro_sim_core.cli.options import FullScaleOption, given_scale
 from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.drawing.figures import require_matplotlib
-from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plots import plot_grip_force, plot_pitch, plot_pressure_map
 
@@ -102,15 +101,16 @@ def pressure_map(
             metavar="S", help="Recorded time (default: when it is pressed hardest).", show_default=False
         ),
     ] = None,
-    full_scale: FullScaleOption = FULL_SCALE,
+    full_scale: FullScaleOption = None,
 ) -> None:
     """Pressure on a body, projected along an axis of its frame, in the colours of RViz and the viewer."""
     _check_picture(out)
+    given = given_scale(full_scale)
     with RecordedMotion(recording, output.make_console()) as motion:
+        scale = given or motion.scale
         name = body or motion.fingers()[0]
         instant = motion.pressed_hardest(name) if time is None else motion.instant(time)
     X_WB = instant.poses.get(name, np.eye(4))  # static bodies have no pose in the recording
-    scale = PressureScale(1e3 * full_scale)
     plot_pressure_map(instant.patches, name, X_WB, out, scale, f"at {instant.time:.3f} s")
     _say_written(out)
 

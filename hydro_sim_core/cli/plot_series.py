@@ -15,6 +15,7 @@ from rich.console import Console
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
 from hydro_sim_core.replay import Recording
@@ -71,6 +72,11 @@ class RecordedMotion:
 
     def __exit__(self, *_: object) -> None:
         self._recording.close()
+
+    @property
+    def scale(self) -> PressureScale:
+        """Colour scale of pressure, chosen from the contacts of the recording."""
+        return self._recording.scale
 
     def instants(self) -> Iterator[Instant]:
         """Every instant, in order.

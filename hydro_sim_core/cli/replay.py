@@ -20,7 +20,6 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
-    FULL_SCALE,
     PICTURE_SIZE,
     CameraOption,
     FrameRateOption,
@@ -30,6 +29,8 @@ from hydro_sim_core.cli.options import (
     VideoOption,
     ViewAddressOption,
     ViewPortOption,
+    ViewTokenOption,
+    given_scale,
     positive_and_finite,
     refuse_without,
     viewer_options,
@@ -68,19 +69,20 @@ def replay(
     ] = None,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
+    view_token: ViewTokenOption = None,
     loop: Annotated[bool, typer.Option("--loop", help="With --view: begin anew at the end.")] = False,
     video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
-    full_scale: FullScaleOption = FULL_SCALE,
+    full_scale: FullScaleOption = None,
     package_dir: PackageDirOption = None,
 ) -> None:
     """Play recordings: print their time line, show them in the browser, or make a film of them."""
     if view and video is not None:
         raise typer.BadParameter("--view and --video exclude each other")
     if not view:
-        refuse_without("--view", context, "loop", "view_port", "view_address")
+        refuse_without("--view", context, "loop", "view_port", "view_address", "view_token")
     if video is None:
         refuse_without("--video", context, "fps", "size", "camera")
         if not view:
@@ -88,16 +90,16 @@ def replay(
     else:
         check_film(video, fps)
     console = output.make_console()
-    scale = PressureScale(1e3 * full_scale)
+    scale = given_scale(full_scale)
     with TimeLine(_open(files, scale, package_dir or ())) as line:
         start = line.start if begin is None else begin
         line.check(start)
         if view:
-            viewer = Viewer(viewer_options(view_port, view_address))
+            viewer = Viewer(viewer_options(view_port, view_address, view_token))
             view_line(Player(line, speed, start, loop), viewer, console)
         elif video is not None:
             places = film_places(video, start, line.end, fps, speed)
-            with open_page_film(video, fps, scale, size, camera) as add:
+            with open_page_film(video, fps, line.scale, size, camera) as add:
                 for place in bar(places, f"filming {video}", console):
                     add(line.scene(place), line.frame(place))
             console.print(f"{video}: {len(places)} frames", markup=False, highlight=False)
@@ -188,7 +190,9 @@ def topics_table(line: TimeLine) -> Table:
     return table
 
 
-def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Path]) -> list[Recording]:
+def _open(
+    files: Sequence[Path], scale: PressureScale | None, package_dirs: Sequence[Path]
+) -> list[Recording]:
     for number, path in enumerate(files):
         if path.resolve() in [other.resolve() for other in files[:number]]:
             raise InputError(path, "", "is given twice", "name every recording once")

@@ -19,7 +19,6 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
-    FULL_SCALE,
     PICTURE_SIZE,
     CameraOption,
     FrameRateOption,
@@ -32,7 +31,9 @@ from hydro_sim_core.cli.options import (
     VideoOption,
     ViewAddressOption,
     ViewPortOption,
+    ViewTokenOption,
     XacroArgOption,
+    given_scale,
     positive,
     positive_and_finite,
     refuse_without,
@@ -44,7 +45,9 @@ from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
 from hydro_sim_core.recording import Recorder, check_new_file
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
@@ -121,11 +124,12 @@ def run(
     view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
+    view_token: ViewTokenOption = None,
     video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
-    full_scale: FullScaleOption = FULL_SCALE,
+    full_scale: FullScaleOption = None,
     json: JsonOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
@@ -139,22 +143,21 @@ def run(
         check_new_file(record, overwrite)
     if video is not None:
         check_film(video, fps)
+    scale = given_scale(full_scale)
     console = output.make_console()
     with compile_progress(console):
         world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+        shown = view or video is not None or record is not None
+        scale = scale or (scale_of_world(world) if shown else PressureScale())
     if duration is not None:
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
-    # Without deadlines there is no reason to leave steps out of the recording.
-    recording = (
-        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
-    )
-    scale = PressureScale(1e3 * full_scale)
+    recording = None if record is None else _recorder(record, overwrite, rate, scale)
     with ExitStack() as stack:
         page = film = None
         if view:
-            page = RunPage(Viewer(viewer_options(view_port, view_address)), scale)
+            page = RunPage(Viewer(viewer_options(view_port, view_address, view_token)), scale)
             stack.callback(page.viewer.close)
             page.viewer.start()
         if video is not None:
@@ -168,6 +171,11 @@ def run(
         output.write_json(json, result.as_dict())
     if result.error is not None:
         raise FloatingPointError(result.error)
+
+
+def _recorder(file: Path, overwrite: bool, rate: float, scale: PressureScale) -> Recorder:
+    # Without deadlines there is no reason to leave steps out of the recording.
+    return Recorder(file, view=View(scale=scale), overwrite=overwrite, complete=math.isinf(rate), drives=True)
 
 
 def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
@@ -189,7 +197,7 @@ def _refuse_what_does_not_fit(context: typer.Context) -> None:
     """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
-        refuse_without("--view", context, "view_port", "view_address")
+        refuse_without("--view", context, "view_port", "view_address", "view_token")
     if given["video"] is None:
         refuse_without("--video", context, "fps", "size", "camera")
         if not given["view"]:

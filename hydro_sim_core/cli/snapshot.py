@@ -11,7 +11,6 @@ from rich.console import Console
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
-    FULL_SCALE,
     PICTURE_SIZE,
     CameraOption,
     FullScaleOption,
@@ -19,12 +18,14 @@ from hydro_sim_core.cli.options import (
     SetOption,
     SizeOption,
     XacroArgOption,
+    given_scale,
     refuse_without,
     set_values,
     step_count,
 )
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.files import check_picture_file, write_picture
@@ -63,7 +64,7 @@ def snapshot(
     ] = 0.0,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
-    full_scale: FullScaleOption = FULL_SCALE,
+    full_scale: FullScaleOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
@@ -73,7 +74,7 @@ def snapshot(
         out = _new_file_for(source)
     check_picture_file(out, (".png",))
     console = output.make_console()
-    scale = PressureScale(1e3 * full_scale)
+    scale = given_scale(full_scale)
     if Path(source).suffix.lower() == ".mcap":
         refuse_without("a scene", context, "xacro_arg")
         scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
@@ -82,6 +83,7 @@ def snapshot(
     else:
         with compile_progress(console):
             world = open_world(source, package_dir or (), xacro_arg or (), set_values(setting))
+            scale = scale or scale_of_world(world)
         with PageCamera(size, camera) as page:  # opened first: if it fails, the run would be wasted
             run_until(world, time, console)
             scene = scene_of_world(world, scale, takes_commands=False)
@@ -124,7 +126,7 @@ def run_until(world: World, time: float, console: Console) -> None:
 
 
 def _of_recording(
-    path: Path, time: float, scale: PressureScale, package_dirs: Sequence[Path]
+    path: Path, time: float, scale: PressureScale | None, package_dirs: Sequence[Path]
 ) -> tuple[ViewScene, ViewFrame]:
     """Scene and frame of the instant nearest to ``time``."""
     with TimeLine([Recording(path, scale, package_dirs)]) as line:

@@ -1,7 +1,7 @@
 """The colour scale of contact pressure in RViz, the viewer, plots and recordings.
 
 The scale is fixed and labelled, and does not adapt to the pressures in view: a colour is the same pressure in every
-patch, at every instant and in every picture.
+patch and at every instant of a run. ``chosen_scale`` finds its upper end for a scene.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from hydro_sim_core.drawing.viridis import VIRIDIS
 from hydro_sim_core.errors import InputError, excerpt
 
-#: Default upper end of the scale, Pa.
+#: Upper end of the scale where nothing is known about the pressures, Pa.
 DEFAULT_FULL_SCALE: Final = 20e3
 #: Limits of the full scale, Pa: from an immeasurably small pressure to one that no body withstands.
-_LEAST, _LARGEST = 1e-3, 1e12
+LEAST: Final = 1e-3
+LARGEST: Final = 1e12
+#: Units of pressure in legends, with their size in Pa, from the largest.
+_UNITS: Final = (("MPa", 1e6), ("kPa", 1e3), ("Pa", 1.0))
 
 _OPAQUE = np.ones((len(VIRIDIS), 4), dtype=np.float32)
 _OPAQUE[:, :3] = VIRIDIS / 255.0
@@ -44,11 +47,16 @@ class PressureScale:
 
     def __init__(self, maximum: float = DEFAULT_FULL_SCALE) -> None:
         is_number: bool = isinstance(maximum, Real)
-        if not is_number or not _LEAST <= maximum <= _LARGEST:
+        if not is_number or not LEAST <= maximum <= LARGEST:
             given = f"{float(maximum):g} Pa" if is_number else excerpt(maximum)
-            problem = f"{given} at the upper end is not {_LEAST:g} to {_LARGEST:g}"
+            problem = f"{given} at the upper end is not {LEAST:g} to {LARGEST:g}"
             raise InputError("pressure scale", "maximum", problem, f"try {DEFAULT_FULL_SCALE:g}")
         self.maximum = float(maximum)
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Unit in which the upper end is no long number, with its size in Pa."""
+        return next((unit for unit in _UNITS if self.maximum >= unit[1]), _UNITS[-1])
 
     def colours(self, pressures: NDArray[np.floating]) -> NDArray[np.float32]:
         """Opaque RGBA of each pressure: (N,) Pa to (N, 4), 0 to 1."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import secrets
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -54,7 +55,7 @@ class PageCamera:
     def __enter__(self) -> PageCamera:
         with ExitStack() as stack:
             self._browser = stack.enter_context(open_browser())
-            self._viewer = Viewer(ViewerOptions(port=0))
+            self._viewer = Viewer(ViewerOptions(port=0, token=secrets.token_urlsafe()))
             self._viewer.start()
             stack.callback(self._viewer.close)
             self._ending = stack.pop_all()
@@ -99,5 +100,5 @@ class PageCamera:
                 viewport={"width": self._size.width, "height": self._size.height}
             )
             self._session = self._page.context.new_cdp_session(self._page)
-            self._page.goto(f"{self._viewer.url}?still&view={self._view}")
+            self._page.goto(f"{self._viewer.url}&still&view={self._view}")
         return self._page, self._session

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
 from hydro_sim_core.drawing.figures import figure, pressure_colours
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.plot_footprint import Contact, Footprint, footprint
@@ -123,18 +124,20 @@ def plot_pressure_map(
         body: Name of the body, such as a finger of a gripper.
         X_WB: (4, 4) pose of the body in the world, such as ``world.frame_pose(body)``.
         path: PNG file.
-        scale: Colour scale of pressure; by default that of RViz and the viewer, up to 20 kPa.
+        scale: Colour scale of pressure; by default one for these contacts.
         title: Title above the figures of the contact, such as the time.
 
     Raises:
         InputError: Nothing presses on the body, matplotlib is not installed, or the file cannot be written.
     """
-    draw_footprint(footprint(contacts, body, np.asarray(X_WB)), path, scale or PressureScale(), title)
+    found = footprint(contacts, body, np.asarray(X_WB))
+    draw_footprint(found, path, scale or scale_of_peaks([{body: found.faces.pressures.max()}]), title)
 
 
 def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, title: str = "") -> None:
     """Draw a footprint; see ``plot_pressure_map``."""
     x, y = 1e3 * found.points.T
+    unit, unit_size = scale.unit
     shape = np.ptp(y) / max(np.ptp(x), 1e-6)
     height = float(np.clip(0.75 * _WIDTH * shape + 1.4, _LEAST_HEIGHT, _LARGEST_HEIGHT))
     with figure(Path(path), _WIDTH, height) as canvas:
@@ -146,8 +149,8 @@ def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, tit
         # Bands have edges at exact values of the linear pressure; shading would blend colours.
         bands = axes.tricontourf(
             Triangulation(x, y, found.faces.triangles),
-            1e-3 * np.maximum(found.faces.pressures, 0.0),
-            levels=np.linspace(0.0, 1e-3 * scale.maximum, _BANDS + 1),
+            np.maximum(found.faces.pressures, 0.0) / unit_size,
+            levels=np.linspace(0.0, scale.maximum / unit_size, _BANDS + 1),
             cmap=pressure_colours(),
             extend="max" if found.faces.pressures.max() > scale.maximum else "neither",
         )
@@ -156,7 +159,7 @@ def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, tit
         _mark_centre(axes, 1e3 * found.centre)
         bar = canvas.colorbar(bands, ax=axes)
         bar.locator = MaxNLocator(5)
-        bar.set_label("pressure [kPa]")
+        bar.set_label(f"pressure [{unit}]")
         across, up = found.axes
         axes.set(xlabel=f"{across} of {found.body} [mm]", ylabel=f"{up} of {found.body} [mm]")
         axes.set_aspect("equal", adjustable="datalim")

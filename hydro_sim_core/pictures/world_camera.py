@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import as_path
-from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.pictures.files import check_picture_file, pillow, write_picture
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PageCamera, PictureSize
@@ -28,7 +29,7 @@ class WorldCamera:
         world: The world.
         size: Width and height, pixels.
         view: View of the camera; ``contact`` faces the contacts of the first picture that has any.
-        full_scale: Pressure (Pa) of the brightest colour.
+        full_scale: Pressure (Pa) of the brightest colour; by default chosen from the scene.
 
     Raises:
         InputError: There is no such view, or the size is invalid. On entering: there is no browser.
@@ -44,7 +45,7 @@ class WorldCamera:
         self._world = world
         self._scene = scene_of_world(
             world,
-            PressureScale(DEFAULT_FULL_SCALE if full_scale is None else full_scale),
+            scale_of_world(world) if full_scale is None else PressureScale(full_scale),
             takes_commands=False,
         )
         self._page = PageCamera(_checked_size(size), _checked_camera(view))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import MessageIndex
@@ -28,6 +30,8 @@ Array = NDArray[np.float64]
 #: Later times than this are wall-clock times, s; the recording's time then starts at 0.
 _WALL_CLOCK = 1e6
 _NS = 1e-9
+#: Number of instants whose contacts choose the colour scale.
+_SCALE_INSTANTS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,7 @@ class Recording:
         self, path: Path, scale: PressureScale | None = None, package_dirs: Sequence[str | Path] = ()
     ) -> None:
         self.path = path
-        self._scale = scale or PressureScale()
+        self._given_scale = scale
         self._package_dirs = package_dirs
         self._index = MessageIndex(path)
         try:
@@ -135,6 +139,18 @@ class Recording:
         """Last instant, s."""
         return float(self.instants[-1])
 
+    @cached_property
+    def scale(self) -> PressureScale:
+        """Colour scale of pressure: the given one, else one for the contacts at instants spread over the recording."""
+        if self._given_scale is not None:
+            return self._given_scale
+        instants = []
+        for time in self._times[np.unique(np.linspace(0, len(self._times) - 1, _SCALE_INSTANTS).astype(int))]:
+            with suppress(InputError):  # damaged there, which is told when that instant is shown
+                patches = self._patches(int(time), {})
+                instants.append({f"{p.name_a} on {p.name_b}": p.max_pressure for p in patches})
+        return scale_of_peaks(instants)
+
     def row(self, time: float) -> int:
         """Index in ``instants`` of the instant nearest to ``time`` (s)."""
         after = int(np.clip(np.searchsorted(self.instants, time), 1, max(1, len(self.instants) - 1)))
@@ -194,11 +210,11 @@ class Recording:
         time_line = (self.start, self.end)
         if row < 0:
             frames = tuple(self._transforms.poses(int(self._times[0])))
-            return ViewScene(self.path.stem, frames, (), {}, self._scale, mode="replay", timeline=time_line)
+            return ViewScene(self.path.stem, frames, (), {}, self.scale, mode="replay", timeline=time_line)
         time = int(self._descriptions[0].topic.times[row])
         scene = scene_of_urdf(
             self._descriptions[0].message(row).data,
-            self._scale,
+            self.scale,
             source=f"{self.path}: robot_description",
             package_dirs=self._package_dirs,
             name=about.get("scene"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.replay.recording import Recording
 from hydro_sim_core.viewer.frame import ViewFrame
@@ -50,6 +52,11 @@ class TimeLine:
         last = self.recordings[-1]
         return float(self.places[-1]) + last.end - last.start
 
+    @cached_property
+    def scale(self) -> PressureScale:
+        """Colour scale of pressure, one for all recordings: the widest of theirs."""
+        return max((recording.scale for recording in self.recordings), key=lambda scale: scale.maximum)
+
     def check(self, place: float) -> None:
         """Check that a place is on the time line.
 
@@ -76,7 +83,7 @@ class TimeLine:
         number, row = self.locate(place)
         scene = self.recordings[number].scene(row)
         if self._last is None or self._last[0] is not scene:
-            self._last = scene, replace(scene, timeline=(self.start, self.end))
+            self._last = scene, replace(scene, timeline=(self.start, self.end), scale=self.scale)
         return self._last[1]
 
     def frame(self, place: float) -> ViewFrame:

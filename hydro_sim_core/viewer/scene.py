@@ -130,6 +130,7 @@ class ViewScene:
             "scale": {
                 "name": self.scale.name,
                 "maximum": self.scale.maximum,
+                "unit": self.scale.unit,
                 "colours": self.scale.table().tolist(),
             },
             "time_step": self.time_step,

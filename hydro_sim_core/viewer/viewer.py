@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import webbrowser
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +25,7 @@ from hydro_sim_core.viewer.commands import Command, Shown, read_message
 from hydro_sim_core.viewer.frame import ViewFrame, encode_frame
 from hydro_sim_core.viewer.scene import ViewScene
 from hydro_sim_core.viewer.server.access import is_loopback
+from hydro_sim_core.viewer.token import choose_token
 from hydro_sim_core.viewer.wire import Kind
 
 logger = logging.getLogger(__name__)
@@ -47,7 +49,8 @@ class ViewerOptions:
     Attributes:
         host: Address to listen on; whoever reaches it and has the token may command the simulation.
         port: Port, or the first free one after it; 0 for any free port.
-        token: Token that browsers need; with None, one is generated unless only this machine reaches the address.
+        token: Token that browsers need, as in ``choose_token``: by default this user's own where only this machine
+            reaches the address, and a new one elsewhere; "none" lets in whoever reaches the address.
         max_viewers: Largest number of pages at once.
     """
 
@@ -89,6 +92,7 @@ class Viewer:
         self.on_command = on_command
         self.url = ""
         self._options = options
+        self._ticket = secrets.token_urlsafe(24)
         self._process: subprocess.Popen[bytes] | None = None
         self._threads: list[threading.Thread] = []
         self._watching = 0
@@ -105,16 +109,17 @@ class Viewer:
         """Start the server.
 
         Returns:
-            Address of the page, with the token if one is needed.
+            Address of the page, with the token.
 
         Raises:
             ServerDied: The server's process ended.
-            InputError: The page cannot be served at this address.
+            InputError: The page cannot be served at this address, or the token cannot be one.
         """
         options = self._options
-        token = options.token
-        if token is None and not is_loopback(options.host):
-            token = secrets.token_urlsafe(24)
+        local = is_loopback(options.host)
+        token = choose_token(options.token, own=local)
+        if token is None and not local:
+            logger.warning("viewer: whoever reaches this machine may command the simulation, without a token")
         self._link, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", "-m", "hydro_sim_core.viewer.server", str(theirs.fileno())]
@@ -131,6 +136,7 @@ class Viewer:
             "host": options.host,
             "port": options.port,
             "token": token,
+            "ticket": self._ticket,
             "max_viewers": options.max_viewers,
         }
         port = self._wait_until_ready(wire.pack_json(Kind.CONFIGURE, settings))
@@ -145,6 +151,13 @@ class Viewer:
         query = f"/?token={token}" if token is not None else "/"
         self.url = f"http://{_shown_host(options.host)}:{port}{query}"
         return self.url
+
+    def open_browser(self) -> None:
+        """Open the page in the user's browser.
+
+        Its command line, which other users may read, has a ticket in place of the token, which opens the page once.
+        """
+        webbrowser.open(f"{self.url.partition('?')[0]}?ticket={self._ticket}")
 
     def _wait_until_ready(self, configure: bytes) -> int:
         """Wait for the server; returns the port on which it listens."""

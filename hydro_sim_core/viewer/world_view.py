@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-import webbrowser
 
-from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import ViewFrame, frame_of_snapshot
@@ -25,7 +25,7 @@ class WorldView:
 
     Args:
         world: The world; only ``sync`` reads it, in the calling thread.
-        full_scale: Pressure (Pa) of the brightest colour.
+        full_scale: Pressure (Pa) of the brightest colour; by default chosen from the scene.
         options: Options of the server.
 
     Attributes:
@@ -41,7 +41,7 @@ class WorldView:
         self._world = world
         self._scene = scene_of_world(
             world,
-            PressureScale(DEFAULT_FULL_SCALE if full_scale is None else full_scale),
+            scale_of_world(world) if full_scale is None else PressureScale(full_scale),
             takes_commands=False,
         )
         self._viewer = Viewer(options or ViewerOptions())
@@ -65,7 +65,7 @@ class WorldView:
 
     def open_browser(self) -> WorldView:
         """Open the page in the user's browser."""
-        webbrowser.open(self.url)
+        self._viewer.open_browser()
         return self
 
     def close(self) -> None:

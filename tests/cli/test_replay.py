@@ -100,8 +100,9 @@ def test_pages_play_and_seek_until_it_is_interrupted(recording):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
     )
     try:
-        address = re.search(r"http://(127\.0\.0\.1:\d+)/", process.stdout.readline()).group(1)
-        with connect(f"ws://{address}/ws", origin=f"http://{address}") as page:
+        printed = r"http://(127\.0\.0\.1:\d+)/(\?token=\S+)"
+        address, token = re.search(printed, process.stdout.readline()).groups()
+        with connect(f"ws://{address}/ws{token}", origin=f"http://{address}") as page:
             scene = wait_for(page, lambda told: told["type"] == "scene")
             assert (scene["mode"], scene["takes_commands"]) == ("replay", False)
             assert scene["timeline"] == {"start": 0.0, "end": pytest.approx(0.3)}

@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import pytest
 
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.replay import Recording, TimeLine
@@ -14,6 +15,16 @@ from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.scene import scene_of_world
 
 SINGLE = 1e-6  # relative, of what is recorded in single precision
+
+
+def test_the_scale_is_that_of_the_scene_and_one_for_all_recordings(run, recording):
+    assert recording.scale.maximum == scale_of_world(run[0]).maximum
+    assert recording.scene(0).scale is recording.scale
+    with Recording(run[1], PressureScale(5e3)) as given:
+        assert given.scale.maximum == 5e3
+        with TimeLine([given, recording]) as line:
+            assert line.scale is recording.scale
+            assert line.scene(0.1).scale is line.scene(0.5).scale is line.scale
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
@@ -13,14 +14,16 @@ import hydro_sim_core as hs
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing import publishers, streams
 from hydro_sim.publishing.publishers import ContactPublisher
-from hydro_sim.publishing.streams import StreamPublishers
+from hydro_sim.publishing.streams import StreamPublishers, scale_of, view_of
 from hydro_sim.publishing.thread import PublisherThread
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import StreamKind
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
+SCENES = Path(__file__).parents[2] / "config" / "scenes"
 TEXT = "std_msgs/msg/String"
 
 
@@ -45,6 +48,14 @@ def contact_publisher(monkeypatch, *encoders):
     snapshot = SimpleNamespace(twists=None, energies=None)
     runner = SimpleNamespace(world=None, snapshot=lambda: snapshot)
     return ContactPublisher(node, runner, Parameters(marker_rate=50.0)), errors
+
+
+def test_the_colour_scale_is_chosen_unless_it_is_told():
+    world = hs.load_scene(SCENES / "mug_on_plate.yaml")
+    chosen = scale_of(Parameters(), world)
+    assert chosen.maximum == scale_of_world(world).maximum < 5e3
+    assert view_of(Parameters(), chosen).scale is chosen
+    assert scale_of(Parameters(pressure_full_scale=7.0), world).maximum == 7e3
 
 
 class MadeUpTime:

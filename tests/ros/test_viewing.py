@@ -31,7 +31,7 @@ class Page:
 
     def __init__(self, url: str) -> None:
         # Without a limit, closing need not wait for messages that nobody has taken in.
-        address = f"ws{url.removeprefix('http').rstrip('/')}/ws"
+        address = f"ws{url.removeprefix('http').replace('/?', '/ws?')}"
         self._open = ExitStack()
         self._socket = self._open.enter_context(connect(address, max_size=None, max_queue=None))
         self.scene: dict[str, Any] = {}
@@ -221,6 +221,7 @@ def test_page_lives_from_configuring_to_cleaning_up_and_again(shown_node, tmp_pa
     [
         ("viewer_address:=203.0.113.7", "203.0.113.7 port 8008: cannot be served"),
         ("viewer_port:=0", "viewer_port: 0 is out of range"),
+        ("viewer_token:=short", "token: is not 8 to 128 letters"),
     ],
 )
 def test_an_address_that_cannot_be_served_ends_the_node_in_one_line(run_here, parameter, expected):

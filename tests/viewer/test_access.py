@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from hydro_sim_core.viewer.server.access import Access
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
-from support.viewer.pages import PATIENCE, address, get, make_scene, open_page
+from support.viewer.pages import PATIENCE, address, cookies, get, make_scene, open_page
 
 FOREIGN_ORIGINS = [
     "http://evil.example",
@@ -82,7 +82,7 @@ def test_no_url_opens_a_file(viewer, path):
 def test_pages_of_other_sites_are_refused(viewer, origin):
     origin = origin.format(port=address(viewer)[1])
     assert get(viewer, "/", Origin=origin)[0] == 403
-    assert refused_socket(viewer, origin=origin) == 403
+    assert refused_socket(viewer, origin=origin, additional_headers=cookies(viewer)) == 403
 
 
 @pytest.mark.parametrize("host", FOREIGN_HOSTS)
@@ -129,7 +129,7 @@ def test_the_page_is_served_under_a_policy(viewer):
     assert policy.startswith("default-src 'self'; ")
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
-    assert headers["Set-Cookie"] is None
+    assert headers["Set-Cookie"].startswith(cookies(viewer)["Cookie"] + "; ")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
@@ -182,8 +182,9 @@ def test_beyond_this_machine_a_token_is_made(token):
 )
 def test_without_the_token_nothing_is_served(guarded, token, query):
     for path in ("/", "/ws", "/mesh/x", "/nothing"):
-        status, headers, _ = get(guarded, path + query.format(token))
+        status, headers, body = get(guarded, path + query.format(token))
         assert status == 403
+        assert b"the address with the token" in body
         assert headers["Set-Cookie"] is None
     assert refused_socket(guarded) == 403
 

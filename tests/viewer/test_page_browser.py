@@ -2,190 +2,39 @@
 
 from __future__ import annotations
 
-import io
 import time
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import hydro_sim_core as hs
-from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.browser import open_browser
-from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.commands import SetGrip
 from hydro_sim_core.viewer.frame import frame_of_snapshot
-from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
-from support.viewer.pages import PATIENCE, make_frame, make_scene, wait_until
+from support.viewer.browser import (
+    MIDDLE,
+    PHONE,
+    SCALE,
+    box,
+    drawn_peak,
+    is_visible,
+    look,
+    opened,
+    pause,
+    picture,
+    places_on_scale,
+    set_grip,
+    show_patches_alone,
+    text,
+)
+from support.viewer.pages import make_frame, make_scene, wait_until
 
-SCENE = Path(__file__).parents[2] / "config/scenes/spatula_slip.yaml"
-SCALE = PressureScale(20e3)
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 390, "height": 844}
-#: Middle of the desktop's stage, where nothing floats above the scene.
-MIDDLE = {"x": 290, "y": 110, "width": 600, "height": 540}
 LARGEST_PAGE = 5_000_000  # bytes
-
-
-class Simulation:
-    """A gripper that holds a spatula, on a page."""
-
-    def __init__(self):
-        self.world = hs.load_scene(SCENE)
-        self.runner = FixedRateRunner(self.world)
-        self.viewer = Viewer(ViewerOptions(port=0))
-        self.viewer.start()
-        self.view = LiveView(self.runner, self.viewer, SCALE, RunnerControls(self.runner))
-        self.view.start()
-        self.commands = []
-        obey = self.viewer.on_command
-
-        def note_and_obey(command):
-            self.commands.append((time.monotonic(), command))
-            obey(command)
-
-        self.viewer.on_command = note_and_obey
-        self.runner.start()
-
-    def restart(self):
-        """From the start, held with 5 N, at half the pace: the machine may be busy."""
-        self.runner.reset()
-        self.runner.submit(lambda world: world.set_gripper(force=5.0))
-        self.runner.set_pace(0.5)
-        self.runner.resume()
-        self.commands.clear()
-
-    def close(self):
-        self.runner.stop()
-        self.view.stop()
-        self.viewer.close()
-
-    @property
-    def grip_force(self):
-        return self.runner.snapshot().grip_forces["gripper"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def running():
-    simulation = Simulation()
-    yield simulation
-    simulation.close()
-
-
-@pytest.fixture
-def simulation(running):
-    running.restart()
-    return running
-
-
-@pytest.fixture(scope="class")
-def desktop(browser, running):
-    """A page of the simulation; several tests use it in turn, as people do."""
-    running.restart()
-    with opened(browser, running.viewer.url) as page:
-        yield page
-
-
-@pytest.fixture
-def scripted():
-    """A viewer without a simulation behind it."""
-    viewer = Viewer(ViewerOptions(port=0))
-    viewer.start()
-    yield viewer
-    viewer.close()
-
-
-@contextmanager
-def opened(browser, url, viewport=DESKTOP, loses_server=False, **options):
-    """A page that shows its first frame. It asks nobody but its server, and has nothing to complain of."""
-    context = browser.new_context(viewport=viewport, color_scheme="light", **options)
-    try:
-        page = context.new_page()
-        page.set_default_timeout(1e3 * PATIENCE)
-        page.asked, page.answers, page.errors = [], [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("websocket", lambda socket: page.asked.append(socket.url))
-        page.on("response", lambda answer: page.answers.append(answer))
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("console", lambda words: page.errors.append(words.text) if words.type == "error" else None)
-        page.goto(url)
-        wait_until(lambda: look(page, "seq") is not None)
-        yield page
-    finally:
-        context.close()
-    assert {urlsplit(asked).hostname for asked in page.asked} == {"127.0.0.1"}
-    if loses_server:
-        page.errors = [error for error in page.errors if "ERR_CONNECTION_REFUSED" not in error]
-    assert page.errors == []
-
-
-def look(page, what):
-    """Something the page tells of itself."""
-    return page.evaluate(f"window.hydroSim ? hydroSim.{what} : null")
-
-
-def text(page, selector):
-    return page.locator(selector).inner_text()
-
-
-def is_visible(page, selector):
-    return page.locator(selector).is_visible()
-
-
-def box(page, selector):
-    """Place of an element on the page, px."""
-    return page.locator(selector).bounding_box()
-
-
-def picture(page, clip=MIDDLE):
-    """Pixels (H, W, 3) of a part of the page."""
-    return np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB"))
-
-
-def places_on_scale(pixels):
-    """Place of each pixel's colour in the table of the scale; -1 where it is none of its colours."""
-    codes = pixels.astype(np.int64) @ [65536, 256, 1]
-    table = SCALE.table().astype(np.int64) @ [65536, 256, 1]
-    order = np.argsort(table)
-    found = order[np.clip(np.searchsorted(table[order], codes), 0, len(table) - 1)]
-    return np.where(table[found] == codes, found, -1)
-
-
-def show_patches_alone(page):
-    """Nothing covers the faces."""
-    for name in ("show-edges", "show-wrenches"):
-        page.locator(f"#{name}").uncheck()
-
-
-def set_grip(page, force):
-    page.locator("#grip-section input[type=range]").fill(str(force))
-
-
-def pause(page, simulation):
-    """Stand still, once the page shows the last step."""
-    page.locator("#pause").click()
-    wait_until(lambda: simulation.runner.paused)
-    wait_until(lambda: text(page, "#clock") == f"{simulation.runner.snapshot().time:.3f} s")
-
-
-def drawn_peak(page):
-    """The highest place on the scale that several pixels show."""
-    counts = np.bincount(1 + places_on_scale(picture(page)).ravel(), minlength=257)[1:]
-    return np.flatnonzero(counts >= 5).max()
 
 
 def test_robot_is_visible(browser, scripted, running):
@@ -194,7 +43,7 @@ def test_robot_is_visible(browser, scripted, running):
     frame = frame_of_snapshot(running.runner.snapshot(), scene)
     scripted.show_scene(empty)
     scripted.show(frame)
-    with opened(browser, f"{scripted.url}?view=iso") as page:
+    with opened(browser, f"{scripted.url}&view=iso") as page:
         without = picture(page)
         before = look(page, "scene")
         scripted.show_scene(scene)
@@ -205,7 +54,7 @@ def test_robot_is_visible(browser, scripted, running):
 
 
 def test_colours_tell_the_pressure(browser, simulation):
-    with opened(browser, f"{simulation.viewer.url}?view=contact") as page:
+    with opened(browser, f"{simulation.viewer.url}&view=contact") as page:
         show_patches_alone(page)
         peaks = []
         for force in (3.0, 12.0):
@@ -228,7 +77,7 @@ def test_edges_of_a_body_before_a_patch_are_drawn_over_it(browser, scripted):
     scene = scene_of_world(world, SCALE)
     scripted.show_scene(scene)
     scripted.show(frame_of_snapshot(take_snapshot(world, epoch=0), scene))
-    with opened(browser, f"{scripted.url}?view=iso") as page:
+    with opened(browser, f"{scripted.url}&view=iso") as page:
         show_patches_alone(page)
 
         def edges_are_over_the_disc():
@@ -242,7 +91,7 @@ def test_edges_of_a_body_before_a_patch_are_drawn_over_it(browser, scripted):
 
 
 def test_hovering_tells_the_pressure_that_the_colour_stands_for(browser, simulation):
-    with opened(browser, f"{simulation.viewer.url}?view=contact") as page:
+    with opened(browser, f"{simulation.viewer.url}&view=contact") as page:
         show_patches_alone(page)
         wait_until(lambda: abs(simulation.grip_force - 5.0) < 0.2)
         pause(page, simulation)
@@ -339,6 +188,32 @@ def test_page_comes_back_with_the_simulation(browser):
             assert page.evaluate("window.sameDocument")
         finally:
             second.close()
+
+
+def test_page_says_that_the_next_simulation_has_another_token(browser):
+    first = Viewer(ViewerOptions(port=0, token="first-token"))
+    first.start()
+    first.show_scene(make_scene())
+    first.show(make_frame(step=1))
+    with opened(browser, first.url, loses_server=True) as page:
+        first.close()
+        second = Viewer(ViewerOptions(port=urlsplit(first.url).port, token="second-token"))
+        second.start()
+        try:
+            wait_until(lambda: "open the address" in text(page, "#banner"))
+            time.sleep(1.0)
+            assert look(page, "state") == "refused"
+        finally:
+            second.close()
+        wait_until(lambda: look(page, "state") == "lost")
+
+
+def test_reloading_without_the_token_in_the_address_works(browser, simulation):
+    """The cookie of the first visit has it."""
+    with opened(browser, simulation.viewer.url) as page:
+        page.goto(simulation.viewer.url.partition("?")[0])
+        wait_until(lambda: look(page, "seq") is not None)
+        assert page.evaluate("document.cookie") == ""  # out of reach of scripts
 
 
 def test_phone(browser, simulation):
@@ -480,7 +355,7 @@ def test_time_line_seeks(browser, scripted):
 
 
 def test_picture_has_only_scene_legend_and_time(browser, simulation):
-    with opened(browser, f"{simulation.viewer.url}?still&view=contact") as page:
+    with opened(browser, f"{simulation.viewer.url}&still&view=contact") as page:
         for shown in ("#legend", "#clock", "#view"):
             assert is_visible(page, shown)
         for hidden in ("#panel", "#cameras", "#scene-name", "#drawer-handle"):

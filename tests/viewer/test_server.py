@@ -7,7 +7,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
-from support.viewer.pages import address, get, make_frame, make_scene, open_page, wait_until
+from support.viewer.pages import address, get, make_frame, make_scene, open_page, opening, wait_until
 
 
 def test_a_page_gets_the_scene_and_then_the_newest_frame(viewer):
@@ -77,11 +77,7 @@ def test_a_page_that_stops_reading_holds_nobody_up(viewer):
     viewer.show_scene(make_scene())
     viewer.show(make_frame(0, num_faces=64_000))
     stalled = socket.create_connection(address(viewer))
-    host = ":".join(map(str, address(viewer)))
-    stalled.sendall(
-        f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
-    )
+    stalled.sendall(opening(viewer))
     wait_until(lambda: viewer.watching == 1)
     with stalled, open_page(viewer) as page:
         for step in range(100):

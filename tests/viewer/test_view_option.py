@@ -61,6 +61,14 @@ def test_a_page_pauses_and_resets_a_run_that_ctrl_c_ends(tmp_path):
     assert report["steps"] == before + 25  # those of both epochs, and no reset
 
 
+def test_the_scale_is_that_of_the_scene():
+    """The box rests with 65 Pa, which would be black at 20 kPa."""
+    with viewed() as (_, viewer), open_page(viewer) as page:
+        page.wait_for_frame()
+        assert page.scenes[0]["scale"]["maximum"] == 100.0
+        assert page.scenes[0]["scale"]["unit"] == ["Pa", 1.0]
+
+
 def test_a_run_with_an_end_ends_although_nobody_watches(tmp_path):
     path = tmp_path / "report.json"
     options = ["--view", "--view-port", "0", "--headless", "--duration", "0.05", "--json", str(path)]

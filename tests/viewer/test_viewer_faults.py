@@ -19,7 +19,16 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
-from support.viewer.pages import PATIENCE, address, get, make_frame, make_scene, open_page, wait_until
+from support.viewer.pages import (
+    PATIENCE,
+    address,
+    get,
+    make_frame,
+    make_scene,
+    open_page,
+    opening,
+    wait_until,
+)
 
 SCENES = Path(__file__).parents[2] / "config" / "scenes"
 
@@ -174,11 +183,7 @@ def test_a_thousand_connections_leave_the_simulation_and_its_viewer_alone():
         open_page(viewer) as page,
         contextlib.ExitStack() as flood,
     ):
-        host = ":".join(map(str, address(viewer)))
-        request = (
-            f"GET /ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        ).encode()
+        request = opening(viewer)
         began = page.wait_for_frame()["step"]
         answers = {}
         watchers = []

@@ -289,7 +289,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
 
         Args:
             open_browser: Whether to open the page in the user's browser.
-            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+            full_scale: Pressure (Pa) of the brightest colour; by default chosen from the scene.
 
         Raises:
             InputError: The page cannot be served.
@@ -312,7 +312,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
             path: PNG file to write it to as well.
             camera: View of the camera: ``iso``, ``front``, ``side``, ``top`` or ``contact``.
             size: Width and height, pixels.
-            full_scale: Pressure (Pa) of the brightest colour; 20 kPa by default.
+            full_scale: Pressure (Pa) of the brightest colour; by default chosen from the scene.
 
         Raises:
             InputError: There is no browser, no such camera, or the file cannot be written.

@@ -4,19 +4,25 @@ import {
   ConeGeometry,
   CylinderGeometry,
   DynamicDrawUsage,
+  GreaterDepth,
   InstancedMesh,
   Matrix4,
   MeshBasicMaterial,
   Quaternion,
   Vector3,
 } from "./vendor/three/three.module.min.js";
+import { threeDigits } from "./elements.js";
+import { besideWindows } from "./windows.js";
 
 const AFTER_PATCHES = 3;
+const HIDDEN = 0.65; // opacity
 const SMALLEST = 16; // initial number of arrows
 const LONGEST = 0.2; // m
 const LENGTHS = [1, 2, 5].flatMap((digit) => [-2, -1, 0, 1, 2, 3, 4, 5, 6].map((power) => digit * 10 ** power)).sort((x, y) => x - y);
 const HEAD = 0.012; // m
 const THICKNESS = 0.0018; // m
+const MOST_LABELS = 8;
+const LEAST_SHARE = 0.05; // of the largest force; smaller ones have no label
 const UP = new Vector3(0, 1, 0); // three.js's cylinders point along y
 
 export class Arrows {
@@ -30,8 +36,8 @@ export class Arrows {
     this.force = new ArrowSet(stage, { heads: 1, endsAtPoint: true });
     this.moment = new ArrowSet(stage, { heads: 2, endsAtPoint: false });
     const follow = () => {
-      this.force.material.color.set(theme.colour("force"));
-      this.moment.material.color.set(theme.colour("moment"));
+      this.force.setColour(theme.colour("force"));
+      this.moment.setColour(theme.colour("moment"));
     };
     theme.addEventListener("change", follow);
     follow();
@@ -48,6 +54,20 @@ export class Arrows {
     this._fit(patches);
     this.force.show(patches.map(({ point, force }) => ({ point, vector: force })), 0.05 / this.unit.force);
     this.moment.show(patches.map(({ point, moment }) => ({ point, vector: moment })), 0.05 / this.unit.moment);
+  }
+
+  /**
+   * Labels with the largest forces, at the ends of their arrows.
+   * @param {import("./protocol.js").Frame} frame
+   */
+  forceLabels({ patches }) {
+    const forces = patches.map(({ point, force }) => ({ point, force, size: Math.hypot(...force) })).sort((p, q) => q.size - p.size);
+    const shown = forces.filter(({ size }, i) => i < MOST_LABELS && size > 0 && size >= LEAST_SHARE * forces[0].size);
+    return shown.map(({ point, force, size }) => {
+      const tip = new Vector3(...point);
+      const tail = tip.clone().addScaledVector(new Vector3(...force), -0.05 / this.unit.force);
+      return { text: `${threeDigits(size)} N`, point: tail, from: tip };
+    });
   }
 
   setVisible(visible) {
@@ -69,10 +89,16 @@ export class Arrows {
 class ArrowSet {
   constructor(stage, { heads, endsAtPoint }) {
     Object.assign(this, { stage, heads, endsAtPoint });
-    this.material = new MeshBasicMaterial();
-    this.material.transparent = true; // drawn in the order of the patches
+    this.material = new MeshBasicMaterial({ transparent: true }); // drawn in the order of the patches
+    // What is inside or behind bodies is drawn faintly.
+    this.hidden = new MeshBasicMaterial({ transparent: true, opacity: HIDDEN, depthFunc: GreaterDepth, depthWrite: false });
+    besideWindows(this.hidden);
     this._shafts = this._cones = null;
     this._grow(SMALLEST);
+  }
+
+  setColour(colour) {
+    for (const material of [this.material, this.hidden]) material.color.set(colour);
   }
 
   setVisible(visible) {
@@ -105,7 +131,7 @@ class ArrowSet {
       }
     }
     for (const [mesh, count] of [[this._shafts, shafts], [this._cones, cones]]) {
-      mesh.count = count;
+      mesh.count = mesh.hidden.count = count;
       mesh.instanceMatrix.needsUpdate = true;
     }
   }
@@ -117,6 +143,7 @@ class ArrowSet {
       if (!mesh) continue;
       this.stage.scene.remove(mesh);
       mesh.geometry.dispose();
+      mesh.hidden.dispose();
       mesh.dispose();
     }
     this._shafts = this._instances(new CylinderGeometry(THICKNESS / 2, THICKNESS / 2, 1, 12), this._capacity);
@@ -127,9 +154,14 @@ class ArrowSet {
   _instances(geometry, count) {
     const mesh = new InstancedMesh(geometry, this.material, count);
     mesh.instanceMatrix.setUsage(DynamicDrawUsage);
-    mesh.frustumCulled = false;
-    mesh.renderOrder = AFTER_PATCHES;
-    mesh.count = 0;
+    mesh.hidden = new InstancedMesh(geometry, this.hidden, count);
+    mesh.hidden.instanceMatrix = mesh.instanceMatrix;
+    mesh.add(mesh.hidden);
+    for (const drawn of [mesh, mesh.hidden]) {
+      drawn.frustumCulled = false;
+      drawn.renderOrder = AFTER_PATCHES;
+      drawn.count = 0;
+    }
     this.stage.scene.add(mesh);
     return mesh;
   }

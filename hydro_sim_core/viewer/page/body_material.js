@@ -1,9 +1,12 @@
 // Material of bodies: matt, under a soft sky and two lamps. Simple enough for software rendering.
 
 import { Color, DoubleSide, FrontSide, ShaderMaterial, Vector3 } from "./vendor/three/three.module.min.js";
+import { besideWindows, openWindow } from "./windows.js";
 
 export const KEY_LIGHT = new Vector3(0.4, -0.62, 0.68).normalize(); // towards the lamp, world
 const FILL_LIGHT = new Vector3(-0.75, 0.6, 0.28).normalize();
+
+const FADED = 0.62; // opacity of bodies in contact
 
 /** Lighting in screen colours without gamma: shades stay soft, and no pixel needs a power function. */
 const SHADE = `
@@ -71,20 +74,27 @@ export class BodyMaterial extends ShaderMaterial {
       },
     });
     this.alpha = rgba[3];
-    this.setClear(false);
+    this.look = null;
+    this.setLook("solid", 0);
   }
 
-  /** Whether it hides what is behind it. */
-  get solid() {
-    return !this.transparent;
-  }
-
-  setClear(clear) {
-    if (clear) this.defines.CLEAR = "";
-    else delete this.defines.CLEAR;
-    this.transparent = clear || this.alpha < 1;
-    this.depthWrite = !this.transparent;
+  /**
+   * @param {"solid"|"faded"|"clear"} look Opaque; faded and open to its patches; or like a thin shell, open to all.
+   * @param {number} bit Bit of the patches behind which it opens.
+   */
+  setLook(look, bit) {
+    if (look === "clear") besideWindows(this);
+    else openWindow(this, look === "faded" ? bit : 0);
+    if (look === this.look) return;
+    if ((look === "clear") !== (this.look === "clear")) {
+      if (look === "clear") this.defines.CLEAR = "";
+      else delete this.defines.CLEAR;
+      this.needsUpdate = true;
+    }
+    this.look = look;
+    this.uniforms.opacity.value = this.alpha * (look === "faded" ? FADED : 1);
+    this.transparent = look !== "solid" || this.alpha < 1;
+    this.depthWrite = look === "faded" || !this.transparent;
     this.side = this.transparent ? FrontSide : DoubleSide; // third-party meshes are not always closed
-    this.needsUpdate = true;
   }
 }

@@ -1,7 +1,7 @@
 // Charts of the last seconds.
 
 import uPlot from "./vendor/uplot/uPlot.esm.js";
-import { byId, make } from "./elements.js";
+import { byId, make, threeDigits } from "./elements.js";
 import { throttle } from "./throttle.js";
 
 const SAMPLES = 600; // 20 s at 30 frames a second
@@ -9,6 +9,9 @@ const PERIOD = 250; // ms between two drawings
 const LONGEST_STEP = 0.4; // s of simulated time between two frames; a longer step leaves a gap
 const HEIGHT = 78; // px
 const MOST_CURVES = 6; // the number of colours
+/** Curves after each other: those with the same values stay visible below each other. */
+const DASHES = [[], [7, 5], [2, 3]];
+const DASH_STYLES = ["solid", "dashed", "dotted"];
 
 /**
  * @typedef {import("./protocol.js").FrameHeader} FrameHeader
@@ -45,7 +48,8 @@ export class Charts {
   /** @param {Scene} scene */
   load(scene) {
     for (const chart of this._charts) chart.remove();
-    this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, this.theme, this._section));
+    const colours = new CurveColours(scene);
+    this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, this.theme, this._section, colours));
   }
 
   /** Times and values of the curve that every scene has. */
@@ -70,9 +74,11 @@ class Chart {
    * @param {Kind} kind
    * @param {import("./theme.js").Theme} theme
    * @param {HTMLElement} section
+   * @param {CurveColours} colours
    */
-  constructor(kind, theme, section) {
+  constructor(kind, theme, section, colours) {
     this.kind = kind;
+    this.colours = colours;
     this.theme = theme;
     this._now = make("output");
     this._key = make("ul", { className: "key" });
@@ -106,7 +112,7 @@ class Chart {
     this._times = [];
     /** Values at these times by the curve's name; null where there is none. @type {Map<string, (number|null)[]>} */
     this._curves = new Map();
-    /** Names of the curves that are drawn; a curve keeps its place, and so its colour. @type {string[]} */
+    /** Names of the curves that are drawn. @type {string[]} */
     this._drawn = [];
   }
 
@@ -119,13 +125,11 @@ class Chart {
     this._tell();
   }
 
-  /** Select the curves with the highest values. */
+  /** Select the curves with the highest values, in the order of their names. */
   _choose() {
     const peaks = new Map([...this._curves].map(([name, row]) => [name, Math.max(...row)]));
     const highest = [...peaks.keys()].sort((p, q) => peaks.get(q) - peaks.get(p)).slice(0, MOST_CURVES);
-    const came = highest.filter((name) => !this._drawn.includes(name));
-    const drawn = this._drawn.map((name) => (highest.includes(name) ? name : came.shift())).filter(Boolean);
-    this._drawn = [...drawn, ...came];
+    this._drawn = highest.sort(byName);
   }
 
   _rows() {
@@ -142,6 +146,7 @@ class Chart {
   /** Redraw in the colours of the theme, with the same data. */
   replot() {
     this._plot?.destroy();
+    const slots = this.colours.of(this._drawn);
     const axis = { stroke: this.theme.colour("muted"), grid: { stroke: this.theme.colour("line"), width: 1 }, ticks: { show: false } };
     const options = {
       width: this.element.clientWidth || 300,
@@ -154,11 +159,15 @@ class Chart {
         { ...axis, size: 20, gap: 5, font: "10px system-ui", values: (_, marks) => marks.map((mark) => `${mark} s`), space: 60 },
         { ...axis, size: 44, gap: 4, font: "10px system-ui", space: 24 },
       ],
-      series: [{}, ...this._drawn.map((label, i) => ({ label, width: 1.5, points: { show: false }, stroke: this.theme.colour(`curve-${i}`) }))],
+      series: [{}, ...this._drawn.map((label, i) => this._curve(label, i, slots.get(label)))],
     };
     this._plot = new uPlot(options, this._rows(), this.element);
-    if (this.kind.named) this._key.replaceChildren(...this._drawn.map(keyRow));
+    if (this.kind.named) this._key.replaceChildren(...this._drawn.map((name, i) => keyRow(name, i, slots.get(name))));
     this._tell();
+  }
+
+  _curve(label, i, slot) {
+    return { label, width: 1.5, dash: DASHES[i % DASHES.length], points: { show: false }, stroke: this.theme.colour(`curve-${slot}`) };
   }
 
   fit() {
@@ -172,9 +181,39 @@ class Chart {
   }
 }
 
-function keyRow(name, i) {
+/** Colours of curves by their names alone, so that all pages of a scene have the same. */
+class CurveColours {
+  /** @param {Scene} scene */
+  constructor(scene) {
+    const named = [...scene.links, ...scene.grippers.map(({ name }) => name)];
+    this._index = new Map(named.map((name, i) => [name, i]));
+  }
+
+  /**
+   * Number of the colour of each curve: pairs of neighbouring links with a third one differ, and of two curves with the
+   * same the later has the next free one.
+   * @param {string[]} names
+   * @returns {Map<string, number>}
+   */
+  of(names) {
+    const slots = new Map();
+    for (const name of [...names].sort(byName)) {
+      let slot = name.split(" on ").reduce((sum, body) => sum + (this._index.get(body) ?? 0), 0) % MOST_CURVES;
+      while ([...slots.values()].includes(slot)) slot = (slot + 1) % MOST_CURVES;
+      slots.set(name, slot);
+    }
+    return slots;
+  }
+}
+
+function byName(a, b) {
+  return a < b ? -1 : Number(a > b);
+}
+
+function keyRow(name, i, slot) {
   const row = make("li", { title: name }, make("span", { textContent: name }), make("output"));
-  row.style.setProperty("--curve", `var(--curve-${i})`);
+  row.style.setProperty("--curve", `var(--curve-${slot})`);
+  row.style.setProperty("--dash", DASH_STYLES[i % DASH_STYLES.length]);
   return row;
 }
 
@@ -194,11 +233,6 @@ function contactForces({ patches }) {
 
 function sum(rows, key) {
   return rows.reduce((total, row) => total + row[key], 0);
-}
-
-function threeDigits(value) {
-  if (!Number.isFinite(value)) return "";
-  return String(Number(Number(value.toPrecision(3)).toFixed(3)));
 }
 
 /** Range of an axis from zero, with room above, and wide enough that noise does not fill the chart. */

@@ -3,7 +3,7 @@
 const FIRST_WAIT = 250; // ms
 const LONGEST_WAIT = 4000; // ms
 
-/** Events: "state" (connecting, live, lost), "text" (a parsed message), "frame" (an ArrayBuffer). */
+/** Events: "state" (connecting, live, lost, refused), "text" (a parsed message), "frame" (an ArrayBuffer). */
 export class Connection extends EventTarget {
   constructor() {
     super();
@@ -38,9 +38,16 @@ export class Connection extends EventTarget {
   }
 
   _retry() {
-    this._enter("lost");
+    if (this.state !== "refused") this._enter("lost");
+    this._askWhy();
     setTimeout(() => this._open(), this._wait * (0.75 + 0.5 * Math.random()));
     this._wait = Math.min(1.6 * this._wait, LONGEST_WAIT);
+  }
+
+  /** Another simulation may be served here now, with a token that this page does not have. */
+  async _askWhy() {
+    const response = await fetch("/", { cache: "no-store" }).catch(() => null);
+    if (this.state !== "live") this._enter(response?.status === 403 ? "refused" : "lost");
   }
 
   _enter(state) {

@@ -14,6 +14,12 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** A number for people: three digits, and no more than three decimals. */
+export function threeDigits(value) {
+  if (!Number.isFinite(value)) return "";
+  return String(Number(Number(value.toPrecision(3)).toFixed(3)));
+}
+
 /** Real-time factors offered. */
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5];
 

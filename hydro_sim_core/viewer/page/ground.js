@@ -10,6 +10,7 @@ import {
   ShaderMaterial,
   Vector3,
 } from "./vendor/three/three.module.min.js";
+import { besideWindows } from "./windows.js";
 
 const CELLS = 20; // in every direction
 const SPACINGS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]; // m
@@ -43,6 +44,7 @@ export class Ground {
           gl_FragColor = vec4(colour, fade);
         }`,
     });
+    besideWindows(this._lines);
     // Without conversion of colours, because the shader outputs it unchanged.
     const follow = () => this._lines.uniforms.colour.value.setStyle(theme.colour("grid"), "");
     theme.addEventListener("change", follow);

@@ -1,6 +1,6 @@
 // Legend of colours and arrows.
 
-import { make } from "./elements.js";
+import { make, threeDigits } from "./elements.js";
 
 const TICKS = 5;
 
@@ -16,8 +16,10 @@ export class Legend {
     this._units = make("p", { className: "units" }, this._force, this._moment);
     const words = "red edges: inaccurate force";
     this._warning = make("p", { className: "warning", textContent: words, hidden: true });
-    const title = make("h2", { textContent: "Contact pressure, kPa" });
-    root.append(title, make("div", { className: "bar" }, this._bar, this._mark), this._ticks, this._units, this._warning);
+    this._title = make("h2");
+    this._now = make("output");
+    const head = make("div", { className: "head" }, this._title, this._now);
+    root.append(head, make("div", { className: "bar" }, this._bar, this._mark), this._ticks, this._units, this._warning);
   }
 
   /** @param {import("./protocol.js").Scene["scale"]} scale */
@@ -26,9 +28,13 @@ export class Legend {
     const pixels = new Uint8ClampedArray(scale.colours.flatMap(([r, g, b]) => [r, g, b, 255]));
     this._bar.width = scale.colours.length;
     this._bar.getContext("2d").putImageData(new ImageData(pixels, scale.colours.length), 0, 0);
-    const values = Array.from({ length: TICKS }, (_, i) => (i / (TICKS - 1)) * (scale.maximum / 1e3));
+    const [unit, size] = scale.unit;
+    this._unitSize = size;
+    this._title.textContent = `Contact pressure, ${unit}`;
+    const values = Array.from({ length: TICKS }, (_, i) => (i / (TICKS - 1)) * (scale.maximum / size));
     const texts = values.map((value, i) => `${i === TICKS - 1 ? "≥ " : ""}${Number(value.toPrecision(3))}`);
     this._ticks.replaceChildren(...texts.map((textContent) => make("span", { textContent })));
+    [...this._ticks.children].forEach((tick, i) => (tick.style.left = `${(100 * i) / (TICKS - 1)}%`));
   }
 
   /**
@@ -39,7 +45,8 @@ export class Legend {
     const largest = Math.max(0, ...patches.map((patch) => patch.max_pressure));
     this._mark.hidden = largest === 0;
     this._mark.style.left = `${100 * Math.min(1, largest / this._maximum)}%`;
-    this._mark.title = `largest now: ${(largest / 1e3).toFixed(2)} kPa`;
+    this._now.textContent = largest > 0 ? `max ${threeDigits(largest / this._unitSize)}` : "";
+    this._now.classList.toggle("beyond", largest > this._maximum);
     this._warning.hidden = !patches.some(({ problem }) => problem);
     this._units.hidden = !unit || !patches.length;
     if (!unit) return;

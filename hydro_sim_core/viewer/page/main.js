@@ -7,6 +7,7 @@ import { Connection } from "./connection.js";
 import { contactDirection, contactPoints } from "./contact_view.js";
 import { byId } from "./elements.js";
 import { Ground } from "./ground.js";
+import { Labels } from "./labels.js";
 import { Legend } from "./legend.js";
 import { showBanner, toast } from "./notices.js";
 import { Panel } from "./panel.js";
@@ -14,6 +15,7 @@ import { Patches } from "./patches.js";
 import { Pointer } from "./pointer.js";
 import { decodeFrame, frameHeader } from "./protocol.js";
 import { Robot } from "./robot.js";
+import { ScaleChoice } from "./scale_choice.js";
 import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
 import { throttle } from "./throttle.js";
@@ -36,13 +38,15 @@ const robot = new Robot(stage, theme);
 const ground = new Ground(stage, theme, robot.shadow);
 const patches = new Patches(stage);
 const arrows = new Arrows(stage, theme);
+const labels = new Labels(stage, byId("labels"));
 const legend = new Legend(byId("legend"));
 const charts = still ? null : new Charts(theme);
 const connection = new Connection();
 const send = (command) => connection.send(command);
 const panel = new Panel(send, (patch) => cameraMan.lookAt(contactPoints([patch])));
 const timeline = new Timeline(byId("timeline"), send);
-new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
+const pointer = new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
+const scaleChoice = new ScaleChoice(byId("full-scale"), showScale);
 
 /** @type {import("./protocol.js").Scene|null} */
 let scene = null;
@@ -91,8 +95,7 @@ async function loadScene(next) {
   }
   if (mine !== loading) return;
   scene = next;
-  patches.setScale(next.scale);
-  legend.setScale(next.scale);
+  scaleChoice.load(next.scale);
   panel.load(next);
   timeline.load(next.timeline);
   charts?.load(next);
@@ -108,6 +111,11 @@ async function loadScene(next) {
   stage.invalidate();
 }
 
+function showScale(scale) {
+  for (const shows of [patches, legend, panel, pointer]) shows.setScale(scale);
+  if (shown) describe();
+}
+
 /** Drop a frame of another scene; report it as drawn, so that the server sends the next. */
 function dropFrame() {
   if (arrived) send({ type: "shown", seq: frameHeader(arrived).seq });
@@ -119,8 +127,8 @@ function showNewest() {
   if (!scene || !arrived) return;
   const frame = decodeFrame(arrived, scene.links.length);
   arrived = null;
-  robot.show(frame);
   patches.show(frame);
+  robot.show(frame, patches.bits);
   arrows.show(frame);
   if (!shown) {
     const extent = new Box3().setFromPoints(robot.corners());
@@ -129,6 +137,7 @@ function showNewest() {
   }
   const first = !shown;
   shown = frame;
+  label();
   unacknowledged = frame.seq;
   takeWantedView(first);
   byId("clock").textContent = `${frame.time.toFixed(3)} s`;
@@ -137,6 +146,14 @@ function showNewest() {
   for (const header of untold) charts?.show(header);
   untold = [];
   describe();
+}
+
+function label() {
+  if (!shown) return;
+  const isOn = (id) => byId(id).checked;
+  labels.show("force", isOn("show-numbers") && isOn("show-wrenches") ? arrows.forceLabels(shown) : []);
+  labels.show("body", isOn("show-names") ? robot.bodyLabels() : []);
+  labels.show("frame", isOn("show-frames") ? robot.frameLabels() : []);
 }
 
 function takeWantedView(first) {
@@ -159,10 +176,11 @@ function showState() {
   const { state } = connection;
   document.body.dataset.state = hydroSim.state;
   document.body.dataset.simulation = simulationGone ? "gone" : "running";
-  if (simulationGone) showBanner("The simulation has ended. Waiting for the next …");
+  if (state === "refused") showBanner("Another simulation is here: open the address that it printed.");
+  else if (simulationGone) showBanner("The simulation has ended. Waiting for the next …");
   else if (state === "lost") showBanner("Connection lost. Trying again …");
   else showBanner(null);
-  const words = { connecting: "connecting", lost: "no connection", live: runningWord() };
+  const words = { connecting: "connecting", lost: "no connection", refused: "no access", live: runningWord() };
   byId("state-text").textContent = simulationGone ? "ended" : words[state];
 }
 
@@ -191,6 +209,13 @@ onCheck("show-faces", (on) => patches.showFaces(on));
 onCheck("show-edges", (on) => patches.showEdges(on));
 onCheck("show-wrenches", (on) => arrows.setVisible(on));
 onCheck("show-frames", (on) => robot.showFrames(on));
+for (const id of ["show-numbers", "show-names", "show-wrenches", "show-frames"]) {
+  onCheck(id, () => {
+    label();
+    describe();
+    stage.invalidate();
+  });
+}
 onCheck("show-ground", (on) => {
   ground.group.visible = on;
   stage.invalidate();

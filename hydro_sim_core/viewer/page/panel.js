@@ -1,6 +1,6 @@
 // The panel beside the scene: controls, and a table of contacts.
 
-import { byId, make, SpeedChoice, SPEEDS } from "./elements.js";
+import { byId, make, SpeedChoice, SPEEDS, threeDigits } from "./elements.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
@@ -26,6 +26,12 @@ export class Panel {
     byId("reset").addEventListener("click", () => send({ type: "reset" }));
     /** @type {(frame: import("./protocol.js").Frame) => void} */
     this.show = throttle((frame) => this._show(frame), PERIOD);
+  }
+
+  /** @param {import("./protocol.js").Scene["scale"]} scale */
+  setScale({ unit: [name, size] }) {
+    this._unitSize = size;
+    byId("pressure-unit").textContent = name;
   }
 
   /** @param {import("./protocol.js").Scene} scene */
@@ -60,15 +66,16 @@ export class Panel {
 
   _listContacts(patches) {
     const strongest = [...patches].sort((p, q) => Math.hypot(...q.force) - Math.hypot(...p.force));
-    const rows = strongest.slice(0, MOST_CONTACTS).flatMap((patch) => this._contactRows(patch));
+    const listed = strongest.slice(0, MOST_CONTACTS).sort((p, q) => (pairOf(p) < pairOf(q) ? -1 : 1)); // so that rows stay
+    const rows = listed.flatMap((patch) => this._contactRows(patch));
     if (patches.length > MOST_CONTACTS) rows.push(wordRow(`and ${patches.length - MOST_CONTACTS} weaker`));
     if (!patches.length) rows.push(wordRow("none"));
     byId("contacts").tBodies[0].replaceChildren(...rows);
   }
 
   _contactRows(patch) {
-    const numbers = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / 1e3];
-    const cells = [`${patch.a} on ${patch.b}`, ...numbers.map((number) => number.toFixed(2))];
+    const numbers = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / this._unitSize];
+    const cells = [pairOf(patch), ...numbers.map(threeDigits)];
     const row = make("tr", { title: "Look at it" }, ...cells.map((textContent) => make("td", { textContent })));
     row.addEventListener("click", () => this._focus(patch));
     return patch.problem ? [row, wordRow(patch.problem, "problem")] : [row];
@@ -86,6 +93,10 @@ export class Panel {
     const options = { label: name, unit: "N", lower: 0, upper, digits: 1, enabled };
     return new Slider(options, (force) => this._send({ type: "grip", name, force }));
   }
+}
+
+function pairOf({ a, b }) {
+  return `${a} on ${b}`;
 }
 
 function wordRow(textContent, className = "") {

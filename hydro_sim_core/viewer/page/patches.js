@@ -10,15 +10,15 @@ import {
   LineSegments,
   Mesh,
   NearestFilter,
-  ReplaceStencilOp,
   ShaderMaterial,
   Sphere,
   Vector3,
 } from "./vendor/three/three.module.min.js";
+import { markWindow, windowBits } from "./windows.js";
 
 const SMALLEST = 1024; // initial number of vertices
-const AFTER_BODIES = 2; // drawn after transparent bodies, so that nothing tints the colours
-export const PATCH_STENCIL = 0x80; // stencil bit of faces; shadows use lower bits
+const BEFORE_BODIES = -1; // which are not drawn over them, so that nothing tints the colours
+const AFTER_BODIES = 2;
 const EDGE_STRENGTH = 0.55;
 const FAINTEST_EDGE = 3; // px: edges of smaller faces would cover the colours and are left out
 const STRONGEST_EDGE = 14; // px
@@ -29,15 +29,21 @@ export class Patches {
     this.stage = stage;
     /** @type {import("./protocol.js").Frame|null} */
     this.frame = null;
+    /** Bits of the bodies in contact. @type {Map<string, number>} */
+    this.bits = new Map();
     this._capacity = 0;
     this._geometry = new BufferGeometry();
     this._edgeGeometry = new BufferGeometry();
     this._geometry.boundingSphere = new Sphere(new Vector3(), Infinity); // never culled, always tested by rays
-    this._faces = new Mesh(this._geometry, faceMaterial());
+    /** Materials that mark windows by the bits that they mark; all share their colours. @type {Map<number, ShaderMaterial>} */
+    this._materials = new Map();
+    this._uniforms = { colours: { value: null }, maximum: { value: 1 } };
+    this._faces = new Mesh(this._geometry, []);
     this._edges = new LineSegments(this._edgeGeometry, edgeMaterial());
+    this._faces.renderOrder = BEFORE_BODIES;
+    this._edges.renderOrder = AFTER_BODIES;
     for (const drawn of [this._faces, this._edges]) {
       drawn.frustumCulled = false;
-      drawn.renderOrder = AFTER_BODIES;
       stage.scene.add(drawn);
     }
     this._grow(SMALLEST);
@@ -48,7 +54,7 @@ export class Patches {
 
   /** @param {import("./protocol.js").Scene["scale"]} scale */
   setScale(scale) {
-    const { colours, maximum } = this._faces.material.uniforms;
+    const { colours, maximum } = this._uniforms;
     colours.value?.dispose();
     const texels = new Uint8Array(scale.colours.flatMap(([r, g, b]) => [r, g, b, 255]));
     colours.value = new DataTexture(texels, scale.colours.length, 1);
@@ -72,6 +78,7 @@ export class Patches {
     upload(this._problem, vertexCount);
     upload(this._geometry.index, corners);
     upload(this._edgeGeometry.index, ends);
+    this._group(frame.patches);
     this._geometry.setDrawRange(0, corners);
     this._edgeGeometry.setDrawRange(0, ends);
   }
@@ -131,6 +138,32 @@ export class Patches {
     return [corner, end];
   }
 
+  /** Draw successive patches that mark the same bits at once. */
+  _group(patches) {
+    this._geometry.clearGroups();
+    this.bits = windowBits(patches);
+    const materials = [];
+    let begin = 0;
+    patches.forEach(({ a, b }, i) => {
+      const bits = this.bits.get(a) | this.bits.get(b);
+      const end = 3 * this._triangleEnds[i];
+      const last = this._geometry.groups.at(-1);
+      if (last && materials.at(-1) === this._material(bits)) {
+        last.count += end - begin;
+      } else {
+        this._geometry.addGroup(begin, end - begin, materials.length);
+        materials.push(this._material(bits));
+      }
+      begin = end;
+    });
+    this._faces.material = materials;
+  }
+
+  _material(bits) {
+    if (!this._materials.has(bits)) this._materials.set(bits, faceMaterial(this._uniforms, bits));
+    return this._materials.get(bits);
+  }
+
   _markProblems({ patches }) {
     let first = 0;
     for (const { vertices, problem } of patches) {
@@ -174,18 +207,12 @@ function upload(attribute, length) {
 }
 
 /** Unlit, without conversion of colours: the screen shows exactly the colours of the scale's table. */
-function faceMaterial() {
-  return new ShaderMaterial({
+function faceMaterial(uniforms, bits) {
+  const material = new ShaderMaterial({
     side: DoubleSide,
-    transparent: true, // opaque, but drawn among the transparent bodies
-    depthWrite: true,
-    stencilWrite: true,
-    stencilRef: PATCH_STENCIL,
-    stencilZPass: ReplaceStencilOp,
     polygonOffset: true,
     polygonOffsetFactor: 1,
     polygonOffsetUnits: 1,
-    uniforms: { colours: { value: null }, maximum: { value: 1 } },
     vertexShader: `
       attribute float pressure;
       varying float value;
@@ -201,6 +228,9 @@ function faceMaterial() {
         gl_FragColor = texture2D(colours, vec2(value / maximum, 0.5));
       }`,
   });
+  material.uniforms = uniforms;
+  markWindow(material, bits);
+  return material;
 }
 
 function edgeMaterial() {

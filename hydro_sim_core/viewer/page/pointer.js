@@ -2,6 +2,7 @@
 
 import { Raycaster, Vector2 } from "./vendor/three/three.module.min.js";
 import { contactPoints } from "./contact_view.js";
+import { threeDigits } from "./elements.js";
 
 export class Pointer {
   /**
@@ -15,6 +16,7 @@ export class Pointer {
     Object.assign(this, { stage, robot, patches, cameraMan, tooltip });
     this._raycaster = new Raycaster();
     this._at = null;
+    this._unit = ["kPa", 1e3];
     this._due = false;
     const { canvas } = stage;
     canvas.addEventListener("pointermove", (event) => this._moved(event));
@@ -22,6 +24,11 @@ export class Pointer {
     canvas.addEventListener("pointerleave", () => this._leave());
     canvas.addEventListener("dblclick", (event) => this._focus(event));
     stage.afterDrawing.push(() => this._look());
+  }
+
+  /** @param {import("./protocol.js").Scene["scale"]} scale */
+  setScale({ unit }) {
+    this._unit = unit;
   }
 
   _moved(event) {
@@ -48,9 +55,9 @@ export class Pointer {
     const { patch, pressure } = found;
     const force = Math.hypot(...patch.force);
     this.tooltip.replaceChildren(
-      line("strong", `${(pressure / 1e3).toFixed(2)} kPa`),
+      line("strong", `${threeDigits(pressure / this._unit[1])} ${this._unit[0]}`),
       line("span", `${patch.a} on ${patch.b}`),
-      line("span", `${force.toFixed(2)} N over ${(1e4 * patch.area).toFixed(2)} cm²`),
+      line("span", `${threeDigits(force)} N over ${threeDigits(1e4 * patch.area)} cm²`),
       ...(patch.problem ? [line("em", patch.problem)] : []),
     );
     this.tooltip.dataset.pressure = pressure;
@@ -77,7 +84,7 @@ export class Pointer {
     this._raycaster.setFromCamera(at, this.stage.camera);
     const found = this.patches.pick(this._raycaster);
     if (!found) return null;
-    const [hit] = this._raycaster.intersectObjects(this.robot.solids, false);
+    const [hit] = this._raycaster.intersectObjects(this.robot.hiding(found.patch), false);
     return hit && hit.distance < found.distance ? null : found;
   }
 }

@@ -10,7 +10,7 @@
  * @property {{X_WG: number[]}[]} ground Half spaces.
  * @property {Joint[]} joints
  * @property {{name: string, max_force: number, joints: string[]}[]} grippers
- * @property {{name: string, maximum: number, colours: number[][]}} scale
+ * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
  * @property {number} time_step
  * @property {boolean} takes_commands
  * @property {{start: number, end: number}|null} timeline

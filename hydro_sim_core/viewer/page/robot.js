@@ -2,10 +2,10 @@
 
 import {
   AxesHelper,
+  Box3,
   BufferAttribute,
   BufferGeometry,
   EdgesGeometry,
-  EqualStencilFunc,
   Group,
   LineBasicMaterial,
   LineSegments,
@@ -14,9 +14,9 @@ import {
   Vector3,
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
-import { PATCH_STENCIL } from "./patches.js";
 import { decodeMesh } from "./protocol.js";
 import { ShadowMaterial } from "./shadow.js";
+import { besideWindows, withinWindows } from "./windows.js";
 
 const AXIS = 0.06; // m
 const AXIS_COLOURS = ["#e5484d", "#30a46c", "#3b82f6"]; // x, y, z
@@ -25,7 +25,6 @@ const MOST_EDGE_TRIANGLES = 20000; // no edges on finer meshes, such as scans, w
 const AFTER_PATCHES = 2.5;
 const FAR_AWAY = 8; // times the median distance from the centre
 const SMALL_SCENE = 2; // m; nearer bodies are never far away
-const STAYS_CLEAR = 1.0; // s of simulated time after a contact, against flicker
 
 export class Robot {
   /**
@@ -39,13 +38,13 @@ export class Robot {
     /** @type {Map<string, Promise<BufferGeometry>>} */
     this._geometries = new Map();
     this._links = [];
-    this._touched = new Map();
     this.mode = "contact";
     this.shadow = new ShadowMaterial(theme);
     this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
-    // Faces keep their colours behind a transparent body; only its edges are drawn over them.
+    besideWindows(this._edges);
+    // Faces keep their colours behind a body; its edges are drawn over them in another colour.
     this._edgesOverPatches = new LineBasicMaterial({ color: "#ffffff", opacity: 0.5, transparent: true, depthWrite: false });
-    Object.assign(this._edgesOverPatches, { stencilWrite: true, stencilRef: PATCH_STENCIL, stencilFunc: EqualStencilFunc });
+    withinWindows(this._edgesOverPatches);
     const follow = () => {
       this._edges.color.set(theme.colour("edge"));
       this._edges.opacity = theme.name === "dark" ? 0.5 : 0.32;
@@ -61,25 +60,32 @@ export class Robot {
   async load(scene) {
     const geometries = await Promise.all(scene.visuals.map(({ mesh }) => this._geometry(mesh)));
     this._dispose();
-    this._touched.clear();
     this._links = scene.links.map((name) => this._makeLink(name));
     scene.visuals.forEach((visual, i) => this._addBody(visual, geometries[i]));
   }
 
-  /** @param {import("./protocol.js").Frame} frame */
-  show(frame) {
+  /**
+   * @param {import("./protocol.js").Frame} frame
+   * @param {Map<string, number>} bits Bits of windows, by the name of the body in contact.
+   */
+  show(frame, bits) {
     this._links.forEach((link, i) => {
       const at = 7 * i;
       link.group.position.fromArray(frame.poses, at);
       link.group.quaternion.fromArray(frame.poses, at + 3);
     });
-    this._lookThrough(frame);
+    for (const link of this._links) {
+      link.bit = bits.get(link.name) ?? 0;
+      this._openWindow(link);
+    }
   }
 
-  /** @param {"contact"|"solid"|"clear"} mode Which bodies are transparent. */
+  /** @param {"contact"|"solid"|"clear"} mode Open at their contacts, opaque, or transparent. */
   setMode(mode) {
     this.mode = mode;
-    for (const link of this._links) this._setClear(link, mode === "clear" || (mode === "contact" && link.touched));
+    for (const link of this._links) {
+      this._openWindow(link);
+    }
     this.stage.invalidate();
   }
 
@@ -88,9 +94,21 @@ export class Robot {
     this.stage.invalidate();
   }
 
-  /** Opaque meshes. */
-  get solids() {
-    return this._links.flatMap((link) => (link.clear ? [] : link.bodies));
+  /** Names of bodies at their middles, those in contact first. */
+  bodyLabels() {
+    const drawn = this._links.filter(({ bodies }) => bodies.length).sort((p, q) => Number(q.bit > 0) - Number(p.bit > 0));
+    return drawn.map(({ name }) => ({ text: name, point: middle(this.corners(new Set([name]))) }));
+  }
+
+  /** Names of frames at their origins. */
+  frameLabels() {
+    return this._links.map(({ name, group }) => ({ text: name, point: group.position }));
+  }
+
+  /** Meshes through which a patch is not seen. @param {import("./protocol.js").Patch} patch */
+  hiding({ a, b }) {
+    if (this.mode === "clear") return [];
+    return this._links.flatMap(({ name, bodies }) => (this.mode === "contact" && (name === a || name === b) ? [] : bodies));
   }
 
   get bodies() {
@@ -142,7 +160,7 @@ export class Robot {
     axes.visible = false;
     group.add(axes);
     this.group.add(group);
-    return { name, group, axes, bodies: [], clear: false, touched: false };
+    return { name, group, axes, bodies: [], bit: 0 };
   }
 
   _addBody({ link: index, X_LV, rgba }, geometry) {
@@ -162,27 +180,15 @@ export class Robot {
     body.add(shadow);
     link.bodies.push(body);
     link.group.add(body);
-    showClear(body, link.clear);
+    this._openWindow(link);
   }
 
-  /** Make bodies in contact transparent, which would otherwise hide the contact inside a grip. */
-  _lookThrough({ patches, time }) {
-    for (const { a, b } of patches) {
-      this._touched.set(a, time);
-      this._touched.set(b, time);
+  _openWindow({ bodies, bit }) {
+    const open = this.mode === "contact" && bit !== 0;
+    for (const body of bodies) {
+      body.material.setLook(this.mode === "clear" ? "clear" : open ? "faded" : "solid", bit);
+      body.renderOrder = body.material.transparent ? 1 : 0;
     }
-    for (const link of this._links) {
-      const since = time - (this._touched.get(link.name) ?? -Infinity);
-      if (since < 0) this._touched.delete(link.name); // time was reset
-      link.touched = since >= 0 && since < STAYS_CLEAR;
-      if (this.mode === "contact") this._setClear(link, link.touched);
-    }
-  }
-
-  _setClear(link, clear) {
-    if (link.clear === clear) return;
-    link.clear = clear;
-    for (const body of link.bodies) showClear(body, clear);
   }
 }
 
@@ -194,6 +200,10 @@ function withoutStrays(bodies) {
   const distances = centres.map((centre, i) => Math.max(0, centre.distanceTo(middle) - bodies[i].geometry.boundingSphere.radius));
   const far = Math.max(FAR_AWAY * median(distances), SMALL_SCENE);
   return bodies.filter((_, i) => distances[i] <= far);
+}
+
+function middle(points) {
+  return new Box3().setFromPoints(points).getCenter(new Vector3());
 }
 
 function median(values) {
@@ -211,9 +221,4 @@ async function fetchGeometry(url) {
   geometry.computeBoundingSphere();
   geometry.computeBoundingBox();
   return geometry;
-}
-
-function showClear(body, clear) {
-  body.material.setClear(clear);
-  body.renderOrder = body.material.solid ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 
 import { Color, DoubleSide, IncrementStencilOp, EqualStencilFunc, ShaderMaterial, Vector4 } from "./vendor/three/three.module.min.js";
 import { KEY_LIGHT } from "./body_material.js";
+import { SHADOW_STENCIL } from "./windows.js";
 
 /** Shared by all bodies; the stencil lets overlapping shadows darken the ground only once. */
 export class ShadowMaterial extends ShaderMaterial {
@@ -12,7 +13,8 @@ export class ShadowMaterial extends ShaderMaterial {
       depthWrite: false,
       side: DoubleSide,
       stencilWrite: true,
-      stencilRef: 0,
+      stencilRef: 0, // neither shadow nor patch
+      stencilWriteMask: SHADOW_STENCIL,
       stencilFunc: EqualStencilFunc,
       stencilZPass: IncrementStencilOp,
       uniforms: {

@@ -55,7 +55,8 @@ async def main(descriptor: int) -> None:
         await writer.drain()
         return
     port = listener.getsockname()[1]
-    files = FileServer(read_page_files(), Access(settings["host"], port, settings["token"]))
+    access = Access(settings["host"], port, settings["token"], settings["ticket"])
+    files = FileServer(read_page_files(), access)
     hub = Hub(reader, writer, files, settings["max_viewers"])
     asyncio.get_running_loop().set_exception_handler(partial(_unexpected, hub))
     server = await serve(
@@ -79,7 +80,7 @@ async def main(descriptor: int) -> None:
 
 def _answer(files: FileServer, hub: Hub, connection: ServerConnection, request: Request) -> Response | None:
     response = files.answer(connection, request)
-    return too_many_viewers() if response is None and hub.is_full else response
+    return too_many_viewers() if response is None and not hub.make_room() else response
 
 
 def _listen(host: str, port: int) -> socket.socket:

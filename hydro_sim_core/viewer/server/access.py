@@ -24,10 +24,12 @@ class Access:
         address: Address on which the server listens; also one of its names.
         port: Port on which it listens.
         token: Token that requests must carry; None if they need none.
+        ticket: What a single request for the page may carry instead.
     """
 
-    def __init__(self, address: str, port: int, token: str | None) -> None:
+    def __init__(self, address: str, port: int, token: str | None, ticket: str | None = None) -> None:
         self.token = token
+        self._ticket = ticket
         self.cookie = f"hydro_sim_{port}"
         self._names = {_LOCAL_NAME, address.lower()}
         self._elsewhere = not is_loopback(address)
@@ -59,8 +61,15 @@ class Access:
         """Whether a request carries the token, in its query or in a cookie."""
         if self.token is None:
             return True
-        given = [*_in_query(query), *self._in_cookies(cookies)]
-        return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in given)
+        given = [*_in_query(query, "token"), *self._in_cookies(cookies)]
+        return any(_equal(text, self.token) for text in given)
+
+    def takes_ticket(self, query: str) -> bool:
+        """Whether a request carries the ticket, which is void from then on."""
+        if self._ticket is None or not any(_equal(text, self._ticket) for text in _in_query(query, "ticket")):
+            return False
+        self._ticket = None
+        return True
 
     def _in_cookies(self, cookies: Sequence[str]) -> list[str]:
         found = []
@@ -89,9 +98,13 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def _in_query(query: str) -> list[str]:
+def _equal(text: str, secret: str) -> bool:
+    return secrets.compare_digest(text.encode(), secret.encode())
+
+
+def _in_query(query: str, name: str) -> list[str]:
     try:
-        return parse_qs(query, max_num_fields=_MAX_FIELDS).get("token", [])
+        return parse_qs(query, max_num_fields=_MAX_FIELDS).get(name, [])
     except ValueError:  # more fields than allowed
         return []
 

@@ -83,7 +83,8 @@ class FileServer:
             return _refusal(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name")
         if not self._access.is_own_origin(request.headers.get_all("Origin"), host):
             return _refusal(HTTPStatus.FORBIDDEN, "pages of other sites have no access")
-        if not self._access.is_known(query, request.headers.get_all("Cookie")):
+        known = self._access.is_known(query, request.headers.get_all("Cookie"))
+        if not known and not (path == "/" and self._access.takes_ticket(query)):
             return _refusal(
                 HTTPStatus.FORBIDDEN, "open the address with the token that the simulation printed"
             )

@@ -21,6 +21,8 @@ from hydro_sim_core.viewer.wire import Kind
 _LOG_PERIOD = 5.0
 #: Number of frames whose headers are kept for the charts of pages that skip frames: 20 s, the length of a chart.
 _HISTORY = 600
+#: Wall-clock time after which a page that does not draw what it has got may be replaced by another one, s.
+_IDLE = 10.0
 #: Timeout for pages to close their connections, s.
 _FAREWELL = 2.0
 
@@ -51,20 +53,28 @@ class Hub:
         self._max_viewers = max_viewers
         self._pages: dict[int, Page] = {}
         self._arrivals = 0
+        self._departures: set[asyncio.Task[None]] = set()  # the loop holds no tasks itself
         self._new_meshes: dict[str, bytes] = {}
         self._last_log = float("-inf")
         self._unlogged = 0
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the largest number of pages is connected."""
-        return len(self._pages) >= self._max_viewers
-
     # --- pages
+
+    def make_room(self) -> bool:
+        """Whether another page may connect; for it, one that draws nothing is sent away, the most idle first."""
+        if len(self._pages) < self._max_viewers:
+            return True
+        idlest = max(self._pages.values(), key=lambda page: page.idle, default=None)
+        if idlest is None or idlest.idle < _IDLE:
+            return False
+        del self._pages[idlest.number]
+        self._departures.add(leaving := asyncio.create_task(idlest.make_way()))
+        leaving.add_done_callback(self._departures.discard)
+        return True
 
     async def attend(self, connection: ServerConnection) -> None:
         """Serve a page until it disconnects."""
-        if self.is_full:
+        if not self.make_room():
             await connection.close(CloseCode.TRY_AGAIN_LATER, "too many viewers")
             return
         self._arrivals += 1
@@ -74,7 +84,7 @@ class Hub:
             self._tell_who_is_there()
             await page.serve()
         finally:
-            del self._pages[page.number]
+            self._pages.pop(page.number, None)
             self._tell_who_is_there()
 
     def _tell_who_is_there(self) -> None:

@@ -59,6 +59,7 @@ class Page:
         self._words: deque[str] = deque(maxlen=_MAX_WAITING)
         self._in_flight: deque[int] = deque()
         self._last_seq = -1
+        self._heard = 0.0
         self._news = asyncio.Event()
         self._allowance = float(MAX_BURST)
         self._refilled = time.monotonic()
@@ -67,6 +68,11 @@ class Page:
     def name(self) -> str:
         """Name used in error messages."""
         return f"page {self.number}"
+
+    @property
+    def idle(self) -> float:
+        """How long it has not drawn a frame that it has got, s of wall-clock time; 0 if it has drawn all."""
+        return time.monotonic() - self._heard if self._in_flight else 0.0
 
     async def serve(self) -> None:
         """Exchange messages with the page until it disconnects."""
@@ -102,6 +108,10 @@ class Page:
             await self._connection.send(json.dumps(last))
         await self._connection.close(CloseCode.GOING_AWAY, "the simulation has ended")
 
+    async def make_way(self) -> None:
+        """Close the connection, in favour of another page."""
+        await self._connection.close(CloseCode.TRY_AGAIN_LATER, "idle, and others came")
+
     async def _send(self) -> None:
         with suppress(ConnectionClosed):  # ``_receive`` handles it
             while True:
@@ -127,6 +137,8 @@ class Page:
         if missed and self._last_seq >= 0:
             await self._connection.send(f'{{"type": "missed", "frames": [{", ".join(missed)}]}}')
         self._last_seq = seq
+        if not self._in_flight:
+            self._heard = time.monotonic()
         self._in_flight.append(seq)
         await self._connection.send(data)
 
@@ -150,6 +162,7 @@ class Page:
     def _shown(self, seq: int) -> None:
         while self._in_flight and self._in_flight[0] <= seq:
             self._in_flight.popleft()
+            self._heard = time.monotonic()
         self._news.set()
 
     async def _keep_rate(self) -> None:

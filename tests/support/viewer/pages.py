@@ -7,7 +7,7 @@ import json
 import struct
 import time
 from contextlib import contextmanager
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from websockets.sync.client import connect
@@ -78,18 +78,43 @@ def address(viewer):
     return parts.hostname, parts.port
 
 
+def cookies(viewer):
+    """What a browser that has opened the viewer's address sends with every further request."""
+    token = parse_qs(urlsplit(viewer.url).query).get("token")
+    return {"Cookie": f"hydro_sim_{address(viewer)[1]}={token[0]}"} if token else {}
+
+
+def opening(viewer):
+    """The request that opens a WebSocket, for sockets that then do as they like."""
+    lines = [
+        "GET /ws HTTP/1.1",
+        "Host: {}:{}".format(*address(viewer)),
+        *(f"{name}: {value}" for name, value in cookies(viewer).items()),
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+    ]
+    return "\r\n".join([*lines, "\r\n"]).encode()
+
+
 @contextmanager
 def open_page(viewer, **options):
     """A page that has got its scene, if there is one, and knows that it is counted."""
     host, port = address(viewer)
-    with connect(f"ws://{host}:{port}/ws", max_size=None, max_queue=1024, **options) as socket:
+    options = {"additional_headers": cookies(viewer), "max_size": None, "max_queue": 1024, **options}
+    with connect(f"ws://{host}:{port}/ws", **options) as socket:
         page = Page(socket)
         page.wait_for(lambda: page.statuses)
         yield page
 
 
 def get(viewer, path, **headers):
-    """Status, headers and body of the answer to a request, its path sent as it is."""
+    """Status, headers and body of the answer to a request, its path sent as it is.
+
+    It comes from a browser that has opened the viewer's address, unless it has a ``Cookie`` of its own.
+    """
+    headers = {**cookies(viewer), **headers}
     connection = http.client.HTTPConnection(*address(viewer), timeout=PATIENCE)
     connection._validate_path = lambda path: None  # hostile ones too
     try:

@@ -106,7 +106,7 @@ class Parameters:
     )
     world_frame: str = _parameter("world", "Frame id of the world in every header.")
     pressure_full_scale: float = _parameter(
-        20.0, "Pressure at the upper end of the colour scale, kPa.", low=1e-3, high=1e9
+        0.0, "Pressure at the upper end of the colour scale, kPa; 0 chooses it.", low=0.0, high=1e9
     )
     legend_position: tuple[float, ...] = _parameter(
         (0.0, 0.0, 0.6), "Lower left corner of the pressure legend in the world, m."
@@ -232,12 +232,13 @@ class Parameters:
         choices=("16UC1", "32FC1"),
     )
     viewer: bool = _parameter(False, "Serve a web page that shows the simulation; its address is printed.")
-    viewer_address: str = _parameter(
-        "127.0.0.1",
-        "Address that the page is served on; another than this one is protected by a token in the printed address.",
-    )
+    viewer_address: str = _parameter("127.0.0.1", "Address that the page is served on.")
     viewer_port: int = _parameter(
         8008, "Port that the page is served on, or the next free one.", low=1, high=65535
+    )
+    viewer_token: str = _parameter(
+        "",
+        "Token of the page's address; '' for your own (beyond this machine, a new one), 'none' to let everybody in.",
     )
     viewer_open: bool = _parameter(False, "Open the page in a browser where there is a display.")
     status_line: bool = _parameter(True, "Print simulated time, real-time factor, faces and grip force.")

@@ -17,6 +17,7 @@ from hydro_sim.hil.link import CommandLink
 from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
+from hydro_sim.publishing.streams import scale_of
 from hydro_sim.recording.node_recorder import NodeRecorder
 from hydro_sim.recording.replay import Replay
 from hydro_sim.rejections import Rejections
@@ -100,6 +101,7 @@ class Simulation:
     def _begin(self, world: World, paused: bool) -> None:
         """Make everything that depends on the World."""
         node, parameters = self._node, self.parameters
+        self._scale = scale_of(parameters, world)  # kept when the World is exchanged for an edited one
         self.runner = FixedRateRunner(
             world,
             parameters.pace,
@@ -124,7 +126,7 @@ class Simulation:
         """Connect the viewer's pages with the runner."""
         if self._viewer is not None:
             controls = NodeControls(self._node, self.runner, self.link, self.operations, self._calls)
-            self._viewer.show(self.runner, controls)
+            self._viewer.show(self.runner, controls, self._scale)
             self._entities.callback(self._viewer.leave)
 
     # --- another World
@@ -191,12 +193,12 @@ class Simulation:
         if parameters.replay:
             replay.load(parameters, self.link, joints)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
-        self._states = StatePublisher(node, world, runner, parameters)
-        self._contacts = ContactPublisher(node, runner, parameters)
+        self._states = StatePublisher(node, world, runner, parameters, self._scale)
+        self._contacts = ContactPublisher(node, runner, parameters, self._scale)
         self._threads = (self._states.thread, self._contacts.thread)
         self._recorder: NodeRecorder | None = None
         if parameters.record:
-            self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded)
+            self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded, self._scale)
 
     def _make_realtime(self) -> None:
         p = self.parameters

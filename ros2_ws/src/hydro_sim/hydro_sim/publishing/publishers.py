@@ -18,6 +18,7 @@ from hydro_sim.publishing.streams import PUBLISHED_OTHERWISE, StreamPublishers, 
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_urdf import scene_urdf
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.state import (
     joint_state_template,
@@ -42,6 +43,7 @@ class StatePublisher:
         world: World with the names.
         runner: Source of snapshots.
         parameters: Parameters with the rates (followed live), the world frame and the external models.
+        scale: Colour scale of pressure.
 
     Attributes:
         thread: The publishing thread, not started; it first publishes the present state.
@@ -50,7 +52,14 @@ class StatePublisher:
         InputError: There is no such model, or two pairs of bodies would share a topic.
     """
 
-    def __init__(self, node: Node, world: World, runner: FixedRateRunner, parameters: Parameters) -> None:
+    def __init__(
+        self,
+        node: Node,
+        world: World,
+        runner: FixedRateRunner,
+        parameters: Parameters,
+        scale: PressureScale | None = None,
+    ) -> None:
         self._node = node
         self._runner = runner
         self._parameters = parameters
@@ -78,7 +87,7 @@ class StatePublisher:
 
             runner.add_listener(ask)
         self._by_simulated_time = {
-            kind.name: StreamPublishers(node, view_of(parameters), {kind.name})
+            kind.name: StreamPublishers(node, view_of(parameters, scale), {kind.name})
             for kind in stream_kinds().values()
             if kind.clock == "simulated" and kind.name not in PUBLISHED_OTHERWISE
         }
@@ -189,7 +198,8 @@ class ContactPublisher:
     Args:
         node: Owner of the publishers.
         runner: Source of snapshots.
-        parameters: Parameters with the rates (followed live), colour scale, legend, world frame and bubbles.
+        parameters: Parameters with the rates (followed live), legend, world frame and bubbles.
+        scale: Colour scale of pressure.
 
     Attributes:
         thread: The publishing thread, not started.
@@ -198,8 +208,10 @@ class ContactPublisher:
         InputError: The parameters' bubbles are not in the scene.
     """
 
-    def __init__(self, node: Node, runner: FixedRateRunner, parameters: Parameters) -> None:
-        logger, view = node.get_logger(), view_of(parameters)
+    def __init__(
+        self, node: Node, runner: FixedRateRunner, parameters: Parameters, scale: PressureScale | None = None
+    ) -> None:
+        logger, view = node.get_logger(), view_of(parameters, scale)
         check_bubbles(view, runner.world)
 
         kinds = [kind for kind in stream_kinds().values() if kind.clock == "real"]

@@ -10,6 +10,7 @@ from typing import Any
 from rclpy.node import Node
 
 from hydro_sim.parameters import Parameters
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import make_camera
@@ -23,8 +24,18 @@ from hydro_sim_core.simulation import Snapshot, World
 PUBLISHED_OTHERWISE = frozenset({"description", "fixed_transforms", "clock", "joint_states", "transforms"})
 
 
-def view_of(parameters: Parameters) -> View:
+def scale_of(parameters: Parameters, world: World) -> PressureScale:
+    """The colour scale of the parameters, or else the one chosen from a World that nothing steps yet."""
+    full_scale = parameters.pressure_full_scale
+    return PressureScale(1e3 * full_scale) if full_scale else scale_of_world(world)
+
+
+def view_of(parameters: Parameters, scale: PressureScale | None = None) -> View:
     """The ``View`` that the parameters describe.
+
+    Args:
+        parameters: The parameters.
+        scale: Colour scale of pressure, as from ``scale_of``.
 
     Raises:
         InputError: The parameters do not name a camera for every bubble.
@@ -37,7 +48,7 @@ def view_of(parameters: Parameters) -> View:
     x, y, z = parameters.legend_position
     return View(
         parameters.world_frame,
-        PressureScale(1e3 * parameters.pressure_full_scale),
+        scale or PressureScale(),
         (x, y, z),
         tuple(
             Bubble(

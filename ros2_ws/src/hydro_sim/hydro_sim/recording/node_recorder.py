@@ -15,6 +15,7 @@ from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.streams import view_of
 from hydro_sim.recording.type_names import type_name
+from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.streams import stream_kinds
 from hydro_sim_core.recording import Recorder
 from hydro_sim_core.recording.message_types import message_types
@@ -30,6 +31,7 @@ class NodeRecorder:
         link: Command link.
         parameters: ``record``, ``world_frame``, and the rates at which the node publishes.
         recorded: Numbers of files that this process has written, by the value of ``record``; updated here.
+        scale: Colour scale of pressure.
 
     Raises:
         InputError: The file cannot be created.
@@ -42,6 +44,7 @@ class NodeRecorder:
         link: CommandLink,
         parameters: Parameters,
         recorded: Counter[str],
+        scale: PressureScale,
     ) -> None:
         self._runner = runner
         self._logger = node.get_logger()
@@ -54,7 +57,7 @@ class NodeRecorder:
         self._recorder = Recorder(
             Path(parameters.record),
             rates,
-            view_of(parameters),
+            view_of(parameters, scale),
             node.resolve_topic_name,
             complete=math.isinf(parameters.pace),
             warn=self._logger.error,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import webbrowser
 
 from rclpy.node import Node
 
@@ -20,29 +19,29 @@ class NodeViewer:
 
     Args:
         node: Node whose logger prints the address.
-        parameters: ``viewer_*`` and ``pressure_full_scale``.
+        parameters: ``viewer_*``.
 
     Raises:
         InputError: The page cannot be served at the address of the parameters.
     """
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
-        self._scale = PressureScale(1e3 * parameters.pressure_full_scale)
-        self._viewer = Viewer(ViewerOptions(parameters.viewer_address, parameters.viewer_port))
+        token = parameters.viewer_token or None
+        self._viewer = Viewer(ViewerOptions(parameters.viewer_address, parameters.viewer_port, token))
         self._view: LiveView | None = None
         url = self._viewer.start()
         node.get_logger().info(f"viewer: {url}")
         if parameters.viewer_open and _has_display():
-            webbrowser.open(url)
+            self._viewer.open_browser()
 
-    def show(self, runner: FixedRateRunner, controls: Controls) -> None:
+    def show(self, runner: FixedRateRunner, controls: Controls, scale: PressureScale) -> None:
         """Show a simulation and accept commands of pages, until another simulation is shown.
 
         Raises:
             InputError: A mesh of the scene cannot be read.
         """
         self.leave()
-        self._view = LiveView(runner, self._viewer, self._scale, controls)
+        self._view = LiveView(runner, self._viewer, scale, controls)
         self._view.start()
 
     def leave(self) -> None:
