@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hydro_sim_core as hs
-from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, plan_bringup
+from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, control_blocks, plan_bringup
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import topic_token
@@ -60,14 +60,14 @@ def test_description_is_plain_urdf_of_the_simulated_robot(arm, gripper, tmp_path
 
 @pytest.mark.parametrize(("arm", "gripper"), COMBINATIONS)
 def test_controllers_command_the_joints_that_the_block_offers(arm, gripper):
-    """The block offers position for every moving joint; together the controllers lead each joint once."""
+    """The block offers position and velocity for every moving joint; the controllers lead each joint once, by both."""
     bringup = plan(arm=arm, gripper=gripper, controllers="ros2_control")
     (block,) = ElementTree.fromstring(bringup.description).findall("ros2_control")
     offered = {
         joint.get("name"): [interface.get("name") for interface in joint.findall("command_interface")]
         for joint in block.findall("joint")
     }
-    assert offered == {name: ["position"] for name in moving_joints(arm, gripper)}
+    assert offered == {name: ["position", "velocity"] for name in moving_joints(arm, gripper)}
     for joint in block.findall("joint"):
         states = [interface.get("name") for interface in joint.findall("state_interface")]
         assert states == ["position", "velocity", "effort"]
@@ -83,8 +83,12 @@ def test_controllers_command_the_joints_that_the_block_offers(arm, gripper):
     led = []
     for name, kind in types.items():
         if kind.startswith("joint_trajectory_controller/"):
-            assert parameters[f"/**/{name}"]["command_interfaces"] == ["position"]
+            assert parameters[f"/**/{name}"]["command_interfaces"] == ["position", "velocity"]
             led += parameters[f"/**/{name}"]["joints"]
+    # A goal that is not reached fails, but for fingers, which stop at what they hold.
+    follows = parameters["/**/joint_trajectory_controller"]
+    assert 0.0 < follows["constraints"]["goal_time"] <= 1.0
+    assert all(0.0 < follows["constraints"][joint]["goal"] <= 0.01 for joint in follows["joints"])
     assert sorted(led) == sorted(offered)
     assert bringup.active_controllers == ("joint_state_broadcaster", "joint_trajectory_controller")
     # The simulation publishes joint_states itself.
@@ -111,8 +115,19 @@ def test_description_without_controllers_has_no_block():
     assert "ros2_control" not in bringup.description
 
 
+@pytest.mark.parametrize("asked", ["position", "velocity", "effort", "position effort"])
+def test_block_offers_the_command_interfaces_that_are_asked_for(asked):
+    path = ROOT / "urdf" / "kinova_gen3_7dof.urdf.xacro"
+    arguments = {"ros2_control": True, "command_interface": asked}
+    (block,) = control_blocks(path, arguments)
+    for joint in block.findall("joint"):
+        assert [interface.get("name") for interface in joint.findall("command_interface")] == asked.split()
+
+
 def test_block_names_the_plugin_and_relative_topics():
     description = ElementTree.fromstring(plan(controllers="ros2_control").description)
+    # ros2_control gives its name to a node of its own, and there is one called hydro_sim.
+    assert description.find("ros2_control").get("name") == "simulated_joints"
     hardware = description.find("ros2_control/hardware")
     assert hardware.findtext("plugin") == "joint_state_topic_hardware_interface/JointStateTopicSystem"
     values = {parameter.get("name"): parameter.text for parameter in hardware.findall("param")}

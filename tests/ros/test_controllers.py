@@ -57,6 +57,21 @@ def test_trajectory_may_begin_where_a_joint_presses_against_its_stop(arm):
         arm.go(joint_2=upper + 2e-3)
 
 
+@pytest.mark.parametrize("velocities", [[0.0], []], ids=["cubic", "linear"])
+def test_trajectory_is_followed_within_five_mrad(arm, velocities):
+    """0.4 rad in 2 s, also along a ramp, on which the joint starts and ends with a jerk."""
+    message = trajectory(2.0, joint_2=0.9)
+    message.points[0].velocities = velocities
+    arm.trajectories.follow(arm.trajectories.checked(message))
+    error = 0.0
+    for i in range(1, 2501):
+        arm.step()
+        t = min(i / 2000, 1.0)
+        desired = 0.5 + 0.4 * (t * t * (3.0 - 2.0 * t) if velocities else t)
+        error = max(error, abs(arm.position("joint_2") - desired))
+    assert error < 0.005
+
+
 def test_trajectory_takes_joints_back(arm):
     """From wherever the array has brought them."""
     arm.command("velocity", joint_1=0.5)

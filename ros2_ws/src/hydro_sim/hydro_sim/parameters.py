@@ -127,11 +127,11 @@ class Parameters:
         "A goal fails when a joint is off its trajectory by more, rad or m; one for all or one a joint, 0 for any.",
     )
     trajectory_goal_tolerances: tuple[float, ...] = _parameter(
-        (0.0,),
+        (0.01,),
         "A goal is reached when joints are off by no more, rad or m; one for all or one a joint, 0 for any.",
     )
     trajectory_goal_time: float = _parameter(
-        0.0, "Time after its end to reach a trajectory's goal, s; 0 for ever.", low=0.0, high=1e6, live=True
+        1.0, "Time after its end to reach a trajectory's goal, s; 0 for ever.", low=0.0, high=1e6, live=True
     )
     trajectory_stopped_velocity_tolerance: float = _parameter(
         0.01,

@@ -150,7 +150,7 @@ def _shipped(arm: str, gripper: str, external: bool) -> Bringup:
     scene = assets.folder("config") / "scenes" / f"{shipped.scene}.yaml"
     arguments = {"ros2_control": external}
     # Our files have extensions of URDF, so a standard URDF is written for other programs.
-    description = robot_urdf(load_robot(urdf, xacro_args=arguments), _control_blocks(urdf, arguments))
+    description = robot_urdf(load_robot(urdf, xacro_args=arguments), control_blocks(urdf, arguments))
     stems = shipped.controllers if external else ()
     files = tuple(assets.folder("config") / f"{stem}.yaml" for stem in stems)
     return Bringup(str(scene), description, _covered_models(str(scene), urdf), files)
@@ -257,7 +257,8 @@ def _check_fit(name: str, robot: RobotSpec, described: RobotSpec, description: P
             )
 
 
-def _control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]:
+def control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]:
+    """The ``<ros2_control>`` blocks of a xacro file with these arguments."""
     document = expand_xacro(urdf, arguments, PackageResolver(urdf))
     blocks = document.root.lxml.iterchildren("ros2_control")
     return [ElementTree.fromstring(etree.tostring(block)) for block in blocks]
