@@ -87,6 +87,11 @@ class Parameters:
         1, "Steps that one command permits in lock-step.", low=1, high=1_000_000, live=True
     )
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
+    reset_time: bool = _parameter(
+        True,
+        "Whether a full reset sets the time to zero; false lets it go on, as controllers that sleep by /clock need.",
+        live=True,
+    )
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
     joint_state_rate: float = _parameter(
         250.0, "joint_states a second of simulated time.", low=100.0, high=1000.0, live=True

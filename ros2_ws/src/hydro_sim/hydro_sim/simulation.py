@@ -76,7 +76,11 @@ class Simulation:
             undo.callback(self._entities.close)
             with _destroyed_with(self._services, node):
                 waiting = Waiting(node)
-                self.operations = SimulationControl(self, waiting, quit, parameters.world_frame)
+                self.operations = SimulationControl(
+                    *(self, waiting, quit, parameters.world_frame),
+                    lambda: parameters.reset_time,
+                    self._tell_of_jump,
+                )
                 self._clients = ClientServices(node, self.operations, parameters, waiting)
                 self._calls = Calls(node, waiting)
             self._services.callback(self._clients.close)
@@ -197,6 +201,16 @@ class Simulation:
         self._recorder: NodeRecorder | None = None
         if parameters.record:
             self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded)
+
+    def _tell_of_jump(self, before: float) -> None:
+        """Log what a time that went back means to those who follow it."""
+        log = self._node.get_logger()
+        # The node's own controllers know of it; those of others are the user's business.
+        (log.info if self.parameters.builtin_controllers else log.warning)(
+            f"simulated time went back from {before:.3f} s to {self.runner.snapshot().time:.3f} s: whoever sleeps by "
+            f"/clock, such as a controller_manager, stands still until it is {before:.3f} s again; restart it, and set "
+            "reset_time false for resets that leave the time alone"
+        )
 
     def _make_realtime(self) -> None:
         p = self.parameters
