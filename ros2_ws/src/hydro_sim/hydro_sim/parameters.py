@@ -86,6 +86,12 @@ class Parameters:
     lock_step_steps: int = _parameter(
         1, "Steps that one command permits in lock-step.", low=1, high=1_000_000, live=True
     )
+    lock_step_period: float = _parameter(
+        0.0,
+        "Lock-step with a controller that sleeps by /clock: its period, s, a multiple of the time step; 0 for answers.",
+        low=0.0,
+        high=10.0,
+    )
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
     reset_time: bool = _parameter(
         True,

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from hydro_sim.controllers.manager import Control
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
+from hydro_sim.hil.lock_step import LockStepWatch
 from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
@@ -194,6 +195,8 @@ class Simulation:
             raise InputError("parameters", "lock_step_interface", problem, mend)
         if parameters.replay:
             replay.load(parameters, self.link, joints)
+        if self.link.lock_step is not None:
+            LockStepWatch(node, runner, parameters, self.link.lock_step)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters)
         self._contacts = ContactPublisher(node, runner, parameters)
