@@ -179,6 +179,10 @@ def test_own_controllers(own_arm, tmp_path):
     assert bringup.controllers_files == (file,)
     assert bringup.active_controllers == ("joint_state_broadcaster", "joint_trajectory_controller")
     assert bringup.inactive_controllers == ("forward_position_controller",)
+    assert bringup.control_period == 0.01
+    file.write_text(file.read_text().replace("100", "fast"))
+    with pytest.raises(InputError, match="update_rate: 'fast' is no rate"):
+        _ = bringup.control_period
 
 
 @pytest.mark.parametrize(

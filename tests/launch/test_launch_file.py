@@ -34,7 +34,7 @@ LAUNCH = (
 )
 #: Programs by their packages; plugins have none.
 PROGRAMS = {
-    "hydro_sim": ["hydro_sim"],
+    "hydro_sim": ["hydro_sim", "wait_for_simulation"],
     "robot_state_publisher": ["robot_state_publisher"],
     "rviz2": ["rviz2"],
     "controller_manager": ["ros2_control_node", "spawner"],
@@ -42,7 +42,8 @@ PROGRAMS = {
     "joint_trajectory_controller": [],
     "joint_state_topic_hardware_interface": [],
 }
-#: Stands in for every program: keeps its command line and parameters. The simulation ends when all have done so.
+#: Stands in for every program: keeps its command line and parameters. The simulation ends when all have done so;
+#: those that something follows end before, with status 1 if they are named by FAILS.
 STAND_IN = """#!/bin/bash
 kept=$(mktemp -d "$RECORDS/.XXXXXX")
 printf '%s\\n' "$@" > "$kept/command"
@@ -51,6 +52,8 @@ while (($#)); do
     shift
 done
 mv -T "$kept" "$RECORDS/${0##*/}.$$"
+[[ ${0##*/} == "$FAILS" ]] && exit 1
+[[ ${0##*/} == wait_for_simulation || ${0##*/} == spawner ]] && exit 0
 for _ in {1..1200}; do
     (($(ls "$RECORDS" | wc -l) >= EXPECTED)) && exit 0
     sleep 0.05
@@ -131,13 +134,13 @@ class Started:
 
 
 @pytest.fixture
-def run_stand_ins(tmp_path, start_launch):
-    """Launch with only these packages installed; the programs by name, and what is said.
+def stand_ins(tmp_path):
+    """The environment in which only these packages are installed, and their programs are stand-ins.
 
     ``expected`` is the number of programs after which the simulation ends.
     """
 
-    def run(packages, expected, *arguments):
+    def install(packages, expected):
         prefix, records = tmp_path / "prefix", tmp_path / "records"
         records.mkdir()
         for package in packages:
@@ -150,9 +153,20 @@ def run_stand_ins(tmp_path, start_launch):
                 program.write_text(STAND_IN)
                 program.chmod(0o755)
         environment = {"AMENT_PREFIX_PATH": str(prefix), "RECORDS": str(records), "EXPECTED": str(expected)}
+        return environment | {"FAILS": ""}
+
+    return install
+
+
+@pytest.fixture
+def run_stand_ins(stand_ins, start_launch):
+    """Launch with only these packages installed; the programs by name, and what is said."""
+
+    def run(packages, expected, *arguments):
+        environment = stand_ins(packages, expected)
         launch = start_launch(*arguments, **environment)
         assert launch.wait() == 0, launch.output
-        started = [Started(record) for record in sorted(records.iterdir())]
+        started = [Started(record) for record in sorted(Path(environment["RECORDS"]).iterdir())]
         assert len(started) == expected
         said = re.findall(r"\[launch.user\]: (.*)", launch.output)
         return {name: [s for s in started if s.name == name] for name in {s.name for s in started}}, said
@@ -181,7 +195,7 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     """All packages installed: each program gets the scene, description and controllers of that robot."""
     spawners = 2 if gripper == "soft_bubble" else 1
     arguments = (f"arm:={arm}", f"gripper:={gripper}", "controllers:=ros2_control", "rviz:=true")
-    programs, said = run_stand_ins(PROGRAMS, 4 + spawners, *arguments)
+    programs, said = run_stand_ins(PROGRAMS, 5 + spawners, *arguments)
     assert said == []
 
     expected = plan_bringup(arm=arm, gripper=gripper, controllers="ros2_control")
@@ -189,12 +203,15 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     assert node.parameters["scene"] == expected.scene
     assert node.parameters["external_models"] == ("arm",)
     assert node.parameters["builtin_controllers"] is False
+    assert node.parameters["reset_time"] is False
+    assert node.parameters["lock_step_period"] == 0.004
+    assert "mode" not in node.parameters
     (publisher,) = programs["robot_state_publisher"]
     assert publisher.parameters["robot_description"] == expected.description
     (manager,) = programs["ros2_control_node"]
     files = manager.following("--params-file")
     assert files[:-1] == [str(path) for path in expected.controllers_files]
-    spawned = {tuple(s.command[: s.command.index("--ros-args")]) for s in programs["spawner"]}
+    spawned = {tuple(s.command[: s.command.index("--switch-timeout")]) for s in programs["spawner"]}
     assert ("joint_state_broadcaster", "joint_trajectory_controller") in spawned
     assert (("gripper_controller", "--inactive") in spawned) == (gripper == "soft_bubble")
     (rviz,) = programs["rviz2"]
@@ -203,6 +220,27 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     assert rviz.following("-d") == [str(ROOT / "config" / "rviz" / "hydro_sim.rviz")]
     for follower in (publisher, manager, rviz):
         assert follower.parameters["use_sim_time"] is True
+
+
+@pytest.mark.parametrize("program", ["wait_for_simulation", "spawner"])
+def test_a_controller_that_cannot_be_started_ends_the_launch(start_launch, stand_ins, program):
+    """A robot that nobody leads would look well."""
+    environment = stand_ins(PROGRAMS, 99)
+    launch = start_launch("controllers:=ros2_control", **(environment | {"FAILS": program}))
+    assert launch.wait() == 1, launch.output
+    what = {"spawner": "the spawner of joint_state_broadcaster, joint_trajectory_controller"}
+    assert (
+        f"{what.get(program, 'the wait for the simulation')} ended with status 1; its lines above say why"
+        in launch.output
+    )
+
+
+def test_lock_step_waits_period_by_period(run_stand_ins):
+    """For the controller manager's commands, at the rate of its file."""
+    programs, _ = run_stand_ins(PROGRAMS, 6, "controllers:=ros2_control", "lock_step:=true", "headless:=true")
+    (node,) = programs["hydro_sim"]
+    parameters = {name: node.parameters[name] for name in ("mode", "lock_step_interface", "lock_step_period")}
+    assert parameters == {"mode": "lock_step", "lock_step_interface": "joint", "lock_step_period": 0.004}
 
 
 def test_without_optional_packages_the_node_does_it_all(run_stand_ins):
@@ -254,12 +292,12 @@ def test_namespace_log_level_and_time_reach_every_program(run_stand_ins):
         "duration:=2.5",
         "publish_clock:=false",
     )
-    programs, _ = run_stand_ins(PROGRAMS, 6, *arguments, "controllers:=ros2_control", "rviz:=true")
+    programs, _ = run_stand_ins(PROGRAMS, 7, *arguments, "controllers:=ros2_control", "rviz:=true")
     for program in (program for same in programs.values() for program in same):
         assert "__ns:=/robot1" in program.command
         assert {"/tf:=tf", "/tf_static:=tf_static"} <= set(program.following("-r"))
         assert program.following("--log-level") == ["debug"]
-        if program.name not in ("hydro_sim", "spawner"):
+        if program.name not in ("hydro_sim", "spawner", "wait_for_simulation"):
             assert program.parameters["use_sim_time"] is False
     assert programs["hydro_sim"][0].parameters["duration"] == 2.5
     assert programs["hydro_sim"][0].parameters["publish_clock"] is False
@@ -276,6 +314,7 @@ def test_namespace_log_level_and_time_reach_every_program(run_stand_ins):
         ("rviz:=maybe", "'true', 'false'"),
         ("log_level:=loud", "'debug', 'info', 'warn', 'error', 'fatal'"),
         ("duration:=long", "duration: 'long' is no number"),
+        ("lock_step:=true", "lock_step: is with a controller manager; add controllers:=ros2_control"),
         ("params_file:=nowhere.yaml", "params_file: no file 'nowhere.yaml'"),
         ("controllers_file:=x.yaml", "controllers_file: nothing reads it; add controllers:=ros2_control"),
     ],

@@ -2,6 +2,7 @@
 
 import math
 import time
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -195,7 +196,7 @@ def test_controller_that_sleeps_by_the_clock_is_in_step_also_when_it_starts_anew
             assert sleeper.commands[0] > reached
             reached = sleeper.commands[-1]
             settled = sleeper.commands[-100:]
-            assert [b - a for a, b in zip(settled, settled[1:], strict=False)] == pytest.approx([0.004] * 99)
+            assert [b - a for a, b in pairwise(settled)] == pytest.approx([0.004] * 99)
             heard = [stamp for stamp in sleeper.states if stamp >= settled[0]]
             assert heard == pytest.approx([settled[0] + 0.004 * i for i in range(len(heard))])
             assert all(abs(tick / 0.004 - round(tick / 0.004)) < 1e-6 for tick in sleeper.ticks)
