@@ -28,6 +28,7 @@ from hydro_sim_core.errors import InputError
 _SOURCE = "launch arguments"
 #: Value of an argument that follows from the others.
 AUTO = "auto"
+_URDF_SHAPES = {"box", "cylinder", "sphere", "mesh"}
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
 _DEFAULT_RATE = 100.0  # Hz, of a controller manager without update_rate
 #: Controllers that are activated at once; all others of a controllers file are only loaded.
@@ -294,8 +295,18 @@ def control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]
 
 
 def _as_written(description: Path) -> str:
-    """Text of a URDF file, or expansion of a xacro file."""
+    """Text of a URDF file, or expansion of a xacro file.
+
+    It is written anew where it has shapes that URDF does not have: other readers drop them, with an error for each.
+    """
     if description.suffix == ".xacro":
         document = expand_xacro(description, {}, PackageResolver(description))
-        return etree.tostring(document.root.lxml, encoding="unicode")
-    return description.read_text()
+        text = etree.tostring(document.root.lxml, encoding="unicode")
+    else:
+        text = description.read_text()
+    root = ElementTree.fromstring(text)
+    shapes = {shape.tag for geometry in root.iter("geometry") for shape in geometry}
+    if shapes <= _URDF_SHAPES:
+        return text
+    others = [element for element in root if element.tag not in ("link", "joint", "material")]
+    return robot_urdf(load_robot(description), others)
