@@ -1,11 +1,7 @@
 """The launch file in the real launch and launch_ros, which the wheels lack: these tests then skip."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
 from itertools import product
 from pathlib import Path
 
@@ -22,16 +18,9 @@ from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
 from hydro_sim_bringup.plan import ARMS, GRIPPERS, plan_bringup
-from support.ros_domains import take_domain
+from support.ros.launch_process import LAUNCH_FILE, LaunchProcess
 
 ROOT = Path(__file__).parents[2]
-# That of the checkout, which leads to the package's own.
-LAUNCH_FILE = ROOT / "launch" / "kinova_soft_bubble.launch.py"
-# The program ros2 itself is not always on the path.
-LAUNCH = (
-    "import sys; from ros2launch.api.api import launch_a_launch_file as run; "
-    "sys.exit(run(launch_file_path=sys.argv[1], launch_file_arguments=sys.argv[2:]))"
-)
 #: Programs by their packages; plugins have none.
 PROGRAMS = {
     "hydro_sim": ["hydro_sim", "wait_for_simulation"],
@@ -62,35 +51,6 @@ exit 1
 """
 
 
-class LaunchProcess:
-    """``ros2 launch`` on the launch file, in a process of its own."""
-
-    def __init__(self, log, arguments, environment):
-        self._log = log
-        environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
-        environment |= {
-            "ROS_DOMAIN_ID": str(take_domain()),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        command = [sys.executable, "-c", LAUNCH, str(LAUNCH_FILE), *arguments]
-        with log.open("w") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
-
-    @property
-    def output(self):
-        return self._log.read_text()
-
-    def wait_for_output(self, text, timeout=300.0):  # the first start compiles
-        deadline = time.monotonic() + timeout
-        while text not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < deadline, self.output
-            time.sleep(0.05)
-
-    def wait(self, timeout=300.0):
-        return self.process.wait(timeout)
-
-
 @pytest.fixture
 def start_launch(tmp_path):
     """Start the launch file with these arguments; it is interrupted at the end."""
@@ -102,9 +62,7 @@ def start_launch(tmp_path):
 
     yield start
     for launch in started:
-        if launch.process.poll() is None:
-            launch.process.send_signal(signal.SIGINT)
-            launch.wait(20)
+        launch.stop()
 
 
 class Started:
