@@ -6,6 +6,7 @@ Stand-ins record arguments only: what controllers make of the node, and the node
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -74,10 +75,8 @@ def client(tmp_path_factory):
 
 def test_a_start_slower_than_spawners_are_patient_has_its_controllers(client):
     """Those that begin are active, the gripper's is loaded."""
-    client.wait_until(lambda: "gripper_controller" in client.controllers(), "the gripper's controller")
-    states = client.controllers()
-    assert states["gripper_controller"] == "inactive"
-    assert states[ARM] == "active"
+    client.wait_for_inactive("gripper_controller")
+    assert client.controllers()[ARM] == "active"
 
 
 def test_nothing_is_said_twice_and_nothing_is_dropped(client):
@@ -87,8 +86,9 @@ def test_nothing_is_said_twice_and_nothing_is_dropped(client):
         assert complaint not in client.launch.output
 
 
+@pytest.mark.realtime
 def test_goal_is_tracked_within_five_mrad(client):
-    """0.4 rad in 2 s."""
+    """0.4 rad in 2 s, where the machine lets both be in time; lock-step below needs no luck."""
     client.errors.clear()
     before = client.position("joint_7")
     result = client.move_arm(2.0, "joint_7", 0.4)
@@ -116,7 +116,8 @@ def test_fingers_beyond_their_stops_leave_the_arm_its_commands(client):
     assert result.error_code == 0, result.error_string
     assert client.position("joint_7") == pytest.approx(before - 0.3, abs=0.005)
     assert "/joint_commands: rejected" not in client.launch.output
-    assert "joint 'left_finger_joint': 0.02 is outside its limits; moved to 0" in client.launch.output
+    told = r"joint_commands: joint 'left_finger_joint': \S+ is outside its limits; moved to -?0 "
+    assert len(re.findall(told, client.launch.output)) == 1
 
 
 def test_controllers_go_on_after_a_reset(client):
@@ -143,9 +144,10 @@ def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
     assert client.move_arm(2.0, "joint_7", 0.4).error_code == 0
     assert max(client.errors) < 0.005
     stamps = [round(stamp_of(state) / 0.004, 6) for state in client.states]
-    first = round(stamps[0])
-    assert stamps == [first + i for i in range(len(stamps))]
-    assert abs(len(client.commands) - len(client.states)) <= 2
+    assert all(stamp == round(stamp) for stamp in stamps)
+    if pace:  # a client of ours is slower than as fast as possible
+        assert stamps == [stamps[0] + i for i in range(len(stamps))]
+        assert abs(len(client.commands) - len(client.states)) <= 2
 
     _kill_manager(client)
     manager = _start_manager(client, tmp_path)
@@ -232,7 +234,7 @@ def test_velocity_controller_stands_still_at_zero(start, tmp_path):
     client = start(
         "scene:=spatula_slip", f"description_file:={description}", f"controllers_file:={controllers}"
     )
-    client.wait_until(lambda: client.controllers().get(name) == "inactive", "the controller", 400.0)
+    client.wait_for_inactive(name, 400.0)
     client.activate(name)
     publisher = client.node.create_publisher(Float64MultiArray, f"/{name}/commands", 10)
     client.wait_until(publisher.get_subscription_count, "the controller's subscription")
@@ -243,6 +245,9 @@ def test_velocity_controller_stands_still_at_zero(start, tmp_path):
     assert [client.position(joint) for joint in arm] == pytest.approx(rest, abs=2e-4)
     publisher.publish(Float64MultiArray(data=[0.0] * 6 + [0.3]))
     client.run_for(1.0)
-    begun, at = client.position("joint_7"), client.time
+    before = client.now()
     client.run_for(1.0)
-    assert (client.position("joint_7") - begun) / (client.time - at) == pytest.approx(0.3, rel=0.01)
+    after = client.now()
+    index = list(after.name).index("joint_7")
+    speed = (after.position[index] - before.position[index]) / (stamp_of(after) - stamp_of(before))
+    assert speed == pytest.approx(0.3, rel=0.01)

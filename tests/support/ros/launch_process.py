@@ -36,8 +36,11 @@ class LaunchProcess:
         everything = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
         everything |= {"ROS_DOMAIN_ID": str(self.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         command = [sys.executable, "-c", LAUNCH, str(LAUNCH_FILE), *arguments]
+        # A session of its own, as that of a terminal, whose Ctrl-C reaches every program.
         with log.open("w") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=everything)
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, env=everything, start_new_session=True
+            )
 
     @property
     def output(self) -> str:
@@ -56,5 +59,5 @@ class LaunchProcess:
     def stop(self) -> int | None:
         """Interrupt as Ctrl-C does; the exit status."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            os.killpg(self.process.pid, signal.SIGINT)
         return self.wait(20)

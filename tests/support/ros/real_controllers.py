@@ -84,6 +84,9 @@ class RealControllers:
         self.errors: list[float] = []
         """Largest distance of a joint of the arm from its trajectory, rad, as its controller tells it."""
         self.node.create_subscription(JointState, "joint_states", self.states.append, 1000)
+        # The list above may be long behind on a busy machine.
+        self._fresh: list[JointState] = []
+        self.node.create_subscription(JointState, "joint_states", self._fresh.append, 1)
         self.node.create_subscription(JointState, "joint_commands", self.commands.append, 1000)
         self.node.create_subscription(
             JointTrajectoryControllerState,
@@ -104,6 +107,7 @@ class RealControllers:
     def wait_until(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
+            assert self.launch.process.poll() is None, self.launch.output
             assert time.monotonic() < deadline, f"{what}\n{self.launch.output}"
             self._executor.spin_once(timeout_sec=0.05)
 
@@ -113,12 +117,18 @@ class RealControllers:
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
 
+    def now(self) -> JointState:
+        """A state that was published after the call."""
+        self._fresh.clear()
+        self.wait_until(lambda: len(self._fresh) > 1, "a state")
+        return self._fresh[-1]
+
     @property
     def time(self) -> float:
-        return stamp_of(self.states[-1]) if self.states else 0.0
+        return stamp_of(self.now())
 
-    def position(self, joint: str, state: JointState | None = None) -> float:
-        state = state or self.states[-1]
+    def position(self, joint: str) -> float:
+        state = self.now()
         return state.position[list(state.name).index(joint)]
 
     def _call(self, client: Any, request: Any, timeout: float = 60.0) -> Any:
@@ -141,7 +151,12 @@ class RealControllers:
             timeout,
         )
 
+    def wait_for_inactive(self, name: str, timeout: float = 60.0) -> None:
+        """Wait until a controller could be activated."""
+        self.wait_until(lambda: self.controllers().get(name) == "inactive", f"inactive {name}", timeout)
+
     def activate(self, name: str) -> None:
+        self.wait_for_inactive(name)
         request = self._switch.srv_type.Request(activate_controllers=[name], strictness=2)
         request.timeout = Duration(sec=10)
         assert self._call(self._switch, request).ok
