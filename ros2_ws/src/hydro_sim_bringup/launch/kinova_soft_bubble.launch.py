@@ -66,8 +66,8 @@ RVIZ_TOPICS = (
 )
 #: Of every node in a namespace, so that the frames of two robots do not mix; nav2 and others do the same.
 TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
-#: Seconds of a spawner for a switch of controllers, which a busy machine holds up, and for a call, which may be lost and
-#: is repeated then.
+#: Seconds of a spawner for a switch of controllers, which a busy machine holds up, and for a call, which may be lost
+#: and is repeated then.
 SPAWNER_PATIENCE = ("--switch-timeout", "15", "--service-call-timeout", "20")
 #: What controllers:=ros2_control takes.
 ROS2_CONTROL = (
