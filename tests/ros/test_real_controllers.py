@@ -19,6 +19,7 @@ pytest.importorskip("ros2launch", reason="ros2launch is not installed")
 pytest.importorskip("control_msgs", reason="control_msgs is not installed; ROS from apt has it")
 
 from lxml import etree
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.xacro_source import expand_xacro
@@ -84,6 +85,27 @@ def test_nothing_is_said_twice_and_nothing_is_dropped(client):
     assert client.node.get_node_names().count("hydro_sim") == 1
     for complaint in ("has an inertia specified", "Unknown geometry", "Could not parse"):
         assert complaint not in client.launch.output
+
+
+def test_every_frame_has_one_parent_and_one_publisher(client):
+    """The node and robot_state_publisher share the tree; the link that bears the root's inertia hangs in it."""
+    from tf2_msgs.msg import TFMessage
+
+    seen = {}
+
+    def hear(message):
+        # Every publisher has its own frames, and publishes them together.
+        together = frozenset(transform.child_frame_id for transform in message.transforms)
+        for transform in message.transforms:
+            seen.setdefault(transform.child_frame_id, set()).add((transform.header.frame_id, together))
+
+    latched = QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    client.node.create_subscription(TFMessage, "/tf", hear, 100)
+    client.node.create_subscription(TFMessage, "/tf_static", hear, latched)
+    client.wait_until(lambda: {"base_link_inertia", "base_link", "spatula"} <= set(seen), "the frames")
+    client.run_for(2.0)
+    assert {child: len(by) for child, by in seen.items() if len(by) > 1} == {}
+    assert {parent for parent, _ in seen["base_link_inertia"]} == {"base_link"}
 
 
 @pytest.mark.realtime
