@@ -64,6 +64,9 @@ def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
 def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
     """Write one robot as URDF text: links with visual and collision shapes, and joints.
 
+    A root link with an inertia gives that to a link ``ROOT_inertia`` fixed to it, since KDL, which controllers and
+    planners compute with, drops inertias of roots.
+
     Args:
         robot: The robot.
         extensions: Elements appended unchanged, for instance ``<ros2_control>`` blocks.
@@ -73,11 +76,26 @@ def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
         element = _add_link(root, link)
         for collision in link.collisions:
             _add_shapes(element, "collision", collision.name, collision.shape, collision.X_LG)
+        inertial = element.find("inertial")
+        if link.name == robot.root and inertial is not None:
+            element.remove(inertial)
+            _add_carrier(root, robot, inertial)
     for joint in robot.joints:
         _add_joint(root, joint, {})
     root.extend(extensions)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _add_carrier(root: Element, robot: RobotSpec, inertial: Element) -> None:
+    """Add a link for the inertia of the root, fixed to it."""
+    name = f"{robot.root}_inertia"
+    while name in {*(link.name for link in robot.links), *(joint.name for joint in robot.joints)}:
+        name += "_"
+    SubElement(root, "link", name=name).append(inertial)
+    mount = SubElement(root, "joint", name=name, type="fixed")
+    SubElement(mount, "parent", link=robot.root)
+    SubElement(mount, "child", link=name)
 
 
 def fixed_links(scene: LoadedScene) -> frozenset[str]:

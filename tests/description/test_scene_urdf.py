@@ -67,6 +67,25 @@ def test_bubbles_are_drawn_as_ellipsoids(tmp_path):
     assert np.abs(vertices).max(axis=0) == pytest.approx((0.04165, 0.04165, 0.0625), rel=1e-6)
 
 
+def test_root_has_no_inertia_of_its_own(tmp_path):
+    """KDL drops the inertia of a root, with a warning at every start; a link fixed to it bears it."""
+    robot = load_robot(URDF / "kinova_gen3_7dof.urdf.xacro")
+    text = robot_urdf(robot)
+    links = {link.get("name"): link for link in ElementTree.fromstring(text).findall("link")}
+    assert links["base_link"].find("inertial") is None
+    assert links["base_link"].find("visual") is not None
+    written = tmp_path / "robot.urdf"
+    written.write_text(text)
+    read = load_robot(written)
+    assert read.root == "base_link"
+    (bearer,) = (link for link in read.links if link.name == "base_link_inertia")
+    (root,) = (link for link in robot.links if link.name == "base_link")
+    assert bearer.inertial.mass == root.inertial.mass
+    (mount,) = (joint for joint in read.joints if joint.child == "base_link_inertia")
+    assert (mount.type, mount.parent) == ("fixed", "base_link")
+    np.testing.assert_array_equal(mount.X_PJ, np.eye(4))
+
+
 @pytest.mark.parametrize("name", ["gen3_7dof_soft_bubble", "jaco_soft_bubble"])
 def test_urdfdom_reads_a_robot_as_we_do(name):
     """Plain URDF: Pinocchio, through urdfdom, finds our joints, limits, masses and shapes."""

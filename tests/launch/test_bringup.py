@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hydro_sim_core as hs
-from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, plan_bringup
+from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, control_blocks, plan_bringup
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import topic_token
@@ -49,8 +49,11 @@ def test_description_is_plain_urdf_of_the_simulated_robot(arm, gripper, tmp_path
     described = tmp_path / "robot.urdf"
     described.write_text(bringup.description)
     read = load_robot(described)
-    assert [link.name for link in read.links] == [link.name for link in simulated.links]
-    assert [joint.name for joint in read.joints] == [joint.name for joint in simulated.joints]
+    root = simulated.root  # KDL takes no inertia there, so a link fixed to it bears that
+    borne = {f"{root}_inertia"}
+    assert {link.name for link in read.links} - borne == {link.name for link in simulated.links}
+    assert {joint.name for joint in read.joints} - borne == {joint.name for joint in simulated.joints}
+    assert next(link for link in read.links if link.name == root).inertial is None
     masses = [sum(x.inertial.mass for x in robot.links if x.inertial) for robot in (read, simulated)]
     assert masses[0] == pytest.approx(masses[1])
     assert {link.name for link in read.links if link.collisions} == {
@@ -60,14 +63,14 @@ def test_description_is_plain_urdf_of_the_simulated_robot(arm, gripper, tmp_path
 
 @pytest.mark.parametrize(("arm", "gripper"), COMBINATIONS)
 def test_controllers_command_the_joints_that_the_block_offers(arm, gripper):
-    """The block offers position for every moving joint; together the controllers lead each joint once."""
+    """The block offers position and velocity for every moving joint; the controllers lead each joint once, by both."""
     bringup = plan(arm=arm, gripper=gripper, controllers="ros2_control")
     (block,) = ElementTree.fromstring(bringup.description).findall("ros2_control")
     offered = {
         joint.get("name"): [interface.get("name") for interface in joint.findall("command_interface")]
         for joint in block.findall("joint")
     }
-    assert offered == {name: ["position"] for name in moving_joints(arm, gripper)}
+    assert offered == {name: ["position", "velocity"] for name in moving_joints(arm, gripper)}
     for joint in block.findall("joint"):
         states = [interface.get("name") for interface in joint.findall("state_interface")]
         assert states == ["position", "velocity", "effort"]
@@ -83,8 +86,12 @@ def test_controllers_command_the_joints_that_the_block_offers(arm, gripper):
     led = []
     for name, kind in types.items():
         if kind.startswith("joint_trajectory_controller/"):
-            assert parameters[f"/**/{name}"]["command_interfaces"] == ["position"]
+            assert parameters[f"/**/{name}"]["command_interfaces"] == ["position", "velocity"]
             led += parameters[f"/**/{name}"]["joints"]
+    # A goal that is not reached fails, but for fingers, which stop at what they hold.
+    follows = parameters["/**/joint_trajectory_controller"]
+    assert 0.0 < follows["constraints"]["goal_time"] <= 1.0
+    assert all(0.0 < follows["constraints"][joint]["goal"] <= 0.01 for joint in follows["joints"])
     assert sorted(led) == sorted(offered)
     assert bringup.active_controllers == ("joint_state_broadcaster", "joint_trajectory_controller")
     # The simulation publishes joint_states itself.
@@ -111,8 +118,19 @@ def test_description_without_controllers_has_no_block():
     assert "ros2_control" not in bringup.description
 
 
+@pytest.mark.parametrize("asked", ["position", "velocity", "effort", "position effort"])
+def test_block_offers_the_command_interfaces_that_are_asked_for(asked):
+    path = ROOT / "urdf" / "kinova_gen3_7dof.urdf.xacro"
+    arguments = {"ros2_control": True, "command_interface": asked}
+    (block,) = control_blocks(path, arguments)
+    for joint in block.findall("joint"):
+        assert [interface.get("name") for interface in joint.findall("command_interface")] == asked.split()
+
+
 def test_block_names_the_plugin_and_relative_topics():
     description = ElementTree.fromstring(plan(controllers="ros2_control").description)
+    # ros2_control gives its name to a node of its own, and there is one called hydro_sim.
+    assert description.find("ros2_control").get("name") == "simulated_joints"
     hardware = description.find("ros2_control/hardware")
     assert hardware.findtext("plugin") == "joint_state_topic_hardware_interface/JointStateTopicSystem"
     values = {parameter.get("name"): parameter.text for parameter in hardware.findall("param")}
@@ -147,6 +165,17 @@ def test_own_description_is_passed_on_as_written(own_arm):
     assert (alone.scene, alone.models) == (str(own_arm), ("gen3_7dof_soft_bubble",))
 
 
+def test_own_description_with_shapes_that_urdf_lacks_is_written_in_those_it_has():
+    """As our own xacro files: urdfdom would drop the skin of the fingers; what else stands in the file stays."""
+    own = ROOT / "urdf" / "gen3_7dof_soft_bubble.urdf.xacro"
+    description = ElementTree.fromstring(plan(scene="spatula_slip", description_file=str(own)).description)
+    shapes = {shape.tag for geometry in description.iter("geometry") for shape in geometry}
+    assert shapes <= {"box", "cylinder", "sphere", "mesh"}
+    finger = next(link for link in description.findall("link") if link.get("name") == "left_finger")
+    assert len(finger.findall("visual")) == 2
+    assert len(finger.findall("collision")) == 1
+
+
 def test_own_controllers(own_arm, tmp_path):
     """Every controller of the file is found; those that would fight over joints wait."""
     file = tmp_path / "controllers.yaml"
@@ -164,6 +193,10 @@ def test_own_controllers(own_arm, tmp_path):
     assert bringup.controllers_files == (file,)
     assert bringup.active_controllers == ("joint_state_broadcaster", "joint_trajectory_controller")
     assert bringup.inactive_controllers == ("forward_position_controller",)
+    assert bringup.control_period == 0.01
+    file.write_text(file.read_text().replace("100", "fast"))
+    with pytest.raises(InputError, match="update_rate: 'fast' is no rate"):
+        _ = bringup.control_period
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,7 @@
 """The launch file in the real launch and launch_ros, which the wheels lack: these tests then skip."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
 from itertools import product
 from pathlib import Path
 
@@ -22,19 +18,12 @@ from launch.actions import DeclareLaunchArgument
 from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
 from hydro_sim_bringup.plan import ARMS, GRIPPERS, plan_bringup
-from support.ros_domains import take_domain
+from support.ros.launch_process import LAUNCH_FILE, LaunchProcess
 
 ROOT = Path(__file__).parents[2]
-# That of the checkout, which leads to the package's own.
-LAUNCH_FILE = ROOT / "launch" / "kinova_soft_bubble.launch.py"
-# The program ros2 itself is not always on the path.
-LAUNCH = (
-    "import sys; from ros2launch.api.api import launch_a_launch_file as run; "
-    "sys.exit(run(launch_file_path=sys.argv[1], launch_file_arguments=sys.argv[2:]))"
-)
 #: Programs by their packages; plugins have none.
 PROGRAMS = {
-    "hydro_sim": ["hydro_sim"],
+    "hydro_sim": ["hydro_sim", "wait_for_simulation"],
     "robot_state_publisher": ["robot_state_publisher"],
     "rviz2": ["rviz2"],
     "controller_manager": ["ros2_control_node", "spawner"],
@@ -42,7 +31,8 @@ PROGRAMS = {
     "joint_trajectory_controller": [],
     "joint_state_topic_hardware_interface": [],
 }
-#: Stands in for every program: keeps its command line and parameters. The simulation ends when all have done so.
+#: Stands in for every program: keeps its command line and parameters. The simulation ends when all have done so;
+#: those that something follows end before, with status 1 if they are named by FAILS.
 STAND_IN = """#!/bin/bash
 kept=$(mktemp -d "$RECORDS/.XXXXXX")
 printf '%s\\n' "$@" > "$kept/command"
@@ -51,41 +41,14 @@ while (($#)); do
     shift
 done
 mv -T "$kept" "$RECORDS/${0##*/}.$$"
+[[ ${0##*/} == "$FAILS" ]] && exit 1
+[[ ${0##*/} == wait_for_simulation || ${0##*/} == spawner ]] && exit 0
 for _ in {1..1200}; do
     (($(ls "$RECORDS" | wc -l) >= EXPECTED)) && exit 0
     sleep 0.05
 done
 exit 1
 """
-
-
-class LaunchProcess:
-    """``ros2 launch`` on the launch file, in a process of its own."""
-
-    def __init__(self, log, arguments, environment):
-        self._log = log
-        environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
-        environment |= {
-            "ROS_DOMAIN_ID": str(take_domain()),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
-        command = [sys.executable, "-c", LAUNCH, str(LAUNCH_FILE), *arguments]
-        with log.open("w") as output:
-            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
-
-    @property
-    def output(self):
-        return self._log.read_text()
-
-    def wait_for_output(self, text, timeout=300.0):  # the first start compiles
-        deadline = time.monotonic() + timeout
-        while text not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < deadline, self.output
-            time.sleep(0.05)
-
-    def wait(self, timeout=300.0):
-        return self.process.wait(timeout)
 
 
 @pytest.fixture
@@ -99,9 +62,7 @@ def start_launch(tmp_path):
 
     yield start
     for launch in started:
-        if launch.process.poll() is None:
-            launch.process.send_signal(signal.SIGINT)
-            launch.wait(20)
+        launch.stop()
 
 
 class Started:
@@ -131,13 +92,13 @@ class Started:
 
 
 @pytest.fixture
-def run_stand_ins(tmp_path, start_launch):
-    """Launch with only these packages installed; the programs by name, and what is said.
+def stand_ins(tmp_path):
+    """The environment in which only these packages are installed, and their programs are stand-ins.
 
     ``expected`` is the number of programs after which the simulation ends.
     """
 
-    def run(packages, expected, *arguments):
+    def install(packages, expected):
         prefix, records = tmp_path / "prefix", tmp_path / "records"
         records.mkdir()
         for package in packages:
@@ -150,9 +111,20 @@ def run_stand_ins(tmp_path, start_launch):
                 program.write_text(STAND_IN)
                 program.chmod(0o755)
         environment = {"AMENT_PREFIX_PATH": str(prefix), "RECORDS": str(records), "EXPECTED": str(expected)}
+        return environment | {"FAILS": ""}
+
+    return install
+
+
+@pytest.fixture
+def run_stand_ins(stand_ins, start_launch):
+    """Launch with only these packages installed; the programs by name, and what is said."""
+
+    def run(packages, expected, *arguments):
+        environment = stand_ins(packages, expected)
         launch = start_launch(*arguments, **environment)
         assert launch.wait() == 0, launch.output
-        started = [Started(record) for record in sorted(records.iterdir())]
+        started = [Started(record) for record in sorted(Path(environment["RECORDS"]).iterdir())]
         assert len(started) == expected
         said = re.findall(r"\[launch.user\]: (.*)", launch.output)
         return {name: [s for s in started if s.name == name] for name in {s.name for s in started}}, said
@@ -181,7 +153,7 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     """All packages installed: each program gets the scene, description and controllers of that robot."""
     spawners = 2 if gripper == "soft_bubble" else 1
     arguments = (f"arm:={arm}", f"gripper:={gripper}", "controllers:=ros2_control", "rviz:=true")
-    programs, said = run_stand_ins(PROGRAMS, 4 + spawners, *arguments)
+    programs, said = run_stand_ins(PROGRAMS, 5 + spawners, *arguments)
     assert said == []
 
     expected = plan_bringup(arm=arm, gripper=gripper, controllers="ros2_control")
@@ -189,12 +161,15 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     assert node.parameters["scene"] == expected.scene
     assert node.parameters["external_models"] == ("arm",)
     assert node.parameters["builtin_controllers"] is False
+    assert node.parameters["reset_time"] is False
+    assert node.parameters["lock_step_period"] == 0.004
+    assert "mode" not in node.parameters
     (publisher,) = programs["robot_state_publisher"]
     assert publisher.parameters["robot_description"] == expected.description
     (manager,) = programs["ros2_control_node"]
     files = manager.following("--params-file")
     assert files[:-1] == [str(path) for path in expected.controllers_files]
-    spawned = {tuple(s.command[: s.command.index("--ros-args")]) for s in programs["spawner"]}
+    spawned = {tuple(s.command[: s.command.index("--switch-timeout")]) for s in programs["spawner"]}
     assert ("joint_state_broadcaster", "joint_trajectory_controller") in spawned
     assert (("gripper_controller", "--inactive") in spawned) == (gripper == "soft_bubble")
     (rviz,) = programs["rviz2"]
@@ -203,6 +178,27 @@ def test_every_robot_starts_with_everything(run_stand_ins, arm, gripper):
     assert rviz.following("-d") == [str(ROOT / "config" / "rviz" / "hydro_sim.rviz")]
     for follower in (publisher, manager, rviz):
         assert follower.parameters["use_sim_time"] is True
+
+
+@pytest.mark.parametrize("program", ["wait_for_simulation", "spawner"])
+def test_a_controller_that_cannot_be_started_ends_the_launch(start_launch, stand_ins, program):
+    """A robot that nobody leads would look well."""
+    environment = stand_ins(PROGRAMS, 99)
+    launch = start_launch("controllers:=ros2_control", **(environment | {"FAILS": program}))
+    assert launch.wait() == 1, launch.output
+    what = {"spawner": "the spawner of joint_state_broadcaster, joint_trajectory_controller"}
+    assert (
+        f"{what.get(program, 'the wait for the simulation')} ended with status 1; its lines above say why"
+        in launch.output
+    )
+
+
+def test_lock_step_waits_period_by_period(run_stand_ins):
+    """For the controller manager's commands, at the rate of its file."""
+    programs, _ = run_stand_ins(PROGRAMS, 6, "controllers:=ros2_control", "lock_step:=true", "headless:=true")
+    (node,) = programs["hydro_sim"]
+    parameters = {name: node.parameters[name] for name in ("mode", "lock_step_interface", "lock_step_period")}
+    assert parameters == {"mode": "lock_step", "lock_step_interface": "joint", "lock_step_period": 0.004}
 
 
 def test_without_optional_packages_the_node_does_it_all(run_stand_ins):
@@ -254,12 +250,12 @@ def test_namespace_log_level_and_time_reach_every_program(run_stand_ins):
         "duration:=2.5",
         "publish_clock:=false",
     )
-    programs, _ = run_stand_ins(PROGRAMS, 6, *arguments, "controllers:=ros2_control", "rviz:=true")
+    programs, _ = run_stand_ins(PROGRAMS, 7, *arguments, "controllers:=ros2_control", "rviz:=true")
     for program in (program for same in programs.values() for program in same):
         assert "__ns:=/robot1" in program.command
         assert {"/tf:=tf", "/tf_static:=tf_static"} <= set(program.following("-r"))
         assert program.following("--log-level") == ["debug"]
-        if program.name not in ("hydro_sim", "spawner"):
+        if program.name not in ("hydro_sim", "spawner", "wait_for_simulation"):
             assert program.parameters["use_sim_time"] is False
     assert programs["hydro_sim"][0].parameters["duration"] == 2.5
     assert programs["hydro_sim"][0].parameters["publish_clock"] is False
@@ -276,6 +272,7 @@ def test_namespace_log_level_and_time_reach_every_program(run_stand_ins):
         ("rviz:=maybe", "'true', 'false'"),
         ("log_level:=loud", "'debug', 'info', 'warn', 'error', 'fatal'"),
         ("duration:=long", "duration: 'long' is no number"),
+        ("lock_step:=true", "lock_step: is with a controller manager; add controllers:=ros2_control"),
         ("params_file:=nowhere.yaml", "params_file: no file 'nowhere.yaml'"),
         ("controllers_file:=x.yaml", "controllers_file: nothing reads it; add controllers:=ros2_control"),
     ],

@@ -28,7 +28,6 @@ BAD = {
     "too short": _array(POSITIONS, ZEROS[1:]),
     "too long": _array("/forward_velocity_controller/commands", [*ZEROS, 0.0]),
     "empty": _array(POSITIONS, []),
-    "outside the limits": _array(POSITIONS, [0.0, 9.0, *ZEROS[2:]]),
     "unknown joint": _trajectory(["elbow"], [(1.0, [0.0])]),
     "joint twice": _trajectory(["joint_1", "joint_1"], [(1.0, [0.0, 0.0])]),
     "no joints": _trajectory([], [(1.0, [])]),
@@ -85,3 +84,19 @@ def test_each_kind_is_logged_once(client, node):
     negative = [line for line in warnings if "is out of range" in line]
     assert len(negative) == 1
     assert "stay within 0 to" in negative[0]
+
+
+def test_positions_beyond_the_limits_are_moved_to_them_and_counted(client, node):
+    """As drivers of real arms do; nothing is refused, and the others obey."""
+    client.wait_for_time(0.1)
+    before = client.diagnostics("commands")
+    client.send_array(POSITIONS, [0.0, 0.5, 3.1, 9.0, 0.0, 1.3, 0.1])
+
+    def moved():
+        return int(client.diagnostics("commands")["positions moved to their limits since start"])
+
+    count = int(before["positions moved to their limits since start"]) + 1
+    client.wait_until(lambda: moved() == count, "the count")
+    assert client.refused() == int(before["refused since start"])
+    client.wait_until(lambda: abs(client.joint("joint_7") - 0.1) < 0.01, "another joint")
+    assert "~/position_commands: joint 'joint_4': 9 is outside its limits; moved to 2.57" in node.output

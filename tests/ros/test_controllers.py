@@ -13,7 +13,9 @@ from hydro_sim.controllers.joint_trajectory import (
     PATH_TOLERANCE_VIOLATED,
     SUCCESSFUL,
 )
+from hydro_sim.controllers.motion import position_limits
 from hydro_sim.controllers.tolerances import JointTolerance, Tolerances
+from hydro_sim_core.errors import InputError
 from support.ros.arm_bench import ArmBench, Goal, trajectory
 from support.ros.arms import BENT, JOINTS, gen3
 
@@ -43,6 +45,31 @@ def test_array_takes_exactly_the_joints_that_it_names(arm):
     assert arm.position("joint_1") == pytest.approx(0.2, abs=2e-3)
     assert arm.position("joint_5") == pytest.approx(0.2, abs=2e-3)
     assert arm.position("joint_7") == pytest.approx(-0.1, abs=2e-3)
+
+
+def test_trajectory_may_begin_where_a_joint_presses_against_its_stop(arm):
+    """Planners begin where joints are measured, which is a little beyond a compliant stop; further out is a mistake."""
+    upper = position_limits(arm.world)["joint_2"][1]
+    arm.go(joint_2=upper + 2e-4)
+    arm.step(1500)
+    assert arm.position("joint_2") == pytest.approx(upper, abs=2e-3)
+    with pytest.raises(InputError, match="outside its limits"):
+        arm.go(joint_2=upper + 2e-3)
+
+
+@pytest.mark.parametrize("velocities", [[0.0], []], ids=["cubic", "linear"])
+def test_trajectory_is_followed_within_five_mrad(arm, velocities):
+    """0.4 rad in 2 s, also along a ramp, on which the joint starts and ends with a jerk."""
+    message = trajectory(2.0, joint_2=0.9)
+    message.points[0].velocities = velocities
+    arm.trajectories.follow(arm.trajectories.checked(message))
+    error = 0.0
+    for i in range(1, 2501):
+        arm.step()
+        t = min(i / 2000, 1.0)
+        desired = 0.5 + 0.4 * (t * t * (3.0 - 2.0 * t) if velocities else t)
+        error = max(error, abs(arm.position("joint_2") - desired))
+    assert error < 0.005
 
 
 def test_trajectory_takes_joints_back(arm):

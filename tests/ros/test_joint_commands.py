@@ -1,17 +1,25 @@
 """Joint commands as ros2_control's topic-based hardware interfaces send them."""
 
 import math
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.joint_commands import JointCommandsController, parse_joint_commands
+from hydro_sim.controllers.motion import position_limits
+from hydro_sim.controllers.position_clamp import PositionClamp
+from hydro_sim.controllers.speed_servo import SpeedServo
+from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
-from support.ros.arms import JOINTS, Bench, gen3
+from support.ros.arms import BENT, JOINTS, Bench, gen3
 
 NAN = math.nan
 numbers = st.floats(allow_nan=True, allow_infinity=True)
@@ -46,7 +54,7 @@ def test_hardware_interface_without_active_controller_commands_nothing(bench):
         ({"name": [], "velocity": [0.0]}, "velocity"),
         ({"name": ["joint_1"], "effort": [math.inf]}, "joint 'joint_1'"),
         ({"name": ["elbow"], "position": [0.0]}, "joint 'elbow'"),
-        ({"name": ["joint_2"], "position": [9.0]}, "joint 'joint_2'"),
+        ({"name": ["joint_2"], "position": [math.inf]}, "joint 'joint_2'"),
     ],
 )
 def test_malformed_command_names_its_element(bench, fields, element):
@@ -73,6 +81,76 @@ def test_any_message_is_an_action_or_refused(bench, data):
     action(world)
     told = world.save_state().drives
     assert all(np.isfinite(values).all() for values in told if values is not told.limit)
+
+
+@pytest.mark.parametrize(
+    ("beyond", "told"), [(2.4e-5, []), (0.5, ["joint_commands: joint 'joint_2': 2.74 is outside its limits"])]
+)
+def test_one_joint_beyond_its_limits_leaves_the_others_their_commands(bench, beyond, told):
+    """It goes to its limit, is counted, and logged once if it is further out than a joint at its stop."""
+    world = bench.world
+    world.reset()
+    upper = position_limits(world)["joint_2"][1]
+    log = []
+    rejections = Rejections(SimpleNamespace(warning=log.append))
+    clamp = PositionClamp(world, partial(rejections.count_clamped, "joint_commands"))
+    controller = JointCommandsController(world, bench.arbiter, clamp)
+    message = JointState(name=["joint_2", "joint_7"], position=[upper + beyond, 0.2], velocity=[1.0, 0.0])
+    for _ in range(2):
+        controller.check(message)(world)
+    targets = dict(zip(world.actuated_joint_names, world.drive_targets().T.tolist(), strict=True))
+    assert targets["joint_2"][:2] == [upper, pytest.approx(math.nan, nan_ok=True)]  # no speed into the stop
+    assert targets["joint_7"][0] == 0.2
+    assert rejections.clamped == 2
+    assert [line.partition(";")[0] for line in log] == told
+    assert rejections.total == 0
+
+
+@pytest.mark.parametrize("interface", ["joint", "forward"])
+def test_speed_of_zero_stands_still_under_a_load(interface):
+    """A bare damper would yield to the weight without end; the servo gives way once, as far as its stiffness asks."""
+    bench = Bench(gen3(gravity_compensation=False))
+    world = bench.world
+    if interface == "joint":
+        controller = bench.add(JointCommandsController(world, bench.arbiter))
+        controller.check(JointState(name=list(JOINTS), velocity=[0.0] * 7))(world)
+    else:
+        controller = bench.add(ForwardController("velocity", JOINTS, world, bench.arbiter))
+        controller.check(Float64MultiArray(data=[0.0] * 7))(world)
+    bench.step(1500)
+    settled = world.joint_positions().copy()
+    bench.step(1000)
+    assert world.joint_positions() == pytest.approx(settled, abs=1e-6)
+    assert bench.position("joint_2") == pytest.approx(BENT["joint_2"], abs=0.05)
+
+
+def test_speed_is_kept_and_ends_at_the_limit(bench):
+    """The joint runs as fast as it is told, and stops at its limit without pressing against it."""
+    world = bench.world
+    world.reset()
+    controller = bench.add(ForwardController("velocity", ("joint_2",), world, bench.arbiter))
+    controller.check(Float64MultiArray(data=[0.4]))(world)
+    bench.step(500)
+    start = bench.position("joint_2")
+    bench.step(1000)
+    assert bench.position("joint_2") - start == pytest.approx(0.4, abs=1e-3)
+    upper = position_limits(world)["joint_2"][1]
+    bench.step(6000)
+    assert bench.position("joint_2") == pytest.approx(upper, abs=1e-3)
+    bench.controllers.remove(controller)
+
+
+def test_blocked_joint_obeys_the_next_speed_at_once(bench):
+    """The set-point does not run away from a joint that cannot follow."""
+    world = bench.world
+    world.reset()
+    tree = world.built.assembly.tree
+    servo = SpeedServo(world)
+    servo.command(world, {"joint_1": JointCommand(velocity=1.0)})
+    for _ in range(3000):
+        servo.advance(world)  # without steps the joint stands
+    ahead = world.drive_targets()[0][world.actuated_joint_names.index("joint_1")] - bench.position("joint_1")
+    assert ahead == pytest.approx(tree.effort_limit[world.velocity_names.index("joint_1")] / 2000)
 
 
 def test_speed_beside_a_position_removes_the_lag(bench):

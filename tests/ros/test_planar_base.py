@@ -52,7 +52,7 @@ def test_arrays_and_named_commands_move_it(bench):
     array.check(Float64MultiArray(data=[0.2, -0.1, 0.4, 0.05]))(world)
     bench.step(1500)
     np.testing.assert_allclose(world.joint_positions(), [0.2, -0.1, 0.4, 0.05], atol=1e-6)
-    named = JointCommandsController(world, bench.arbiter)
+    named = bench.add(JointCommandsController(world, bench.arbiter))
     named.check(JointState(name=["base/yaw"], velocity=[0.5]))(world)
     bench.step(1000)
     assert world.joint_velocities()[2] == pytest.approx(0.5, rel=1e-6)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hydro_sim import node as node_module
 from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world_file, worlds
-from hydro_sim.simulation_control.control import SimulationState
+from hydro_sim.simulation_control.control import SimulationControl, SimulationState
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
@@ -314,6 +314,33 @@ def test_reset_scopes(simulation):
     assert control.snapshot.step == 0
     assert control.snapshot.entities.pose("box")[2, 3] == pytest.approx(0.145)
     assert control.spawned == []
+
+
+def test_reset_may_let_the_time_go_on():
+    """Everything else is at its start, in an epoch of its own; whoever asks for the time gets it back."""
+    went_back = []
+    simulation = Simulation()
+    control = simulation.control = SimulationControl(
+        *(simulation.host, simulation.wait, lambda: None, "map"), lambda: False, went_back.append
+    )
+    try:
+        simulation.delete("ground")
+        simulation.step(20)
+        epoch = control.snapshot.epoch
+        simulation.reset_all()
+        assert simulation.names == ("box", "ground")
+        assert (control.snapshot.step, control.snapshot.epoch) == (20, epoch + 1)
+        assert control.snapshot.entities.pose("box")[2, 3] == pytest.approx(0.145)
+        simulation.step(5)
+        simulation.reset_all()
+        assert (control.snapshot.step, control.snapshot.epoch) == (25, epoch + 2)
+        assert control.snapshot.entities.pose("box")[2, 3] == pytest.approx(0.145)
+        assert went_back == []
+        simulation.reset_all(time=True)
+        assert (control.snapshot.step, control.snapshot.epoch) == (0, epoch + 3)
+        assert went_back == [pytest.approx(0.025)]
+    finally:
+        simulation.host.runner.stop()
 
 
 def test_an_edit_that_comes_second_is_made_anew(simulation):

@@ -65,6 +65,10 @@ class WorldCommands(WorldParts):
         """Whether a commandable joint has the gain that commands of a mode need."""
         return self._drives.can(joint, mode)
 
+    def drive_reach(self, joint: str) -> float:
+        """Distance from its target (rad or m) at which the stiffness of a position drive gives its whole effort."""
+        return self._drives.reach(joint)
+
     @cached_property
     def weightless_joint_names(self) -> frozenset[str]:
         """Commandable joints whose drive compensates gravity."""

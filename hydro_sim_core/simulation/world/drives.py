@@ -131,6 +131,10 @@ class DriveBank:
         """Whether the drive of a joint has the gain that commands of a mode need."""
         return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[_mode(mode)] != 0.0
 
+    def reach(self, joint: str) -> float:
+        """Distance from its target (rad or m) at which the stiffness of a position drive gives its whole effort."""
+        return self._limit[joint] / self._kp[joint]
+
     def check_command(
         self, values: Values, mode: str = "effort", joints: Sequence[str] | None = None
     ) -> dict[str, float]:

@@ -16,5 +16,10 @@ setup(
     zip_safe=True,
     # With it, colcon test runs pytest; setup.cfg says on what.
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": ["hydro_sim = hydro_sim.__main__:main"]},
+    entry_points={
+        "console_scripts": [
+            "hydro_sim = hydro_sim.__main__:main",
+            "wait_for_simulation = hydro_sim.wait_for_simulation:main",
+        ]
+    },
 )

@@ -53,7 +53,7 @@ class ArmBench(Bench):
         return self.go(seconds, Goal(), Tolerances(path or {}, goal, goal_time), stamp, **positions)
 
     def command(self, mode, **values):
-        controller = ForwardController(mode, tuple(values), self.world, self.arbiter)
+        controller = self.add(ForwardController(mode, tuple(values), self.world, self.arbiter))
         controller.check(Float64MultiArray(data=[float(value) for value in values.values()]))(self.world)
 
 

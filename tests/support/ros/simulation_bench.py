@@ -48,6 +48,7 @@ class Simulation:
         world.step()  # the first step ever compiles
         world.reset()
         self.host = Host(world)
+        self.wait = wait
         self.control = SimulationControl(self.host, wait, self._quit, "map")
 
     def _quit(self):

@@ -49,7 +49,7 @@ class Diagnostics:
         self._lost: Counter[str] = Counter()
         self._shared: set[str] = set()
         self._simulated = self._wall = 0.0
-        self._overruns = self._refused = self._bad_steps = 0
+        self._overruns = self._refused = self._clamped = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -133,7 +133,15 @@ class Diagnostics:
         self._refused = self._rejections.total
         level = DiagnosticStatus.WARN if refused else DiagnosticStatus.OK
         text = f"{refused} refused in the last second" if refused else "none refused in the last second"
-        values = {"refused since start": self._rejections.total, **self._rejections.counts}
+        clamped = self._rejections.clamped
+        if clamped > self._clamped:
+            text += f", {clamped - self._clamped} positions moved to their limits"
+        self._clamped = clamped
+        values = {
+            "refused since start": self._rejections.total,
+            "positions moved to their limits since start": clamped,
+            **self._rejections.counts,
+        }
         return self._status("commands", level, text, values)
 
     def _commands_lost(self) -> DiagnosticStatus:

@@ -86,7 +86,18 @@ class Parameters:
     lock_step_steps: int = _parameter(
         1, "Steps that one command permits in lock-step.", low=1, high=1_000_000, live=True
     )
+    lock_step_period: float = _parameter(
+        0.0,
+        "Lock-step with a controller that sleeps by /clock: its period, s, a multiple of the time step; 0 for answers.",
+        low=0.0,
+        high=10.0,
+    )
     start_paused: bool = _parameter(False, "Wait for ~/pause false before the first step.")
+    reset_time: bool = _parameter(
+        True,
+        "Whether a full reset sets the time to zero; false lets it go on, as controllers that sleep by /clock need.",
+        live=True,
+    )
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
     joint_state_rate: float = _parameter(
         250.0, "joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
@@ -127,11 +138,11 @@ class Parameters:
         "A goal fails when a joint is off its trajectory by more, rad or m; one for all or one a joint, 0 for any.",
     )
     trajectory_goal_tolerances: tuple[float, ...] = _parameter(
-        (0.0,),
+        (0.01,),
         "A goal is reached when joints are off by no more, rad or m; one for all or one a joint, 0 for any.",
     )
     trajectory_goal_time: float = _parameter(
-        0.0, "Time after its end to reach a trajectory's goal, s; 0 for ever.", low=0.0, high=1e6, live=True
+        1.0, "Time after its end to reach a trajectory's goal, s; 0 for ever.", low=0.0, high=1e6, live=True
     )
     trajectory_stopped_velocity_tolerance: float = _parameter(
         0.01,

@@ -1,4 +1,4 @@
-"""Rejections of bad messages: counted by kind, and logged when a kind occurs first."""
+"""Rejections of bad messages, and positions moved to their limits: counted by kind, the first of a kind logged."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 
 from hydro_sim_core.errors import InputError
 
+#: Distance beyond a limit at which a joint may be found that presses against its compliant stop, rad or m.
+STOP_COMPLIANCE = 1e-3
 #: Quoted names and numbers, which differ between messages with the same kind of error.
 _DETAILS = re.compile(r"'[^']*'|[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
 #: Largest number of kinds, so that hostile messages cannot fill memory, log and diagnostics; others count as one kind.
@@ -25,6 +27,30 @@ class Rejections:
         self._logger = logger
         self._lock = Lock()
         self._counts: Counter[str] = Counter()
+        self._clamped = 0
+        self._moved_far: set[tuple[str, str]] = set()  # topic and joint
+
+    @property
+    def clamped(self) -> int:
+        """Number of commanded positions that were moved to a limit."""
+        return self._clamped
+
+    def count_clamped(self, topic: str, joint: str, position: float, limit: float) -> None:
+        """Count a position (rad or m) on ``topic`` that was moved to the ``limit`` of a joint of the scene.
+
+        Those of joints that press against their stops are not logged: nobody could do anything about them.
+        """
+        is_far = abs(position - limit) > STOP_COMPLIANCE
+        with self._lock:
+            self._clamped += 1
+            is_first = is_far and (topic, joint) not in self._moved_far
+            if is_first:
+                self._moved_far.add((topic, joint))
+        if is_first:
+            self._logger.warning(
+                f"{topic}: joint '{joint}': {position:g} is outside its limits; moved to {limit:g} "
+                "(further ones are only counted, in /diagnostics)"
+            )
 
     @property
     def counts(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from hydro_sim.controllers.manager import Control
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
+from hydro_sim.hil.lock_step import LockStepWatch
 from hydro_sim.hil.receiver import Receiver
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
@@ -77,7 +78,11 @@ class Simulation:
             undo.callback(self._entities.close)
             with _destroyed_with(self._services, node):
                 waiting = Waiting(node)
-                self.operations = SimulationControl(self, waiting, quit, parameters.world_frame)
+                self.operations = SimulationControl(
+                    *(self, waiting, quit, parameters.world_frame),
+                    lambda: parameters.reset_time,
+                    self._tell_of_jump,
+                )
                 self._clients = ClientServices(node, self.operations, parameters, waiting)
                 self._calls = Calls(node, waiting)
             self._services.callback(self._clients.close)
@@ -192,6 +197,8 @@ class Simulation:
             raise InputError("parameters", "lock_step_interface", problem, mend)
         if parameters.replay:
             replay.load(parameters, self.link, joints)
+        if self.link.lock_step is not None:
+            LockStepWatch(node, runner, parameters, self.link.lock_step)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters, self._scale)
         self._contacts = ContactPublisher(node, runner, parameters, self._scale)
@@ -199,6 +206,16 @@ class Simulation:
         self._recorder: NodeRecorder | None = None
         if parameters.record:
             self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded, self._scale)
+
+    def _tell_of_jump(self, before: float) -> None:
+        """Log what a time that went back means to those who follow it."""
+        log = self._node.get_logger()
+        # The node's own controllers know of it; those of others are the user's business.
+        (log.info if self.parameters.builtin_controllers else log.warning)(
+            f"simulated time went back from {before:.3f} s to {self.runner.snapshot().time:.3f} s: whoever sleeps by "
+            f"/clock, such as a controller_manager, stands still until it is {before:.3f} s again; restart it, and set "
+            "reset_time false for resets that leave the time alone"
+        )
 
     def _make_realtime(self) -> None:
         p = self.parameters

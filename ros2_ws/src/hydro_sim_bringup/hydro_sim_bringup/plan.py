@@ -5,9 +5,11 @@ Imports no launch packages, which are not installed everywhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -26,7 +28,9 @@ from hydro_sim_core.errors import InputError
 _SOURCE = "launch arguments"
 #: Value of an argument that follows from the others.
 AUTO = "auto"
+_URDF_SHAPES = {"box", "cylinder", "sphere", "mesh"}
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
+_DEFAULT_RATE = 100.0  # Hz, of a controller manager without update_rate
 #: Controllers that are activated at once; all others of a controllers file are only loaded.
 _ACTIVE = ("joint_state_broadcaster", "joint_trajectory_controller")
 
@@ -82,6 +86,12 @@ class Bringup:
     def controllers(self) -> tuple[str, ...]:
         """Names of the controllers in ``controllers_files``, in order."""
         return tuple(name for path in self.controllers_files for name in _controllers_in(path))
+
+    @property
+    def control_period(self) -> float:
+        """Period of the controller manager, s."""
+        rates = [rate for path in self.controllers_files for rate in [_update_rate(path)] if rate]
+        return 1.0 / (rates[-1] if rates else _DEFAULT_RATE)
 
     @property
     def active_controllers(self) -> tuple[str, ...]:
@@ -150,7 +160,7 @@ def _shipped(arm: str, gripper: str, external: bool) -> Bringup:
     scene = assets.folder("config") / "scenes" / f"{shipped.scene}.yaml"
     arguments = {"ros2_control": external}
     # Our files have extensions of URDF, so a standard URDF is written for other programs.
-    description = robot_urdf(load_robot(urdf, xacro_args=arguments), _control_blocks(urdf, arguments))
+    description = robot_urdf(load_robot(urdf, xacro_args=arguments), control_blocks(urdf, arguments))
     stems = shipped.controllers if external else ()
     files = tuple(assets.folder("config") / f"{stem}.yaml" for stem in stems)
     return Bringup(str(scene), description, _covered_models(str(scene), urdf), files)
@@ -200,22 +210,42 @@ def _controllers_in(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: The file cannot be read or lists none.
     """
+    parameters = _manager_parameters(path)
+    names = [name for name, value in parameters.items() if isinstance(value, dict) and "type" in value]
+    if not names:
+        mend = "give controller_manager.ros__parameters.<controller>.type"
+        raise InputError(path, "controller_manager", "names no controller", mend)
+    return tuple(names)
+
+
+def _update_rate(path: Path) -> float | None:
+    """Rate of the controller manager in a parameters file, Hz; None without one.
+
+    Raises:
+        InputError: It is no rate.
+    """
+    rate = _manager_parameters(path).get("update_rate")
+    if rate is not None and not (isinstance(rate, int | float) and 0.0 < rate < math.inf):
+        raise InputError(path, "update_rate", f"{rate!r} is no rate", "give it in Hz, above 0")
+    return rate
+
+
+def _manager_parameters(path: Path) -> dict[str, Any]:
+    """Parameters of the controller manager in a file.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
     try:
         content = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError) as error:
         problem = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise InputError(path, "", f"cannot be read: {problem}", "name a YAML file of parameters") from None
-    names = []
+    found: dict[str, Any] = {}
     for node, values in content.items() if isinstance(content, dict) else ():
         if str(node).rpartition("/")[2] == "controller_manager" and isinstance(values, dict):
-            parameters = values.get("ros__parameters") or {}
-            names += [
-                name for name, value in parameters.items() if isinstance(value, dict) and "type" in value
-            ]
-    if not names:
-        mend = "give controller_manager.ros__parameters.<controller>.type"
-        raise InputError(path, "controller_manager", "names no controller", mend)
-    return tuple(names)
+            found |= values.get("ros__parameters") or {}
+    return found
 
 
 def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
@@ -257,15 +287,26 @@ def _check_fit(name: str, robot: RobotSpec, described: RobotSpec, description: P
             )
 
 
-def _control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]:
+def control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]:
+    """The ``<ros2_control>`` blocks of a xacro file with these arguments."""
     document = expand_xacro(urdf, arguments, PackageResolver(urdf))
     blocks = document.root.lxml.iterchildren("ros2_control")
     return [ElementTree.fromstring(etree.tostring(block)) for block in blocks]
 
 
 def _as_written(description: Path) -> str:
-    """Text of a URDF file, or expansion of a xacro file."""
+    """Text of a URDF file, or expansion of a xacro file.
+
+    It is written anew where it has shapes that URDF does not have: other readers drop them, with an error for each.
+    """
     if description.suffix == ".xacro":
         document = expand_xacro(description, {}, PackageResolver(description))
-        return etree.tostring(document.root.lxml, encoding="unicode")
-    return description.read_text()
+        text = etree.tostring(document.root.lxml, encoding="unicode")
+    else:
+        text = description.read_text()
+    root = ElementTree.fromstring(text)
+    shapes = {shape.tag for geometry in root.iter("geometry") for shape in geometry}
+    if shapes <= _URDF_SHAPES:
+        return text
+    others = [element for element in root if element.tag not in ("link", "joint", "material")]
+    return robot_urdf(load_robot(description), others)

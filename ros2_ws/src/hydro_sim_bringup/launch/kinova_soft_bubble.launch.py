@@ -46,6 +46,7 @@ ARGUMENTS = {
         CONTROLLERS,
     ),
     "controllers_file": ("", "Parameters of the controller manager, in place of the shipped ones.", None),
+    "lock_step": ("false", "Step only when the controller manager has commanded, period by period.", BOOLEAN),
     "namespace": ("", "Namespace of all nodes, and of /tf; /clock and /diagnostics stay shared.", None),
     "publish_clock": ("true", "Whether the node publishes /clock; of several only one may.", BOOLEAN),
     "use_sim_time": ("true", "Whether everything beside the node follows /clock.", BOOLEAN),
@@ -65,6 +66,9 @@ RVIZ_TOPICS = (
 )
 #: Of every node in a namespace, so that the frames of two robots do not mix; nav2 and others do the same.
 TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
+#: Seconds of a spawner for a switch of controllers, which a busy machine holds up, and for a call, which may be lost
+#: and is repeated then.
+SPAWNER_PATIENCE = ("--switch-timeout", "15", "--service-call-timeout", "20")
 #: What controllers:=ros2_control takes.
 ROS2_CONTROL = (
     "controller_manager",
@@ -91,6 +95,9 @@ def start(context):
     names = ("scene", "arm", "gripper", "description_file", "controllers", "controllers_file")
     bringup = plan_bringup(**{name: given[name] for name in names})
     external = given["controllers"] == "ros2_control"
+    if is_true(given["lock_step"]) and not external:
+        mend = "add controllers:=ros2_control, or set the node's parameter mode"
+        raise InputError("launch arguments", "lock_step", "is with a controller manager", mend)
     lacking = missing(*ROS2_CONTROL) if external else []
     actions = []
     if lacking:
@@ -135,6 +142,15 @@ def simulation(given, bringup, published, external):
         "builtin_controllers": not external,
         "publish_clock": is_true(given["publish_clock"]),
     }
+    if external:
+        # The manager sleeps by the clock: it needs time that never goes back, and in lock-step its own period.
+        parameters |= {
+            "reset_time": False,
+            "lock_step_interface": "joint",
+            "lock_step_period": bringup.control_period,
+        }
+        if is_true(given["lock_step"]):
+            parameters["mode"] = "lock_step"
     if is_true(given["viewer"]):
         parameters["viewer"] = True
     if published:
@@ -167,7 +183,7 @@ def robot_state_publisher(given, bringup):
 
 
 def controllers(given, bringup):
-    """The controller manager and the spawners of its controllers."""
+    """The controller manager, and the spawners of its controllers once the simulation runs."""
     files = [str(path) for path in bringup.controllers_files]
     yield node(
         given,
@@ -176,9 +192,37 @@ def controllers(given, bringup):
         parameters=[*files, sim_time(given)],
         output="both",
     )
-    for names, flags in ((bringup.active_controllers, []), (bringup.inactive_controllers, ["--inactive"])):
+    yield spawners(given, bringup)
+
+
+def spawners(given, bringup):
+    """The first of a chain: spawners, which lock each other out, after the compilation that none would survive."""
+    following = None
+    for names, flags in ((bringup.inactive_controllers, ["--inactive"]), (bringup.active_controllers, [])):
         if names:
-            yield node(given, "controller_manager", "spawner", arguments=[*names, *flags])
+            following = node(
+                given,
+                "controller_manager",
+                "spawner",
+                arguments=[*names, *flags, *SPAWNER_PATIENCE],
+                on_exit=then(following, f"the spawner of {', '.join(names)}"),
+            )
+    return node(
+        given, "hydro_sim", "wait_for_simulation", on_exit=then(following, "the wait for the simulation")
+    )
+
+
+def then(following, program):
+    """Starts what follows a program, or ends everything if that failed: a robot that nobody leads looks well."""
+
+    def after(event, context):
+        if context.is_shutdown:
+            return []
+        if event.returncode:
+            raise RuntimeError(f"{program} ended with status {event.returncode}; its lines above say why")
+        return [following] if following else []
+
+    return after
 
 
 def rviz(given):

@@ -5,41 +5,78 @@ from __future__ import annotations
 from std_msgs.msg import Float64MultiArray
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.position_clamp import PositionClamp
+from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim.hil.link import Action
-from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation import JointCommand, World
 
 
 class ForwardController(Controller):
-    """Passes one value per joint on to the drives.
+    """Passes one value per joint on to the drives: positions within the limits, and velocities through a servo.
 
     Args:
         mode: ``position``, ``velocity`` or ``effort``.
         joints: Joints that arrays address, in their order.
         world: World that checks commands.
         arbiter: Arbiter of the joints.
+        clamp: Clamp of positions.
     """
 
-    def __init__(self, mode: str, joints: tuple[str, ...], world: World, arbiter: Arbiter) -> None:
+    def __init__(
+        self,
+        mode: str,
+        joints: tuple[str, ...],
+        world: World,
+        arbiter: Arbiter,
+        clamp: PositionClamp | None = None,
+    ) -> None:
         self.interface = mode
         self._joints = joints
         self._world = world
         self._arbiter = arbiter
+        self._clamp = clamp or PositionClamp(world)
+        self._servo = SpeedServo(world)
+
+    # --- called in the executor's thread
 
     def check(self, message: Float64MultiArray) -> Action:
         """Check a message; return the action that carries it out.
 
         Raises:
-            InputError: Wrong length, not finite, or outside the limits of the joints.
+            InputError: Wrong length, or not finite.
         """
         values = message.data.tolist()
+        if self.interface == "position" and len(values) == len(self._joints):
+            pairs = zip(self._joints, values, strict=True)
+            values = [self._clamp.inside(joint, value) for joint, value in pairs]
         self._world.check_command(values, mode=self.interface, joints=self._joints)
 
         def apply(world: World) -> None:
-            world.set_command(values, mode=self.interface, joints=self._joints)
+            if self.interface == "velocity":
+                pairs = zip(self._joints, values, strict=True)
+                self._servo.command(world, {joint: JointCommand(velocity=value) for joint, value in pairs})
+            else:
+                world.set_command(values, mode=self.interface, joints=self._joints)
             self._arbiter.take(self, self._joints, world.time)
 
         return apply
 
+    # --- called in the stepping thread
+
+    def advance(self, world: World) -> None:
+        """See ``Controller``."""
+        self._servo.advance(world)
+
+    def lost(self, joints: frozenset[str], to: str | None) -> None:
+        """See ``Controller``."""
+        self._servo.drop(joints)
+
+    def forget(self) -> None:
+        """See ``Controller``."""
+        self._servo.forget()
+
     def world_changed(self, world: World) -> None:
         """See ``Controller``."""
         self._world = world
+        self._clamp.world_changed(world)
+        self._servo.world_changed(world)

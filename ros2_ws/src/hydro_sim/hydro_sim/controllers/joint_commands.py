@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from sensor_msgs.msg import JointState
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.position_clamp import PositionClamp
+from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim.hil.link import Action
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
@@ -18,30 +20,42 @@ _SOURCE = "joint command"
 class JointCommandsController(Controller):
     """Passes positions, velocities and efforts on to the drives; empty or NaN values are not commanded.
 
-    With a position, a velocity is the rate of that position; with either, an effort is a feed-forward.
+    With a position, a velocity is the rate of that position; with either, an effort is a feed-forward. Positions beyond
+    the limits are moved to them. A velocity alone goes through a servo.
 
     Args:
         world: World that checks commands.
         arbiter: Arbiter of the joints.
+        clamp: Clamp of positions.
     """
 
     interface = "joint"
 
-    def __init__(self, world: World, arbiter: Arbiter) -> None:
+    def __init__(self, world: World, arbiter: Arbiter, clamp: PositionClamp | None = None) -> None:
         self._world = world
         self._arbiter = arbiter
+        self._clamp = clamp or PositionClamp(world)
+        self._servo = SpeedServo(world)
+
+    # --- called in the executor's thread
 
     def check(self, message: JointState) -> Action:
         """Check a message; return the action that carries it out.
 
         Raises:
-            InputError: Arrays do not match the names, or values are infinite or outside the limits of the joints.
+            InputError: Arrays do not match the names, values are infinite, or a joint cannot be commanded so.
         """
-        commands = parse_joint_commands(message)
+        parsed = parse_joint_commands(message)
+        commands = {joint: self._clamp.command_inside(joint, command) for joint, command in parsed.items()}
         self._world.check_joint_commands(commands)
+        speeds = {joint: command for joint, command in commands.items() if _is_speed(command)}
+        others = {joint: command for joint, command in commands.items() if joint not in speeds}
 
         def apply(world: World) -> None:
-            world.command_joints(commands)
+            world.check_joint_commands(commands)  # all or none: the scene may have changed since
+            world.command_joints(others)
+            self._servo.drop(others)
+            self._servo.command(world, speeds)
             self._arbiter.take(self, commands, world.time)
 
         # A hardware interface sends NaN, which commands nothing, until a controller is active.
@@ -50,6 +64,26 @@ class JointCommandsController(Controller):
     def world_changed(self, world: World) -> None:
         """See ``Controller``."""
         self._world = world
+        self._clamp.world_changed(world)
+        self._servo.world_changed(world)
+
+    # --- called in the stepping thread
+
+    def advance(self, world: World) -> None:
+        """See ``Controller``."""
+        self._servo.advance(world)
+
+    def lost(self, joints: frozenset[str], to: str | None) -> None:
+        """See ``Controller``."""
+        self._servo.drop(joints)
+
+    def forget(self) -> None:
+        """See ``Controller``."""
+        self._servo.forget()
+
+
+def _is_speed(command: JointCommand) -> bool:
+    return command.position is None and command.velocity is not None
 
 
 def parse_joint_commands(message: JointState) -> dict[str, JointCommand]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
-from hydro_sim.controllers.motion import Motion, check_between_knots, position_limits
+from hydro_sim.controllers.motion import Motion, PositionLimits, check_between_knots, position_limits
 from hydro_sim.controllers.tolerances import Tolerances, violation
 from hydro_sim.controllers.trajectory import Knot, Trajectory, parse_trajectory, trajectory_is_over
 from hydro_sim.hil.link import Action
+from hydro_sim.rejections import STOP_COMPLIANCE
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 
@@ -133,8 +134,8 @@ class JointTrajectoryController(Controller):
         return lambda world: self.follow(trajectory)
 
     def checked(self, message: JointTrajectory) -> Trajectory:
-        """Parse and check a trajectory; errors as for ``check``."""
-        trajectory = parse_trajectory(message, self._now())
+        """Parse and check a trajectory, a little beyond the limits moved to them; errors as for ``check``."""
+        trajectory = _off_the_stops(parse_trajectory(message, self._now()), self._limits)
         for knot in trajectory.knots:
             self._world.check_command(knot.positions, mode="position", joints=trajectory.joints)
         check_between_knots(trajectory, self._limits)
@@ -349,6 +350,20 @@ class JointTrajectoryController(Controller):
             return
         if run.over and run.goal is None:
             self._runs.remove(run)
+
+
+def _off_the_stops(trajectory: Trajectory, limits: PositionLimits) -> Trajectory:
+    """The trajectory with points at compliant stops moved to the limits; planners begin where joints are found."""
+    lower, upper = np.array([limits.get(joint, (-math.inf, math.inf)) for joint in trajectory.joints]).T
+
+    def moved(positions: Array) -> Array:
+        inside = np.clip(positions, lower, upper)
+        return np.where(np.abs(inside - positions) <= STOP_COMPLIANCE, inside, positions)
+
+    return replace(
+        trajectory,
+        knots=tuple(replace(knot, positions=moved(knot.positions)) for knot in trajectory.knots),
+    )
 
 
 def _is_due(trajectory: Trajectory, time: float) -> bool:

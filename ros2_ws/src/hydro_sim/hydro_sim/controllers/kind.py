@@ -14,6 +14,7 @@ from rclpy.node import Node
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.goals import ActionGoal, GoalServer, Start
+from hydro_sim.controllers.position_clamp import PositionClamp
 from hydro_sim.hil.link import Action, CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
@@ -74,6 +75,10 @@ class ControllerContext:
     def refuse(self, topic: str) -> Callable[[InputError], None]:
         """Make a function that counts and logs accepted commands of a topic that cannot be carried out."""
         return partial(self.rejections.count, topic)
+
+    def clamp(self, topic: str) -> PositionClamp:
+        """Make the clamp of positions that are commanded on a topic; it counts and logs what it moves."""
+        return PositionClamp(self.world, partial(self.rejections.count_clamped, topic))
 
     def subscribe(
         self,

@@ -46,14 +46,15 @@ def _all_kinds() -> dict[str, ControllerKind]:
 
 def _forward(context: ControllerContext) -> Iterable[Controller]:
     for mode in _MODES:
-        controller = ForwardController(mode, context.joints, context.world, context.arbiter)
         names = f"~/{mode}_commands", f"forward_{mode}_controller/commands"
+        clamp = context.clamp(names[0])
+        controller = ForwardController(mode, context.joints, context.world, context.arbiter, clamp)
         context.subscribe(Float64MultiArray, names, mode, controller.check)
         yield controller
 
 
 def _joint_commands(context: ControllerContext) -> Iterable[Controller]:
-    controller = JointCommandsController(context.world, context.arbiter)
+    controller = JointCommandsController(context.world, context.arbiter, context.clamp("joint_commands"))
     context.subscribe(JointState, ("joint_commands",), controller.interface, controller.check)
     yield controller
 

@@ -14,6 +14,7 @@ from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.hold import HoldController, WeightFeedForward
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim.controllers.resolved_rate import joint_rates
+from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim.hil.link import Action
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
@@ -105,6 +106,7 @@ class TwistController(Controller):
         self._hold = hold
         self._command: _Command | None = None
         self._stopping: tuple[str, ...] = ()
+        self._servo = SpeedServo(world)
         self.world_changed(world)
 
     def world_changed(self, world: World) -> None:
@@ -118,10 +120,11 @@ class TwistController(Controller):
         limits = position_limits(world)
         self._lower, self._upper = np.array([limits[joint] for joint in self._joints]).reshape(-1, 2).T
         self._weight = WeightFeedForward(world)
+        self._servo.world_changed(world)
         if not present or (
             self._command is not None and self._command.frame not in (None, *world.frame_names)
         ):
-            self._command = None
+            self._stop()
 
     # --- called in the executor's thread
 
@@ -188,12 +191,18 @@ class TwistController(Controller):
         # Scaling all joints equally preserves the direction.
         share = min(1.0, float(np.min(self._speeds / np.maximum(np.abs(rates), 1e-12))))
         weights = self._weight.efforts(world, self._joints)
-        world.command_joints(
+        self._servo.command(
+            world,
             {
                 joint: JointCommand(velocity=rate, effort=weights[joint])
                 for joint, rate in zip(self._joints, (share * rates).tolist(), strict=True)
-            }
+            },
         )
+        self._servo.advance(world)
+
+    def _stop(self) -> None:
+        self._command = None
+        self._servo.forget()
 
     def _twist_in_world(self, command: _Command, world: World) -> Array:
         if command.frame is None:
@@ -208,11 +217,11 @@ class TwistController(Controller):
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """See ``Controller``: an arm that loses a joint stops."""
-        self._command = None
+        self._stop()
         rest = set(self._arbiter.joints_of(self)) | set(self._stopping)
         self._stopping = tuple(joint for joint in self._joints if joint in rest - joints)
 
     def forget(self) -> None:
         """See ``Controller``."""
-        self._command = None
+        self._stop()
         self._stopping = ()

@@ -17,8 +17,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSPolicyKind, QoSProfile, qos_check_compatible
 
 from hydro_sim.hil.faults import LinkFaults
+from hydro_sim.hil.lock_step import make_lock_step
 from hydro_sim.hil.receiver import Receiver
-from hydro_sim.parameters import LOCK_STEP, Parameters
+from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
@@ -82,6 +83,9 @@ class CommandLink:
         runner: Runner of the World.
         parameters: ``link_*``, ``max_command_age``, ``mode`` and ``lock_step_*``.
         rejections: Counter of messages that cannot be carried out.
+
+    Raises:
+        InputError: ``lock_step_period`` does not fit the World.
     """
 
     def __init__(
@@ -98,6 +102,8 @@ class CommandLink:
         self._parameters = parameters
         self._rejections = rejections
         self._faults = LinkFaults(parameters)
+        #: What commands permit in lock-step; None without it.
+        self.lock_step = make_lock_step(runner, parameters)
         self._interfaces: dict[str, _Interface] = {}
         self._checks: dict[str, tuple[str, Check]] = {}
         self._types: dict[str, type] = {}
@@ -140,7 +146,12 @@ class CommandLink:
         def refuse(event: Any) -> None:
             self._unheard[resolved] = QoSPolicyKind(event.last_policy_kind).name.lower()
 
-        events = SubscriptionEventCallbacks(incompatible_qos=refuse)
+        def matched(event: Any) -> None:
+            if self.lock_step is not None and interface == self._parameters.lock_step_interface:
+                lock_step = self.lock_step
+                self._runner.submit(lambda world: lock_step.publishers_changed())
+
+        events = SubscriptionEventCallbacks(incompatible_qos=refuse, matched=matched)
         self._receiver.subscribe(message_type, resolved, receive, _QOS, events)
 
     def send(self, interface: str, name: str, action: Action, dropped: Callable[[str], None]) -> None:
@@ -205,16 +216,13 @@ class CommandLink:
         """Start a packet's way over the link, in the stepping thread."""
         self._notice_reset()
         interface = self._interfaces[packet.interface]
-        if self._parameters.mode == LOCK_STEP and packet.interface == self._parameters.lock_step_interface:
-            if not self._runner.waiting_for_permit:
-                interface.duplicate += 1
+        if self.lock_step is not None and packet.interface == self._parameters.lock_step_interface:
+            # Faults of the link do not apply: whatever becomes of the command, its sender waits for the step.
+            dropped = self.lock_step.admit(packet.stamp, world)
+            if dropped is not None:
+                setattr(interface, dropped, getattr(interface, dropped) + 1)
                 packet.dropped("in lock-step, no step waits for a command")
                 return
-            if packet.stamp is not None and packet.stamp < world.time - 0.5 * world.time_step:
-                interface.stale += 1
-                return
-            # The service has already answered, so faults of the link do not apply.
-            self._runner.permit(self._parameters.lock_step_steps)
         if self._faults.loses(world.time):
             interface.lost += 1
             packet.dropped("lost on the link")

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from hydro_sim.hil.lock_step import period_steps
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.late_joiners import LateJoiners
@@ -76,12 +77,16 @@ class StatePublisher:
             JointState, "joint_states", 10, event_callbacks=self._late_joiners.events
         )
         self._joint_state = _JointStates()
+        # Whoever sleeps by the clock wakes up at its first time past a period, which must be that of the wait.
+        self._period = period_steps(parameters, world.time_step)
         if parameters.mode == LOCK_STEP:
-            # The controller waits for joint states, so the stepping thread publishes them at every step. The publishing
+            # The controller waits for joint states, so the stepping thread publishes them at every wait. The publishing
             # thread repeats states during pauses, and a template belongs to one thread.
             question = _JointStates()
 
             def ask(snapshot: Snapshot) -> None:
+                if snapshot.step % self._period:
+                    return
                 self._joint_states.publish(question.encode(snapshot))
                 self._late_joiners.served()
 
@@ -170,7 +175,8 @@ class StatePublisher:
         for number, simulated_time in taken:
             if number > self._last_step:
                 self._last_step = number
-                self._clock.publish(simulated_time)
+                if number[1] % self._period == 0:
+                    self._clock.publish(simulated_time)
         self._clock.served()
         return True
 

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from hydro_sim.controllers.position_clamp import PositionClamp
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.recording.type_names import type_name
@@ -91,7 +92,8 @@ class Replay:
         }
         if parameters.replay_joint_states:
             states = self._node.resolve_topic_name("joint_states")
-            topics[states] = (JointState, partial(_follow_joint_state, frozenset(joints)))
+            clamp = PositionClamp(self._runner.world, partial(self._rejections.count_clamped, states))
+            topics[states] = (JointState, partial(_follow_joint_state, frozenset(joints), clamp))
         commands = sorted(_read_commands(path, topics), key=lambda command: command.time)
         if not commands:
             mend = "" if parameters.replay_joint_states else "set replay_joint_states, or "
@@ -135,11 +137,13 @@ def _message(path: Path, recorded: RecordedMessage, wanted: type) -> Any:
         raise InputError(path, recorded.topic, problem, "record it again") from None
 
 
-def _follow_joint_state(joints: frozenset[str], message: JointState, world: World) -> None:
-    """Command the recorded positions of ``joints``; other joints are ignored."""
+def _follow_joint_state(
+    joints: frozenset[str], clamp: PositionClamp, message: JointState, world: World
+) -> None:
+    """Command the recorded positions of ``joints``, which may have pressed against their stops; others are ignored."""
     positions = dict(zip(message.name, message.position, strict=False))
     if followed := joints & positions.keys():
-        world.set_command({name: positions[name] for name in followed}, mode="position")
+        world.set_command({name: clamp.inside(name, positions[name]) for name in followed}, mode="position")
     else:
         problem = "holds a position of none of the commanded joints"
         raise InputError("replay", "joint_states", problem, f"record those of {', '.join(sorted(joints))}")

@@ -71,6 +71,8 @@ class SimulationControl:
         wait: Awaits a future of another thread, while the executor serves other callbacks.
         quit: Ends the process.
         world_frame: Frame id of the world.
+        resets_time: Whether a full reset sets the time to zero.
+        went_back: Called after simulated time has gone back, with the time before (s).
     """
 
     def __init__(
@@ -79,11 +81,15 @@ class SimulationControl:
         wait: Callable[[Future[Any]], Awaitable[Any]],
         quit: Callable[[], None],
         world_frame: str,
+        resets_time: Callable[[], bool] = lambda: True,
+        went_back: Callable[[float], None] = lambda before: None,
     ) -> None:
         self._host = host
         self._wait = wait
         self._quit = quit
         self.world_frame = world_frame
+        self._resets_time = resets_time
+        self._went_back = went_back
         self._special: SimulationState | None = None  # quitting, loading, or without a world
         self._stopped_at: tuple[int, int] | None = None
         self._open_steps = 0
@@ -179,16 +185,34 @@ class SimulationControl:
 
     # --- resets
 
-    async def reset_all(self) -> None:
-        """Reset everything: remove spawned entities, restore deleted and moved ones."""
+    async def reset_all(self, *, time: bool | None = None) -> None:
+        """Reset everything: remove spawned entities, restore deleted and moved ones.
+
+        Args:
+            time: Whether to set the time to zero; by default as ``resets_time`` says.
+        """
         self.require_world()
+        time = self._resets_time() if time is None else time
+        before = self.snapshot.time
+        restored = await self._restore_scene(carry_over=not time)
+        if not (restored and time):  # a restored scene that carries nothing over is at its start
+            self._runner.reset(time=time)
+        self._notice_jump(before)
+
+    async def _restore_scene(self, *, carry_over: bool) -> bool:
+        """Continue with the original scene; whether there was another one."""
+        if self.world.scene is self._original:
+            return False
         while self.world.scene is not self._original:
             world = await self._make(partial(World, self._original, self.world), self.world)
             if world is not None:
-                self._host.exchange_world(world, carry_over=False)
+                self._host.exchange_world(world, carry_over=carry_over)
                 self.spawned.clear()
-                return
-        self._runner.reset()
+        return True
+
+    def _notice_jump(self, before: float) -> None:
+        if self.snapshot.time < before:
+            self._went_back(before)
 
     async def reset(self, *, time: bool, state: bool, spawned: bool) -> None:
         """Reset simulated time, poses and velocities, or spawned entities."""
@@ -196,8 +220,10 @@ class SimulationControl:
         if spawned and self.spawned:
             await self._edit(partial(_without_all, names=tuple(self.spawned)))
             self.spawned.clear()
+        before = self.snapshot.time
         if time or state:
             self._runner.reset(time=time, state=state)
+        self._notice_jump(before)
 
     # --- entities
 
@@ -296,9 +322,11 @@ class SimulationControl:
         self._special = SimulationState.NO_WORLD
 
     def _replace(self, world: World) -> None:
+        before = self.snapshot.time
         with refusing(Reason.OPERATION_FAILED):
             self._host.replace_world(world)
         self._begin_with(world.scene)
+        self._notice_jump(before)
 
     # --- making worlds beside the stepping thread
 

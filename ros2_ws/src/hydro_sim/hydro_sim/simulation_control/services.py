@@ -20,6 +20,7 @@ from hydro_sim.simulation_control.waiting import Waiting
 from hydro_sim_core.simulation.world.entities import Entity
 
 _MAX_STEPS = 1_000_000
+_TIME_GOES_ON = "poses, velocities and commands are at the start; time goes on"
 #: Function that carries out a request and returns the message of the answer.
 Handler = Callable[[Any, Any], Awaitable[str]]
 
@@ -108,11 +109,11 @@ class ClientServices:
 
     async def _reset(self, request: Any, response: Any) -> str:
         await self._control.reset_all()
-        return "at the start"
+        return "at the start" if self._parameters.reset_time else _TIME_GOES_ON
 
     async def _reset_state(self, request: Any, response: Any) -> str:
         await self._control.reset(time=False, state=True, spawned=False)
-        return "poses, velocities and commands are at the start; time goes on"
+        return _TIME_GOES_ON
 
     # --- entities
 

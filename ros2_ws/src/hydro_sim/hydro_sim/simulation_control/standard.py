@@ -151,7 +151,7 @@ class StandardServices:
     async def _reset(self, request: Any, response: Any) -> None:
         scope = request.scope
         if scope in (request.SCOPE_DEFAULT, request.SCOPE_ALL):
-            await self._control.reset_all()
+            await self._control.reset_all(time=True if scope == request.SCOPE_ALL else None)
             return
         known = request.SCOPE_TIME | request.SCOPE_STATE | request.SCOPE_SPAWNED
         if scope & ~known:

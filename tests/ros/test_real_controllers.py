@@ -1,0 +1,275 @@
+"""The launch file with the real controller_manager, robot_state_publisher and controllers, which the wheels lack.
+
+Stand-ins record arguments only: what controllers make of the node, and the node of them, is seen here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+import yaml
+
+pytest.importorskip("launch_ros", reason="launch and launch_ros are not installed; ROS from apt has them")
+pytest.importorskip("ros2launch", reason="ros2launch is not installed")
+pytest.importorskip("control_msgs", reason="control_msgs is not installed; ROS from apt has it")
+
+from lxml import etree
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+
+from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.xacro_source import expand_xacro
+from support.ros.launch_process import LaunchProcess
+from support.ros.node_process import ROOT
+from support.ros.real_controllers import RealControllers, absent, install_checkout
+from support.ros.ros_client import stamp_of
+
+pytestmark = pytest.mark.skipif(bool(absent()), reason=f"not installed: {', '.join(absent())}")
+
+LAUNCHED = ("controllers:=ros2_control", "headless:=true")
+ARM = "joint_trajectory_controller"
+UNREACHED = -5  # GOAL_TOLERANCE_VIOLATED
+#: Longer than a spawner waits for a switch of controllers, s.
+SLOW_START = 8.0
+
+
+def _environment(prefix, pause=0.0):
+    prefixes = f"{install_checkout(prefix, pause)}:{os.environ['AMENT_PREFIX_PATH']}"
+    return {"AMENT_PREFIX_PATH": prefixes}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the launch file with these arguments; a client of it. Everything must end on Ctrl-C."""
+    started = []
+
+    def start_with(*arguments):
+        folder = tmp_path / f"{len(started)}"
+        launch = LaunchProcess(tmp_path / "log.txt", [*LAUNCHED, *arguments], _environment(folder))
+        client = RealControllers(launch)
+        started.append((launch, client))
+        return client
+
+    yield start_with
+    for launch, client in started:
+        client.close()
+        assert launch.stop() == 0, launch.output
+        assert "escalating" not in launch.output
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """One launch for most of the tests: the Gen3 with the gripper and the spatula, after a slow start."""
+    folder = tmp_path_factory.mktemp("real")
+    launch = LaunchProcess(folder / "log.txt", LAUNCHED, _environment(folder / "prefix", SLOW_START))
+    client = RealControllers(launch)
+    client.wait_for_controllers("joint_state_broadcaster", ARM)
+    yield client
+    client.close()
+    assert launch.stop() == 0, launch.output
+    assert "escalating" not in launch.output
+
+
+def test_a_start_slower_than_spawners_are_patient_has_its_controllers(client):
+    """Those that begin are active, the gripper's is loaded."""
+    client.wait_for_inactive("gripper_controller")
+    assert client.controllers()[ARM] == "active"
+
+
+def test_nothing_is_said_twice_and_nothing_is_dropped(client):
+    """One node of each name, no warning of KDL or urdfdom."""
+    assert client.node.get_node_names().count("hydro_sim") == 1
+    for complaint in ("has an inertia specified", "Unknown geometry", "Could not parse"):
+        assert complaint not in client.launch.output
+
+
+def test_every_frame_has_one_parent_and_one_publisher(client):
+    """The node and robot_state_publisher share the tree; the link that bears the root's inertia hangs in it."""
+    from tf2_msgs.msg import TFMessage
+
+    seen = {}
+
+    def hear(message):
+        # Every publisher has its own frames, and publishes them together.
+        together = frozenset(transform.child_frame_id for transform in message.transforms)
+        for transform in message.transforms:
+            seen.setdefault(transform.child_frame_id, set()).add((transform.header.frame_id, together))
+
+    latched = QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    client.node.create_subscription(TFMessage, "/tf", hear, 100)
+    client.node.create_subscription(TFMessage, "/tf_static", hear, latched)
+    client.wait_until(lambda: {"base_link_inertia", "base_link", "spatula"} <= set(seen), "the frames")
+    client.run_for(2.0)
+    assert {child: len(by) for child, by in seen.items() if len(by) > 1} == {}
+    assert {parent for parent, _ in seen["base_link_inertia"]} == {"base_link"}
+
+
+@pytest.mark.realtime
+def test_goal_is_tracked_within_five_mrad(client):
+    """0.4 rad in 2 s, where the machine lets both be in time; lock-step below needs no luck."""
+    client.errors.clear()
+    before = client.position("joint_7")
+    result = client.move_arm(2.0, "joint_7", 0.4)
+    assert result.error_code == 0, result.error_string
+    assert len(client.errors) > 20
+    assert max(client.errors) < 0.005
+    assert client.position("joint_7") == pytest.approx(before + 0.4, abs=0.005)
+
+
+def test_goal_that_is_not_reached_fails(client):
+    """3 rad in 0.1 s, and no time to catch up."""
+    result = client.move_arm(0.05, "joint_1", 3.0)
+    assert result.error_code == UNREACHED
+    client.run_for(2.0)
+    assert client.move_arm(3.0, "joint_1", -client.position("joint_1")).error_code == 0
+
+
+def test_fingers_beyond_their_stops_leave_the_arm_its_commands(client):
+    """The gripper's controller holds a place past the stop while the arm obeys its own."""
+    client.activate("gripper_controller")
+    result = client.go("gripper_controller", 0.5, left_finger_joint=0.02, right_finger_joint=0.0)
+    assert result.error_code == 0, result.error_string
+    before = client.position("joint_7")
+    result = client.move_arm(1.0, "joint_7", -0.3)
+    assert result.error_code == 0, result.error_string
+    assert client.position("joint_7") == pytest.approx(before - 0.3, abs=0.005)
+    assert "/joint_commands: rejected" not in client.launch.output
+    told = r"joint_commands: joint 'left_finger_joint': \S+ is outside its limits; moved to -?0 "
+    assert len(re.findall(told, client.launch.output)) == 1
+
+
+def test_controllers_go_on_after_a_reset(client):
+    """Time does not go back, so nobody sleeps until it is reached again."""
+    before = client.time
+    client.reset()
+    count = len(client.commands)
+    client.run_for(1.0)
+    assert client.time > before
+    assert len(client.commands) - count > 100
+    assert client.move_arm(1.0, "joint_7", 0.1).error_code == 0
+
+
+@pytest.mark.parametrize("pace", [1.0, 0.0])
+def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
+    """Every period has its state and its command, at any pace; a goal is reached; a new manager comes in step too."""
+    parameters = tmp_path / "node.yaml"
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"real_time_factor": pace}}}))
+    client = start("lock_step:=true", f"params_file:={parameters}", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_for_controllers(ARM)
+    client.errors.clear()
+    client.states.clear()
+    client.commands.clear()
+    assert client.move_arm(2.0, "joint_7", 0.4).error_code == 0
+    assert max(client.errors) < 0.005
+    stamps = [round(stamp_of(state) / 0.004, 6) for state in client.states]
+    assert all(stamp == round(stamp) for stamp in stamps)
+    if pace:  # a client of ours is slower than as fast as possible
+        assert stamps == [stamps[0] + i for i in range(len(stamps))]
+        assert abs(len(client.commands) - len(client.states)) <= 2
+
+    _kill_manager(client)
+    manager = _start_manager(client, tmp_path)
+    try:
+        reached = client.time
+        client.wait_until(lambda: client.time > reached + 1.0, "time to pass with the new manager", 120.0)
+    finally:
+        manager.send_signal(signal.SIGINT)
+        assert manager.wait(10) == 0
+
+
+def _manager_pid(client):
+    (pid,) = [
+        int(process)
+        for process in os.listdir("/proc")
+        if process.isdigit() and _is_manager(int(process), client.launch.domain)
+    ]
+    return pid
+
+
+def _is_manager(pid, domain):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as variables:
+            is_one = b"ros2_control_node" in command.read().split(b"\0")[0]
+            return is_one and f"ROS_DOMAIN_ID={domain}".encode() in variables.read().split(b"\0")
+    except OSError:
+        return False
+
+
+def _kill_manager(client):
+    os.kill(_manager_pid(client), signal.SIGKILL)
+    time.sleep(1.0)
+
+
+def _start_manager(client, folder):
+    """The manager alone, without controllers: its hardware component commands all the same."""
+    from ament_index_python.packages import get_package_prefix
+
+    program = f"{get_package_prefix('controller_manager')}/lib/controller_manager/ros2_control_node"
+    files = [ROOT / "config" / "controllers_7dof.yaml"]
+    arguments = [word for file in files for word in ("--params-file", str(file))]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(client.launch.domain)}
+    with (folder / "manager.txt").open("w") as log:
+        return subprocess.Popen(
+            [program, "--ros-args", *arguments, "-p", "use_sim_time:=true"],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def test_start_paused_waits_and_ends(start, tmp_path):
+    """Controllers come when it goes on; Ctrl-C before ends everything in time."""
+    parameters = tmp_path / "node.yaml"
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"start_paused": True}}}))
+    client = start(f"params_file:={parameters}", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_until(lambda: client.states, "a state", 400.0)
+    client.run_for(SLOW_START)
+    assert "process has died" not in client.launch.output
+    assert client.time == 0.0
+
+
+def test_velocity_controller_stands_still_at_zero(start, tmp_path):
+    """Under the load of the held spatula, by the real forward_command_controller; and runs as fast as it is told."""
+    from std_msgs.msg import Float64MultiArray
+
+    source = ROOT / "urdf" / "gen3_7dof_soft_bubble.urdf.xacro"
+    arguments = {"ros2_control": True, "command_interface": "velocity"}
+    document = expand_xacro(source, arguments, PackageResolver(source))
+    description = tmp_path / "robot.urdf"
+    description.write_text(etree.tostring(document.root.lxml, encoding="unicode"))
+    arm = [f"joint_{i}" for i in range(1, 8)]
+    kind = "forward_command_controller/ForwardCommandController"
+    name = "forward_velocity_controller"
+    controllers = tmp_path / "controllers.yaml"
+    controllers.write_text(
+        yaml.safe_dump(
+            {
+                "controller_manager": {"ros__parameters": {"update_rate": 250, name: {"type": kind}}},
+                name: {"ros__parameters": {"joints": arm, "interface_name": "velocity"}},
+            }
+        )
+    )
+    client = start(
+        "scene:=spatula_slip", f"description_file:={description}", f"controllers_file:={controllers}"
+    )
+    client.wait_for_inactive(name, 400.0)
+    client.activate(name)
+    publisher = client.node.create_publisher(Float64MultiArray, f"/{name}/commands", 10)
+    client.wait_until(publisher.get_subscription_count, "the controller's subscription")
+    publisher.publish(Float64MultiArray(data=[0.0] * 7))
+    client.run_for(3.0)
+    rest = [client.position(joint) for joint in arm]
+    client.run_for(3.0)
+    assert [client.position(joint) for joint in arm] == pytest.approx(rest, abs=2e-4)
+    publisher.publish(Float64MultiArray(data=[0.0] * 6 + [0.3]))
+    client.run_for(1.0)
+    before = client.now()
+    client.run_for(1.0)
+    after = client.now()
+    index = list(after.name).index("joint_7")
+    speed = (after.position[index] - before.position[index]) / (stamp_of(after) - stamp_of(before))
+    assert speed == pytest.approx(0.3, rel=0.01)
