@@ -18,10 +18,11 @@ from lxml import etree
 from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import Array
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.files import read_regular_file
 
 _LOG = logging.getLogger(__name__)
 #: Size limit of description files, bytes; actual ones are below 1 MB.
-_MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
 
 
 class XmlDocument:
@@ -190,22 +191,13 @@ class XmlElement:
         return value
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The contents of a description file.
 
     Raises:
-        InputError: The file is missing, not readable or implausibly large.
+        InputError: The file is missing, no regular file, not readable or implausibly large.
     """
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(
-                path, "", "the file is larger than 64 MB", "check that it is a robot description"
-            )
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(path, "", "no such file", "check the path") from None
-    except OSError as error:
-        raise InputError(path, "", f"cannot be read ({error.strerror})", "name a readable file") from None
+    return read_regular_file(path, limit, excess="check that it is a description")
 
 
 def _parse(text: bytes, source: Path) -> etree._Element:
