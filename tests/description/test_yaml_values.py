@@ -41,8 +41,8 @@ def test_keys_with_equal_hashes_are_refused(tmp_path):
     [
         ("010", 10), ("+12", 12), ("0x1f", 31), ("0o17", 15), ("1e-4", 1e-4), ("12e03", 12000.0), (".5", 0.5),
         ("5.", 5.0), ("-.inf", -math.inf), ("1:30", "1:30"), ("1_000", "1_000"), ("0b1", "0b1"), ("-0x1", "-0x1"),
-        ("on", "on"), ("yes", "yes"), ("2020-01-01", "2020-01-01"), ("true", True), ("FALSE", False), ("~", None), ("Null", None),
-        ("", None), ("'1'", "1"), ("{<<: {a: 1}, b: 2}", {"a": 1, "b": 2}),
+        ("on", "on"), ("yes", "yes"), ("2020-01-01", "2020-01-01"), ("true", True), ("FALSE", False), ("~", None),
+        ("Null", None), ("", None), ("'1'", "1"), ("{<<: {a: 1}, b: 2}", {"a": 1, "b": 2}),
     ],
 )  # fmt: skip
 def test_values_are_those_of_yaml_1_2(text, value):
