@@ -218,7 +218,8 @@ EXPRESSIONS = """
 1 + 2 * 3 - 4 / 5 // 6 % 7 ** 2 | -pi + radians(90) | 1 if 2 > 1 else 0 | 'a' + str(1.5) | [1, 2, 3][1:] | not True
 len('abc') * [0] | dict(a=1)['a'] | 'a' in ['a', 'b'] | 1 < 2 < 3 | (1, 2) + (3,) | max(1, 2, key=python.abs)
 min([3, 1]) | sorted([3, 1, 2], reverse=True) | [x * y for x in range(3) for y in range(x) if y] | 2**0.5
-'x y z'.split(' ')[1] | list(map(float, '1 2 3'.split())) | sum([1, 2]) if False else 0 | round(2.567, 2) | int('0x1f', 16) | 'A'.lower()
+'x y z'.split(' ')[1] | list(map(float, '1 2 3'.split())) | sum([1, 2]) if False else 0
+round(2.567, 2) | int('0x1f', 16) | 'A'.lower()
 ' '.join(['a', 'b']) | 'abc'.replace('b', 'd') | None is None | 'a' 'b' | 1e400 | float('nan') != 0 | bool([]) or 5
 math.sin(0.3) + cos(0.2) | math.pi | python.abs(-1) | 'abc'.startswith(('a', 'b')) | '%0.3f_%s' % (1.23456, 'x')
 [*range(3), 4] | max(*[1, 2]) | 'ab'.upper().center(10, '-') | 7 & 3 | 1 << 4 | ~5 | 5 ^ 1 | atan2(1, 2) | hypot(3, 4)
