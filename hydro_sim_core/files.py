@@ -46,7 +46,11 @@ def read_regular_file(
         InputError: It is no regular file, cannot be read, or is too large.
     """
     with open_regular_file(path, limit, source=source, element=element, mend=mend, excess=excess) as file:
-        content = file.read(limit + 1)
+        try:
+            content = file.read(limit + 1)
+        except OSError as error:
+            where = path if source is None else source
+            raise InputError(where, element, f"'{path}' cannot be read ({error.strerror})", mend) from None
     if len(content) > limit:  # files of /proc tell no size, and others may grow
         raise _too_large(path, limit, source, element, excess)
     return content

@@ -27,6 +27,8 @@ MAX_BYTES = 16 * 2**20
 #: Most marks of elements and attributes ("<" and "=") in a document; each takes about 300 bytes of memory when it is
 #: parsed. A robot of 1000 links has 50 thousand.
 _MOST_MARKS = 400_000
+#: Most attributes of an element: finding one among them takes quadratic time.
+_MOST_ATTRIBUTES = 500
 #: Encodings in which these marks have their ASCII codes, or codes that contain them.
 _ENCODINGS = (
     "utf-8",
@@ -264,6 +266,11 @@ def _parse(text: bytes, source: Path) -> etree._Element:
             raise InputError(
                 source, f"line {entry.line}", f"malformed XML: {entry.message}", "correct the XML syntax"
             )
+    if root is not None:
+        for element in root.iter(etree.Element):
+            if len(element.attrib) > _MOST_ATTRIBUTES:
+                problem = f"an element with more than {_MOST_ATTRIBUTES} attributes"
+                raise InputError(source, f"line {element.sourceline}", problem, "correct the element")
     if root is None:
         raise InputError(source, "", "malformed XML: no element in the file", "write a <robot> element")
     return root
