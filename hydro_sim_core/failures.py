@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.errors import InputError, printable, shortened
 
 #: Longest message, characters: what is wrong may be a name of a million.
 _LONGEST = 2000
@@ -20,7 +20,7 @@ def in_one_line(error: BaseException) -> str | None:
     Expected errors are bad input, a diverging run, and a kernel that cannot be compiled.
     """
     if isinstance(error, (InputError, FloatingPointError)):
-        return shortened(str(error), _LONGEST)
+        return printable(shortened(str(error), _LONGEST))
     # Imported here because it imports NumPy, for which "--help" should not wait.
     from hydro_sim_core.compilation import CompilationFailed
 

@@ -28,7 +28,7 @@ from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.xacro_package import xacro_package
 from hydro_sim_core.description.xml_source import XmlDocument, read_bytes
 from hydro_sim_core.description.yaml_loaders import MOST_BYTES, BoundedLoader
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.errors import InputError, printable, shortened
 from hydro_sim_core.files import read_regular_file
 
 _LOG = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ class Expansion:
             return
         if re.search(r"[*?[]", folder):
             raise ExpressionError(f"'{shortened(name)}' has a wildcard in the name of a folder")
-        found = fnmatch.filter(os.listdir(folder or "/") if Path(folder or "/").is_dir() else [], pattern)
+        found = fnmatch.filter(os.listdir(folder or "/") if os.path.isdir(folder or "/") else [], pattern)
         self._budget.spend(1 + len(found))
         if not found:
             self._message(f"'{name}' matches no file")
@@ -271,11 +271,6 @@ class Expansion:
 
     def _fatal(self, *parts: object) -> NoReturn:
         raise self._xacro.XacroException(shortened(" ".join(map(str, parts)), 500))
-
-
-def printable(text: str) -> str:
-    """``text`` without control characters, which would act on a terminal."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 @contextlib.contextmanager

@@ -15,10 +15,10 @@ from pathlib import Path
 from hydro_sim_core.description.expressions import BudgetExceeded
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
-from hydro_sim_core.description.xacro_expansion import Expansion, printable
+from hydro_sim_core.description.xacro_expansion import Expansion
 from hydro_sim_core.description.xacro_package import xacro_package
-from hydro_sim_core.description.xml_source import XmlDocument
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.description.xml_source import XmlDocument, read_bytes
+from hydro_sim_core.errors import InputError, printable, shortened
 
 _XACRO_NAMESPACES = {"xacro": "http://www.ros.org/wiki/xacro"}
 _ARGUMENT_USE = re.compile(r"\$\(arg\s+([^\s)]+)\s*\)")
@@ -36,8 +36,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
         InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails to
             expand; or an argument is not declared or has no value.
     """
-    if not path.exists():
-        raise InputError(path, "", "no such file", "check the path")
+    read_bytes(path)  # its own errors name no xacro
     expansion = Expansion(resolver)
     mappings = {name: _xacro_text(value) for name, value in arguments.items()}
     try:

@@ -308,7 +308,7 @@ def test_a_robot_of_another_name_is_told_to_be_one(tmp_path):
 def test_a_value_that_aliases_make_astronomical_is_refused(write_scene):
     """Twenty-five lists of ten, each of the one before: 10^25 elements to write out."""
     levels = [f"&l{i} [{', '.join([f'*l{i - 1}' if i else '1'] * 10)}]" for i in range(25)]
-    with pytest.raises(InputError, match=r"its aliases expand to more than 150000 values; shorten"):
+    with pytest.raises(InputError, match=r"its aliases expand to more than 100000 values; shorten"):
         load_scene_spec(write_scene(f"name: [{', '.join(levels)}]"))
 
 

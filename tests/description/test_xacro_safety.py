@@ -166,7 +166,7 @@ def test_pipes_are_not_waited_for(tmp_path, element):
 def test_messages_of_a_file_are_told_without_control_characters(tmp_path, caplog):
     path = write_xacro(tmp_path, "<link name=\"a${xacro.warning('\\x1b[31m red\\nline')}\"/>")
     assert load_robot(path).root == "a"
-    assert "\N{REPLACEMENT CHARACTER}[31m red line" in caplog.text
+    assert "\\x1b[31m red line" in caplog.text
     assert "\x1b" not in caplog.text
 
 
