@@ -76,6 +76,8 @@ def open_regular_file(
     except (FileNotFoundError, NotADirectoryError):
         problem = f"there is no file {named}".strip() if named else "no such file"
         raise MissingFile(where, element, problem, "check the path") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(where, element, f"{named}cannot be read ({reason})", mend) from None

@@ -37,7 +37,7 @@ def test_a_file_that_tells_no_size_is_bounded():
 
 def test_a_pipe_is_refused_and_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="pipe: is a named pipe; name"):
+    with pytest.raises(InputError, match=r"^[^(]*pipe: is a named pipe; name"):
         read_regular_file(tmp_path / "pipe", 10)
 
 
