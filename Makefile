@@ -1,6 +1,7 @@
 # make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
 # make test       set up what is missing and run every test, heavy ones on a share of their examples
 # make test-full  the same with all examples
+# make hostile    read every hostile input: files of strangers that must do no harm
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
@@ -10,7 +11,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full workspace bench bench-ros validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full hostile workspace bench bench-ros validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -65,6 +66,9 @@ test-realtime: $(VENV)/.browser-ready
 
 test-full:
 	$(MAKE) test PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
+
+hostile: $(VENV)/.test-ready
+	$(MAKE) test PYTEST_ARGS=tests/hostile PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
 
 # The environment's prefix is to colcon what /opt/ros/jazzy is on a machine with ROS.
 workspace: export PATH := $(abspath $(BIN)):$(PATH)

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import operator
+import re
 import reprlib
+
+#: Characters that move a cursor, change colours or the direction of writing, or hide; ends of lines aside.
+_CONTROLS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]"
+)
+_SPACE = re.compile(r"\s*[\t\n\v\f\r]\s*")
+
+
+def printable(text: str) -> str:
+    """Text with control characters escaped, as ``\\x1b``, so that a terminal shows and does not obey them."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class InputError(ValueError):
@@ -11,6 +23,8 @@ class InputError(ValueError):
 
     Every loader, parameter check and command check raises this and nothing else for bad input, so a caller
     (command line, node, script) can print one line instead of a traceback.
+
+    Its text is one line without control characters, whatever the input holds.
 
     Args:
         source: File, topic or function the input came from.
@@ -20,10 +34,10 @@ class InputError(ValueError):
     """
 
     def __init__(self, source: object, element: str, problem: str, mend: str) -> None:
-        self.source = str(source)
-        self.element = element
-        self.problem = problem
-        self.mend = mend
+        self.source = _in_line(str(source))
+        self.element = _in_line(element)
+        self.problem = _in_line(problem)
+        self.mend = _in_line(mend)
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -32,6 +46,10 @@ class InputError(ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str, str]]:
         return type(self), (self.source, self.element, self.problem, self.mend)
+
+
+def _in_line(text: str) -> str:
+    return printable(_SPACE.sub(" ", text))
 
 
 class MissingFile(InputError):

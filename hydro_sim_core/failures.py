@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, printable, shortened
 
+#: Longest message, characters: what is wrong may be a name of a million.
+_LONGEST = 2000
 #: Names of other packages whose kernels the failed entry point contains.
 _OF_PLUGINS = re.compile(r"It contains kernels of ([\w., ]+)\.$")
 #: Source line in the compiler's message; lines in Numba's own files do not count.
@@ -18,7 +20,7 @@ def in_one_line(error: BaseException) -> str | None:
     Expected errors are bad input, a diverging run, and a kernel that cannot be compiled.
     """
     if isinstance(error, (InputError, FloatingPointError)):
-        return " ".join(str(error).split())
+        return printable(shortened(str(error), _LONGEST))
     # Imported here because it imports NumPy, for which "--help" should not wait.
     from hydro_sim_core.compilation import CompilationFailed
 

@@ -17,6 +17,7 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PlotOption
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.simulation import CommandReport, RunnerReport
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Histogram = list[tuple[float, int]]
 
 _SHORTEST_SHOWN = 1e-6  # s
+_MOST_BYTES = 16 * 2**20  # of a report; actual ones have 100 kB
 
 
 class HilReport(BaseModel):
@@ -72,11 +74,10 @@ def read_report(path: Path) -> HilReport:
         InputError: The file cannot be read, or is not a report of a run.
     """
     mend = "give the file that the node wrote to its parameter 'report_file'"
+    content = read_regular_file(path, _MOST_BYTES, mend=mend)
     try:
-        data = json.loads(path.read_text())
-    except OSError as error:
-        raise InputError(path, "", error.strerror or "cannot be read", mend) from None
-    except ValueError:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
         raise InputError(path, "", "is not JSON", mend) from None
     if isinstance(data, dict) and data.get("scene", "") is None:
         raise InputError(path, "scene", "is none: the node was stopped before it ran", "let it run longer")

@@ -29,9 +29,8 @@ from hydro_sim_core.geometry import (
     tetrahedralise,
     write_vtk,
 )
-from hydro_sim_core.geometry.files import SURFACE_SUFFIXES
 from hydro_sim_core.geometry.tetrahedralisation import TIME_LIMIT
-from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
+from hydro_sim_core.mesh_files import SURFACE_SUFFIXES, VOLUME_SUFFIXES
 
 #: Radius ratio below which a tetrahedron is flat enough to be marked in the table.
 POOR_RADIUS_RATIO = 0.05

@@ -10,7 +10,9 @@ from hydro_sim_core.arithmetic import product
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import Array, ShapeSpec
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.held_interrupts import held_interrupts
+from hydro_sim_core.mesh_files import read_surface
 
 
 def mass_properties(shapes: Sequence[tuple[ShapeSpec, Array]], place: Place) -> tuple[float, Array, Array]:
@@ -56,14 +58,19 @@ def _mesh(shape: ShapeSpec, place: Place) -> tuple[float, Array, Array]:
     with held_interrupts():
         import trimesh  # takes a third of a second
 
+    assert shape.path is not None
     try:
-        mesh = trimesh.load_mesh(shape.path, process=True)
+        mesh = trimesh.Trimesh(*read_surface(shape.path), process=False)
         mesh.apply_scale(shape.scale)
         mesh = mesh.convex_hull if shape.declare_convex else mesh
         if mesh.is_watertight and mesh.volume < 0.0:
             mesh.invert()  # its triangles are oriented inwards
         is_solid = bool(mesh.is_watertight and mesh.volume > 0.0)
-    except Exception as error:  # parsers of damaged files raise anything
+    except InputError as error:
+        raise place.error(
+            f"{shape.path} gives no inertia ({error.problem})", "give mass and inertia"
+        ) from None
+    except Exception as error:  # hulls of flat surfaces raise anything
         raise place.error(f"{shape.path} gives no inertia ({error})", "give mass and inertia") from None
     if not is_solid:
         raise place.error(f"{shape.path} is not closed, and has no volume", "give mass and inertia")

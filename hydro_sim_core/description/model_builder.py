@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from hydro_sim_core.description.inertia import check_inertia, check_mass
 from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
+from hydro_sim_core.description.limits import check_joint, check_link
 from hydro_sim_core.description.mass_properties import mass_properties
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
@@ -225,7 +226,8 @@ class ModelBuilder:
         """Add a link from its specification.
 
         Raises:
-            InputError: A link of this name exists."""
+            InputError: A link of this name exists, or one of its numbers is absurd."""
+        check_link(link, place)
         self._insert(link, place)
 
     def _insert(self, link: LinkSpec | LinkBuilder, place: Place) -> None:
@@ -298,7 +300,8 @@ class ModelBuilder:
         """Add a joint from its specification.
 
         Raises:
-            InputError: A joint of this name exists."""
+            InputError: A joint of this name exists, or one of its numbers is absurd."""
+        check_joint(placed.joint, placed.place)
         if placed.joint.name in self._joints:
             raise placed.place.error("a second joint of this name", "give every joint its own name")
         self._joints[placed.joint.name] = placed

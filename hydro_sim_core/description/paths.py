@@ -16,9 +16,13 @@ from urllib.parse import unquote
 from lxml import etree
 
 from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat, excerpt
+from hydro_sim_core.files import read_regular_file
 
 #: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
+
+#: Largest ``package.xml``, bytes.
+_MOST_MANIFEST_BYTES = 2**20
 
 
 class PackageResolver:
@@ -47,7 +51,7 @@ class PackageResolver:
         self.placeless = placeless
         self.package_dirs = tuple(absolute(Path(folder)) for folder in package_dirs)
         for folder in self.package_dirs:
-            if not folder.is_dir():
+            if not os.path.isdir(folder):
                 raise InputError(
                     self.description, f"package_dirs, {folder}", "no such folder", "correct package_dirs"
                 )
@@ -63,7 +67,7 @@ class PackageResolver:
             InputError: The scheme or package is unknown, the path is outside the package, or the file does not exist.
         """
         path = self._locate(uri, element)
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise MissingFile(
                 self.description, element, f"'{uri}' names no file ({path})", "correct the path"
             )
@@ -89,7 +93,7 @@ class PackageResolver:
             InputError: The package was not found.
         """
         for candidate in self._package_candidates(name):
-            if candidate.is_dir():
+            if os.path.isdir(candidate):
                 return candidate
         raise InputError(
             self.description, element, f"no package '{name}'",
@@ -174,8 +178,15 @@ def as_path(value: str | os.PathLike[str], asker: str) -> Path:
 
 
 def absolute(path: Path) -> Path:
-    """``path`` made absolute and without ``..``, with symbolic links unresolved."""
-    return Path(os.path.abspath(path.expanduser()))
+    """``path`` made absolute and without ``..``, with symbolic links unresolved.
+
+    Raises:
+        InputError: It begins with ``~`` and a user who has no home folder.
+    """
+    try:
+        return Path(os.path.abspath(path.expanduser()))
+    except RuntimeError:
+        raise InputError(path, "", "names no user with a home folder", "write the path in full") from None
 
 
 def _environment_packages() -> list[Path]:
@@ -193,8 +204,8 @@ def _is_package(folder: Path, name: str) -> bool:
     if folder.name == name:
         return True
     manifest = folder / "package.xml"
-    if not manifest.is_file():
+    if not os.path.isfile(manifest):
         return False
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    root = etree.fromstring(manifest.read_bytes(), parser)
+    root = etree.fromstring(read_regular_file(manifest, _MOST_MANIFEST_BYTES), parser)
     return root is not None and (root.findtext("name") or "").strip() == name

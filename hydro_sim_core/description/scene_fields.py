@@ -18,7 +18,8 @@ Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
 Vector3 = tuple[Number, Number, Number]
 Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 WholeNumber = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
-Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+# Names of files have as many characters at most.
+Name = Annotated[str, StringConstraints(min_length=1, max_length=4096, strip_whitespace=True)]
 # A name that is valid as part of topics and frames. No "#:" here, as the site would render the pattern as a link.
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 LinkPair = tuple[Name, Name]

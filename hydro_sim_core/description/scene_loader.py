@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
 from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.places import CallSite
 from hydro_sim_core.description.scene import (
     CommandSpec,
     EnvironmentSpec,
@@ -89,6 +91,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
     joints = {name: joint for robot in robots for joint in robot.joints for name in joint.all_names}
     check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
+    check_scene(spec, robots, source)
     start_positions = tuple(
         start_positions_of(model, robot, f"models.{i}.positions", source)
         for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
@@ -164,6 +167,7 @@ class RobotFiles:
 def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:
     shape = shape_spec(item.shape, f"{where}.shape.mesh.path", PackageResolver(source, confined=False))
     element = f"{where} '{item.name}'"
+    check_shape(shape, CallSite(str(source), element))
     return CollisionSpec(item.name, shape, item.pose.X, item.proximity.spec, str(source), element)
 
 

@@ -1,25 +1,24 @@
 """Expansion of xacro, with the same safeguards as for plain XML.
 
-The package ``xacro`` implements the macro language. Two things are added: every XML file with a DOCTYPE is refused
-before xacro parses it, and ``$(find package)`` also searches ``package_dirs``, so that ROS need not be installed. YAML
-files (``xacro.load_yaml``) are read by xacro, as plain data.
+The package ``xacro`` implements the macro language. It runs without the means to run code (``xacro_package``), and with
+our own evaluator, readers of files and bounds in place of its own (``xacro_expansion``): every XML file with a DOCTYPE
+is refused before xacro parses it, and ``$(find package)`` also searches ``package_dirs``, so that ROS need not be
+installed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from xml.dom import minidom
 
-import xacro
-import xacro.substitution_args
-
+from hydro_sim_core.description.expressions import BudgetExceeded
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.xacro_expansion import Expansion
+from hydro_sim_core.description.xacro_package import xacro_package
 from hydro_sim_core.description.xml_source import XmlDocument, read_bytes
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, printable, shortened
 
 _XACRO_NAMESPACES = {"xacro": "http://www.ros.org/wiki/xacro"}
 _ARGUMENT_USE = re.compile(r"\$\(arg\s+([^\s)]+)\s*\)")
@@ -37,24 +36,29 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
         InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails to
             expand; or an argument is not declared or has no value.
     """
-    documents = [XmlDocument(read_bytes(path), path)]
+    read_bytes(path)  # its own errors name no xacro
+    expansion = Expansion(resolver)
     mappings = {name: _xacro_text(value) for name, value in arguments.items()}
     try:
-        with _find_through(resolver), _check_includes(documents):
-            expanded = xacro.process_file(str(path), mappings=mappings)
-    except Exception as error:  # xacro evaluates expressions of the file, which can raise anything
+        text = expansion.run(path, mappings).toprettyxml(encoding="utf-8")
+    except Exception as error:  # expressions of the file can raise anything
         raise _as_input_error(error, path) from None
-    _check_arguments(path, arguments, documents)
-    return XmlDocument(expanded.toprettyxml(encoding="utf-8"), path, note=" after xacro")
+    if arguments:
+        _check_arguments(path, arguments, expansion.documents)
+    return XmlDocument(text, path, note=" after xacro")
 
 
 def _as_input_error(error: Exception, path: Path) -> InputError:
     cause = _first_cause(error)
     if isinstance(cause, InputError):
         return cause
-    problem, mend = " ".join(str(error).split()) or type(error).__name__, "correct the xacro file"
+    xacro = xacro_package()
+    problem = printable(shortened(str(error), 400)) or type(error).__name__
+    mend = "correct the xacro file"
     files = list(dict.fromkeys(Path(file).name for file in reversed(xacro.filestack or [path])))
-    if isinstance(cause, RecursionError):
+    if isinstance(cause, BudgetExceeded):
+        problem, mend = str(cause), "end what repeats without end in it"
+    elif isinstance(cause, RecursionError):
         problem, mend = _recursion(), "end the recursion"
     elif isinstance(cause, OSError):
         problem, mend = f"cannot read {cause.filename} ({cause.strerror})", "correct the path"
@@ -72,6 +76,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _recursion() -> str:
     """Description of an infinite recursion, from the stacks that xacro leaves behind when it fails."""
+    xacro = xacro_package()
     files = xacro.filestack or []
     for file in files:
         if files.count(file) > 1:
@@ -103,37 +108,3 @@ def _argument_names(document: XmlDocument) -> Iterator[str]:
 
 def _xacro_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-@contextlib.contextmanager
-def _find_through(resolver: PackageResolver) -> Iterator[None]:
-    """Let ``$(find …)`` use ``resolver``, by a patch, as xacro has no parameter for a package index."""
-    module = xacro.substitution_args
-    original = module._eval_find, module._eval_dict["find"]
-
-    def find(name: str) -> str:
-        return str(resolver.find_package(name, f"$(find {name})"))
-
-    module._eval_find = module._eval_dict["find"] = find
-    try:
-        yield
-    finally:
-        module._eval_find, module._eval_dict["find"] = original
-
-
-@contextlib.contextmanager
-def _check_includes(documents: list[XmlDocument]) -> Iterator[None]:
-    """Check every XML file before xacro parses it, and add it to ``documents``."""
-    original = xacro.parse
-
-    def parse(text: str | None, filename: str | None = None) -> minidom.Document:
-        # Missing files are left to xacro, as the include may be optional.
-        if filename is not None and Path(filename).is_file():
-            documents.append(XmlDocument(read_bytes(Path(filename)), Path(filename)))
-        return original(text, filename)
-
-    xacro.parse = parse
-    try:
-        yield
-    finally:
-        xacro.parse = original

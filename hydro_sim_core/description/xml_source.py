@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +18,32 @@ from lxml import etree
 
 from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import Array
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.files import read_regular_file
 
 _LOG = logging.getLogger(__name__)
 #: Size limit of description files, bytes; actual ones are below 1 MB.
-_MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
+#: Most marks of elements and attributes ("<" and "=") in a document; each takes about 300 bytes of memory when it is
+#: parsed. A robot of 1000 links has 50 thousand.
+_MOST_MARKS = 400_000
+#: Most attributes of an element: finding one among them takes quadratic time.
+_MOST_ATTRIBUTES = 500
+#: Encodings in which these marks have their ASCII codes, or codes that contain them.
+_ENCODINGS = (
+    "utf-8",
+    "utf8",
+    "us-ascii",
+    "ascii",
+    "iso-8859-1",
+    "latin-1",
+    "latin1",
+    "windows-1252",
+    "utf-16",
+)
+#: Longest text of an attribute with several numbers, characters.
+_LONGEST_VECTOR = 2000
+_ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)["']""")
 
 
 class XmlDocument:
@@ -149,11 +171,10 @@ class XmlElement:
         if default is not None and self.text(attribute) is None:
             return np.array(default, dtype=float)
         text = self.required_text(attribute)
-        words = text.split()
+        words = text.split() if len(text) <= _LONGEST_VECTOR else [text]
         if len(words) != count:
-            raise self.error(
-                f'{attribute}="{text}" has {len(words)} numbers, not {count}', f"write {count} numbers"
-            )
+            told = f'{attribute}="{shortened(text)}" has {len(words)} numbers, not {count}'
+            raise self.error(told, f"write {count} numbers")
         return np.array([self._finite(attribute, word) for word in words])
 
     def number(self, attribute: str, default: float | None = None) -> float:
@@ -181,34 +202,42 @@ class XmlElement:
             # float() also takes digit-group underscores, which no other URDF reader does.
             value = float(word) if "_" not in word else math.nan
         except ValueError:
-            raise self.error(f"{attribute}: '{word}' is not a number", "write a decimal number") from None
+            raise self.error(
+                f"{attribute}: '{shortened(word)}' is not a number", "write a decimal number"
+            ) from None
         if not math.isfinite(value):
             raise self.error(
-                f"{attribute}: '{word}' is not a finite number",
+                f"{attribute}: '{shortened(word)}' is not a finite number",
                 "write a finite number or leave the attribute out",
             )
         return value
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """The contents of a description file.
 
     Raises:
-        InputError: The file is missing, not readable or implausibly large.
+        InputError: The file is missing, no regular file, not readable or implausibly large.
     """
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(
-                path, "", "the file is larger than 64 MB", "check that it is a robot description"
-            )
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(path, "", "no such file", "check the path") from None
-    except OSError as error:
-        raise InputError(path, "", f"cannot be read ({error.strerror})", "name a readable file") from None
+    return read_regular_file(path, limit, excess="check that it is a description")
+
+
+def _check_size(text: bytes, source: Path) -> None:
+    """Refuse a document that would fill the memory, and encodings in which that cannot be seen beforehand."""
+    declared = _ENCODING.match(text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1000])
+    encoding = declared[1].decode("ascii", "replace").lower() if declared else "utf-8"
+    starts_like_xml = text.lstrip()[:1] in (b"<", b"\xef", b"\xff", b"\xfe", b"\x00", b"")
+    if encoding not in _ENCODINGS or not starts_like_xml:
+        problem = f"is encoded as {shortened(encoding, 40)}" if declared else "does not begin with '<'"
+        raise InputError(source, "line 1", f"malformed XML: it {problem}", "save it as XML in UTF-8")
+    if text.count(b"<") + text.count(b"=") > _MOST_MARKS:
+        raise InputError(
+            source, "", "more elements and attributes than any robot has", "check that it is a description"
+        )
 
 
 def _parse(text: bytes, source: Path) -> etree._Element:
+    _check_size(text, source)
     # recover=True only to tolerate undeclared namespace prefixes in files for other simulators ("drake:" without its
     # xmlns); all other errors are raised below.
     parser = etree.XMLParser(
@@ -237,6 +266,11 @@ def _parse(text: bytes, source: Path) -> etree._Element:
             raise InputError(
                 source, f"line {entry.line}", f"malformed XML: {entry.message}", "correct the XML syntax"
             )
+    if root is not None:
+        for element in root.iter(etree.Element):
+            if len(element.attrib) > _MOST_ATTRIBUTES:
+                problem = f"an element with more than {_MOST_ATTRIBUTES} attributes"
+                raise InputError(source, f"line {element.sourceline}", problem, "correct the element")
     if root is None:
         raise InputError(source, "", "malformed XML: no element in the file", "write a <robot> element")
     return root

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import reprlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from hydro_sim_core.description.names import did_you_mean, mend_of_absent
 from hydro_sim_core.description.xml_source import read_bytes
+from hydro_sim_core.description.yaml_loaders import MOST_BYTES, TooLarge, Yaml12Loader
 from hydro_sim_core.errors import InputError
 
 
@@ -44,9 +44,9 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
     Raises:
         InputError: The file is missing, is not YAML, repeats a key or does not fit the section.
     """
-    text = read_bytes(path)
+    text = read_bytes(path, MOST_BYTES)
     try:
-        loader = _Loader(text)
+        loader = Yaml12Loader(text)
         node = loader.get_single_node()
         if node is None:
             raise InputError(path, "", "the file is empty", "write a mapping of keys to values")
@@ -57,6 +57,8 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
         raise InputError(path, line, f"not YAML: {error.problem}", "correct the syntax") from None
     except RecursionError:
         raise InputError(path, "", "its values nest too deeply", "flatten it") from None
+    except TooLarge as error:
+        raise InputError(path, "", str(error), "shorten it, or divide it") from None
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -88,18 +90,9 @@ def parse_value(text: str) -> Any:
         ValueError: The text is not a YAML value.
     """
     try:
-        return yaml.load(text, _Loader)  # a safe loader: plain data only
+        return yaml.load(text, Yaml12Loader)  # a safe loader: plain data only
     except (yaml.YAMLError, RecursionError):
         raise ValueError(f"{text!r} is no YAML") from None
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe loader with the number syntax of YAML 1.2: PyYAML would read ``1e-4`` as text."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+$"), list("-+.0123456789")
-)
 
 
 #: Quotes the beginning of a value; with aliases a short file can contain an astronomically long one.

@@ -9,7 +9,7 @@ from hydro_sim_core.geometry.simplices import FloatArray, IntArray, longest_edge
 from hydro_sim_core.held_interrupts import held_interrupts
 
 #: Number of point-triangle pairs processed at once, which bounds the memory (about 200 bytes per pair).
-_PAIRS_AT_ONCE = 2_000_000
+_PAIRS_AT_ONCE = 500_000
 
 
 def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:

@@ -1,11 +1,10 @@
-"""Reading of surface mesh files, through trimesh."""
+"""Surfaces from mesh files."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import check_surface
 from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
-from hydro_sim_core.held_interrupts import held_interrupts
-
-if TYPE_CHECKING:
-    import trimesh
-
-SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
+from hydro_sim_core.mesh_files import read_surface
 
 
 def load_surface(
@@ -39,18 +33,13 @@ def load_surface(
         Vertices (N, 3), m, and triangles (M, 3), counter-clockwise seen from outside.
 
     Raises:
-        InputError: The file is missing, of an unknown format, unreadable or empty, has coordinates that are
-            not finite, or is not closed although ``watertight``.
+        InputError: The file is missing, of an unknown format, too large, unreadable or empty, names vertices that do
+            not exist, has coordinates that are not finite, or is not closed although ``watertight``.
     """
-    path = existing_file(path, SURFACE_SUFFIXES)
-    mesh = _read_surface(path)
-    if not len(mesh.faces):
-        raise InputError(path, "", "has no triangles", "export a triangulated surface")
-    if not np.isfinite(mesh.vertices).all():
-        raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
+    path = Path(path)
+    vertices, triangles = read_surface(path)
     factors = scale_factors(path, scale)
-    mesh.merge_vertices(merge_tex=True, merge_norm=True)
-    vertices, triangles = np.asarray(mesh.vertices) * factors, np.asarray(mesh.faces, dtype=np.int64)
+    vertices = vertices * factors
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
@@ -73,35 +62,6 @@ def named_after(path: str | Path) -> Iterator[None]:
         yield
     except InputError as error:
         raise type(error)(path, error.element, error.problem, error.mend) from None
-
-
-def existing_file(path: str | Path, suffixes: tuple[str, ...]) -> Path:
-    """Return the path of an existing file with one of the suffixes, or raise ``InputError``."""
-    path = Path(path)
-    if path.suffix.lower() not in suffixes:
-        problem = f"has the unknown format '{path.suffix}'"
-        raise InputError(path, "", problem, f"use one of {', '.join(suffixes)}")
-    if not path.is_file():
-        raise InputError(path, "", "does not exist", "correct the path")
-    return path
-
-
-def _read_surface(path: Path) -> trimesh.Trimesh:
-    with held_interrupts():
-        import trimesh  # takes a third of a second
-
-    try:
-        scene = trimesh.load_scene(path, process=False, skip_materials=True)
-        if path.suffix.lower() == ".dae":
-            scene = scene.convert_units("meters")
-        return scene.to_mesh()
-    except Exception as error:  # parsers of damaged files raise anything
-        raise InputError(path, "", f"cannot be read ({first_line(error)})", "export the mesh again") from None
-
-
-def first_line(error: BaseException) -> str:
-    """Message of a parser's exception, in one line."""
-    return (str(error).splitlines() or [""])[0] or type(error).__name__
 
 
 def scale_factors(path: Path, scale: float | Sequence[float]) -> FloatArray:

@@ -19,7 +19,7 @@ from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.solids import compliant_solid
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
-from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES
+from hydro_sim_core.mesh_files import VOLUME_SUFFIXES
 
 #: Fraction of its convex hull that a convex surface may leave empty, as many files have single precision.
 CONVEXITY_TOLERANCE = 1e-6

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,6 +64,9 @@ TIME_LIMIT = 600.0
 
 #: Time limit of a try, s: constant part, and time per expected element, sixteen times the measured one.
 _TIME_A_TRY, _TIME_PER_ELEMENT = 30.0, 8e-3
+
+#: Time between two lines about a mesh in work where only lines are shown, s.
+_LINE_PERIOD = 60.0
 
 #: Largest ratio of edge length to thickness for thin bodies, measured: beyond it the mesher refines.
 _THIN = 5.0
@@ -145,10 +147,7 @@ def tetrahedralise(
     found = load_arrays(points, corners, options)
     if found is None:
         limit = _time_of_a_try(expected, time_limit)
-        what = f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s"
-        _LOG.info(what)
-        tell_detail(what)
-        report(what)
+        _tell(f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s", report)
         found = _finished(
             _run(source, points, corners, edge_length, surface, expected, limit, report), surface, edge_length
         )
@@ -216,6 +215,8 @@ def _run(
     )
     envelope = _envelope(surface, edge_length)
     for widened in (1.0, _WIDER):
+        if widened > 1.0:
+            _tell(f"filling it once more, in a wider envelope: {problem}", report)
         # Coordinates are shifted and scaled: far from the origin the mesher loses digits, and some tolerances are
         # absolute.
         job = {
@@ -258,39 +259,62 @@ def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str,
 
     The process ends with this call, even if the call ends by Ctrl-C.
     """
-    with tempfile.TemporaryDirectory(prefix="hydro_sim_") as folder:
-        source, target = Path(folder, "in.npz"), Path(folder, "out.npz")
+    # Files without a name vanish with the processes, however these end.
+    with (
+        tempfile.TemporaryFile() as source,
+        tempfile.TemporaryFile() as target,
+        tempfile.TemporaryFile() as log,
+    ):
         np.savez(source, **job)  # type: ignore[arg-type]
+        source.seek(0)
         # Without -P the folder of the script would come first in the path, and its modules would hide others.
         program = [sys.executable, "-P", tetwild_process.__file__]
-        command = [*program, str(source), str(target), str(os.getpid())]
-        log = Path(folder, "log")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=folder
-            )
+        process = subprocess.Popen(
+            [*program, str(target.fileno()), str(os.getpid())],
+            stdin=source,
+            stdout=log,
+            stderr=log,
+            pass_fds=[target.fileno()],
+            cwd=tempfile.gettempdir(),
+        )
         try:
             status = _wait(process, limit, report)
+        except KeyboardInterrupt:
+            _LOG.warning("meshing is stopped, and nothing of it is kept")
+            raise
         finally:
             process.kill()
             process.wait()
         if status is None:
             return None
-        if status != 0 or not target.exists():
-            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        if status != 0 or not os.fstat(target.fileno()).st_size:
+            log.seek(0)
+            last = log.read().decode(errors="replace").strip().splitlines()[-1:]
             return f"the mesher failed: {' '.join(last)[:200] or f'status {status}'}"
+        target.seek(0)
         with np.load(target) as arrays:
             return dict(arrays)
 
 
 def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> int | None:
-    start = time.monotonic()
+    start = told = time.monotonic()
     while (elapsed := time.monotonic() - start) < limit:
         try:
             return process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
-            report(f"meshing for {elapsed:.0f} s of at most {limit:.0f} s")
+            what = f"filling it for {elapsed:.0f} s of at most {limit:.0f} s"
+            report(what)
+            if time.monotonic() - told >= _LINE_PERIOD:
+                told = time.monotonic()
+                tell_detail(what)
     return None
+
+
+def _tell(what: str, report: Progress) -> None:
+    """Tell everybody who may be waiting."""
+    _LOG.info(what)
+    tell_detail(what)
+    report(what)
 
 
 def _shortcomings(vertices: FloatArray, tetrahedra: IntArray, surface: Surface) -> str:

@@ -1,7 +1,9 @@
-"""Program that runs fTetWild in a process of its own: ``python -P tetwild_process.py INPUT.npz OUTPUT.npz PARENT``.
+"""Program that runs fTetWild in a process of its own: ``python -P tetwild_process.py OUTPUT PARENT``.
 
-A separate process can be stopped after a time limit, keeps crashes and output of the C++ library away from the caller,
-and restarts the library's random numbers. It imports nothing from this package, so that it starts quickly.
+The surface comes on standard input, a file; the mesh goes to the open file OUTPUT, a number: files without a name, of
+which nothing is left when the process is killed. A separate process can be stopped after a time limit, keeps crashes
+and output of the C++ library away from the caller, and restarts the library's random numbers. It imports nothing from
+this package, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import platform
 import signal
 import sys
 import types
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -65,7 +67,7 @@ def make_repeatable() -> bool:
     return True
 
 
-def main(source: Path, target: Path) -> None:
+def main(source: BinaryIO, target: BinaryIO) -> None:
     """Tetrahedralise the surface in ``source`` and write vertices and tetrahedra to ``target``."""
     # pytetwild imports pyvista for an accessor that is not used here; its metadata declares pyvista as optional.
     with contextlib.suppress(ImportError):
@@ -88,5 +90,6 @@ def main(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    end_with_parent(int(sys.argv[3]))
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    end_with_parent(int(sys.argv[2]))
+    with os.fdopen(int(sys.argv[1]), "wb") as output:
+        main(sys.stdin.buffer, output)

@@ -1,4 +1,4 @@
-"""Reading and writing of tetrahedral mesh files, through meshio, with or without a pressure field."""
+"""Reading and writing of tetrahedral mesh files, with or without a pressure field."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.files import existing_file, first_line, scale_factors
+from hydro_sim_core.geometry.files import scale_factors
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
-
-if TYPE_CHECKING:
-    import meshio
-
-VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
+from hydro_sim_core.mesh_files import Volume, read_volume
 
 #: Names of the arrays in a file: one value per point, and two that are constant over all cells.
 PRESSURE, MODULUS, MARGIN = "pressure", "hydroelastic_modulus", "hydroelastic_margin"
@@ -50,29 +45,19 @@ def load_volume(path: str | Path, scale: float | Sequence[float] = 1.0) -> Volum
     """Read the linear tetrahedra of a VTK or Gmsh file, and their pressures; other cells are ignored.
 
     Raises:
-        InputError: The file is missing, of an unknown format or unreadable, holds no linear tetrahedra, or
-            has coordinates or pressures that are not finite.
+        InputError: The file is missing, of an unknown format, too large or unreadable, holds no linear tetrahedra,
+            names vertices that do not exist, or has coordinates or pressures that are not finite.
     """
-    path = existing_file(path, VOLUME_SUFFIXES)
-    mesh = _read(path)
-    blocks = [block.data for block in mesh.cells if block.type == "tetra"]
-    if not blocks:
-        found = ", ".join(sorted({block.type for block in mesh.cells})) or "no cells"
-        raise InputError(path, "cells", f"has {found}", "export linear tetrahedra")
-    tetrahedra = np.vstack(blocks).astype(np.int64)
-    if tetrahedra.min() < 0 or tetrahedra.max() >= len(mesh.points):
-        raise InputError(path, "cells", "name vertices that do not exist", "export the mesh again")
+    path = Path(path)
+    read = read_volume(path, [PRESSURE], [MODULUS, MARGIN])
     factors = scale_factors(path, scale)
-    used, tetrahedra = np.unique(tetrahedra, return_inverse=True)
-    vertices = np.asarray(mesh.points, dtype=np.float64)[used] * factors
-    if not np.isfinite(vertices).all():
-        raise InputError(path, "vertices", "are not all finite", "repair or export the mesh again")
-    tetrahedra = tetrahedra.reshape(-1, 4)
-    if PRESSURE not in mesh.point_data:
+    used, tetrahedra = np.unique(read.tetrahedra, return_inverse=True)
+    vertices, tetrahedra = read.points[used] * factors, tetrahedra.reshape(-1, 4)
+    if PRESSURE not in read.data:
         return VolumeFile(vertices, tetrahedra, None, 0.0, 0.0)
-    pressure = _stored_pressure(path, mesh, used)
-    modulus = _same_in_all_cells(path, mesh, MODULUS, float(pressure.max()))
-    margin = _same_in_all_cells(path, mesh, MARGIN, 0.0) * float(np.abs(factors).prod() ** (1.0 / 3.0))
+    pressure = _stored_pressure(path, read, used)
+    modulus = _same_in_all_cells(path, read, MODULUS, float(pressure.max()))
+    margin = _same_in_all_cells(path, read, MARGIN, 0.0) * float(np.abs(factors).prod() ** (1.0 / 3.0))
     return VolumeFile(vertices, tetrahedra, pressure, modulus, margin)
 
 
@@ -96,7 +81,7 @@ def write_vtk(geometry: Geometry, path: str | Path) -> None:
         problem = f"has the unknown format '{path.suffix}'"
         raise InputError(path, "", problem, f"use one of {', '.join(_FORMATS)}")
     count = len(geometry.elements)
-    import meshio
+    import meshio  # slow to import, and few programs write such files
 
     mesh = meshio.Mesh(
         geometry.vertices.copy(),
@@ -112,39 +97,28 @@ def write_vtk(geometry: Geometry, path: str | Path) -> None:
         raise InputError(path, "", f"cannot be written ({error.strerror})", "choose another place") from None
 
 
-def _read(path: Path) -> meshio.Mesh:
-    import meshio  # slow to import, and few scenes have such files
-
-    try:
-        # meshio reports an unreadable file on standard output and then exits the program.
-        with _silence():
-            return meshio.read(path)
-    except (Exception, SystemExit) as error:
-        raise InputError(path, "", f"cannot be read ({first_line(error)})", "export the mesh again") from None
-
-
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield
 
 
-def _stored_pressure(path: Path, mesh: meshio.Mesh, used: IntArray) -> FloatArray:
-    stored = np.asarray(mesh.point_data[PRESSURE], dtype=np.float64)
-    if stored.shape == (len(mesh.points), 1):
+def _stored_pressure(path: Path, read: Volume, used: IntArray) -> FloatArray:
+    stored = np.asarray(read.data[PRESSURE], dtype=np.float64)
+    if stored.shape == (len(read.points), 1):
         stored = stored[:, 0]
-    if stored.shape != (len(mesh.points),):
+    if stored.shape != (len(read.points),):
         problem = f"has shape {stored.shape}"
-        raise InputError(path, PRESSURE, problem, f"write one value a point: ({len(mesh.points)},)")
+        raise InputError(path, PRESSURE, problem, f"write one value a point: ({len(read.points)},)")
     if not np.isfinite(stored[used]).all():
         raise InputError(path, PRESSURE, "is not finite everywhere", "repair or export the mesh again")
     return stored[used]
 
 
-def _same_in_all_cells(path: Path, mesh: meshio.Mesh, name: str, default: float) -> float:
-    if name not in mesh.cell_data:
+def _same_in_all_cells(path: Path, read: Volume, name: str, default: float) -> float:
+    if name not in read.data:
         return default
-    values = np.concatenate([np.ravel(block) for block in mesh.cell_data[name]]).astype(np.float64)
-    if not (np.isfinite(values).all() and (values == values[0]).all() and values[0] >= 0.0):
+    values = read.data[name].astype(np.float64)
+    if not (values.size and np.isfinite(values).all() and (values == values[0]).all() and values[0] >= 0.0):
         raise InputError(path, name, "is not one number for all cells", "write the file with write_vtk")
     return float(values[0])

@@ -39,7 +39,7 @@ def find_scene(scene: str | os.PathLike[str]) -> LoadedScene:
         InputError: As for ``load_scene``.
     """
     path = as_path(scene, "load_scene")
-    if path.suffix in _SCENE_SUFFIXES or path.is_file():
+    if path.suffix in _SCENE_SUFFIXES or os.path.isfile(path):
         return read_scene(path)
     name, shipped = str(scene), shipped_scenes()
     if name not in shipped:

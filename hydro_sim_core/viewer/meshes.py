@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import ShapeSpec
-from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import load_surface
-from hydro_sim_core.geometry.files import first_line, scale_factors
-from hydro_sim_core.geometry.volume_files import VOLUME_SUFFIXES, load_volume
+from hydro_sim_core.geometry.files import scale_factors
+from hydro_sim_core.geometry.volume_files import load_volume
 from hydro_sim_core.held_interrupts import held_interrupts
+from hydro_sim_core.mesh_files import VOLUME_SUFFIXES, Part, read_coloured_parts
 
 with held_interrupts():
     import trimesh
@@ -127,25 +126,17 @@ def _coloured_parts(path: Path, scale: tuple[float, float, float]) -> tuple[tupl
     Raises:
         InputError: As ``load_surface``.
     """
-    load_surface(path, scale)  # raises a clear error for files without a surface
-    try:
-        scene = trimesh.load_scene(path, process=False)
-        if path.suffix.lower() == ".dae":
-            scene = scene.convert_units("meters")
-        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
-        by_colour: dict[Rgba, list[trimesh.Trimesh]] = {}
-        for part in parts:
-            by_colour.setdefault(_colour(part), []).append(part)
-    except Exception as error:  # parsers of damaged materials raise anything
-        raise InputError(path, "", f"cannot be read ({first_line(error)})", "export the mesh again") from None
+    by_colour: dict[Rgba, list[Part]] = {}
+    for part in read_coloured_parts(path):
+        by_colour.setdefault(_colour(part), []).append(part)
     return tuple((_merged(group, scale_factors(path, scale)), colour) for colour, group in by_colour.items())
 
 
-def _merged(parts: list[trimesh.Trimesh], factors: Array) -> Mesh:
+def _merged(parts: list[Part], factors: Array) -> Mesh:
     offsets = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])
     mesh = trimesh.Trimesh(
         np.vstack([part.vertices for part in parts]),
-        np.vstack([part.faces + offset for part, offset in zip(parts, offsets, strict=True)]),
+        np.vstack([part.triangles + offset for part, offset in zip(parts, offsets, strict=True)]),
         process=False,
     )
     mesh.merge_vertices()
@@ -155,10 +146,8 @@ def _merged(parts: list[trimesh.Trimesh], factors: Array) -> Mesh:
     return encode_mesh(np.asarray(mesh.vertices) * factors, triangles)
 
 
-def _colour(part: trimesh.Trimesh) -> Rgba:
-    visual: Any = part.visual
-    if not visual.defined:
+def _colour(part: Part) -> Rgba:
+    if part.colour is None:
         return GREY
-    source = visual.material if visual.kind == "texture" else visual
-    red, green, blue, alpha = (round(float(channel) / 255.0, 4) for channel in source.main_color)
+    red, green, blue, alpha = (round(channel, 4) for channel in part.colour)
     return red, green, blue, alpha

@@ -99,4 +99,4 @@ def test_what_is_no_report_is_one_line(run, contents, problem):
 def test_missing_file_is_one_line(tmp_path):
     done = CliRunner().invoke(app, ["hil-report", str(tmp_path / "nowhere.json")])
     assert done.exit_code == 1
-    assert "No such file" in done.output
+    assert "no such file" in done.output

@@ -354,7 +354,7 @@ def test_missing_file(tmp_path):
 def test_folder_instead_of_file(tmp_path):
     folder = tmp_path / "folder.urdf"
     folder.mkdir()
-    with pytest.raises(InputError, match=r"folder\.urdf: cannot be read"):
+    with pytest.raises(InputError, match=r"folder\.urdf: is a folder"):
         load_robot(folder)
 
 

@@ -6,15 +6,7 @@ import pytest
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.errors import InputError
-
-
-def write_xacro(folder, *elements, name="test.urdf.xacro"):
-    path = folder / name
-    path.write_text(
-        f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{"".join(elements)}</robot>'
-    )
-    return path
-
+from support.description.urdf_text import write_xacro
 
 SIZED = (
     '<xacro:arg name="radius" default="0.5"/><xacro:arg name="hollow" default="false"/>'
@@ -63,7 +55,7 @@ def test_values_from_a_yaml_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (None, r"xacro failed: cannot read .*sizes\.yaml \(No such file"),
+        (None, r"test\.urdf\.xacro: load_yaml: there is no file '.*sizes\.yaml'; check the path"),
         ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
         ("[" * 1000, "xacro failed: it nests too deeply; end the recursion"),
     ],
@@ -112,7 +104,16 @@ def test_find_of_an_unknown_package(tmp_path, monkeypatch):
         ("${undefined}", "undefined"),
         ("${1 / 0}", "division by zero"),
         ("${__import__('os')}", "__import__"),
-        ("${[].append(1).x}", "NoneType"),
+        ("${[].append(1)}", "list has no 'append' here"),
+        ("${(lambda: 1)()}", "lambda is not available here"),
+        ("${().__class__}", "tuple has no '__class__' here"),
+        ("${''.join.__self__}", "Function has no '__self__' here"),
+        ("${9**9**9}", "a whole number becomes too large"),
+        ("${'a' * 10**10}", "a text becomes too large"),
+        ("${list(range(10**9))}", "a range becomes too large"),
+        ("${1 + }", "no expression: invalid syntax"),
+        ("$(eval (lambda: 1))", "no expression"),
+        ("$(eval ().__class__)", "no expression"),
     ],
 )
 def test_failing_expressions(tmp_path, element, problem):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import tetrahedralisation, tetwild_process
 from hydro_sim_core.geometry.distance import distance_to_surface
 from hydro_sim_core.geometry.simplices import boundary_triangles, tetrahedron_volumes
+from hydro_sim_core.progress import watched_by, working
 from support.ctrl_c import heed_ctrl_c
 from support.geometry.fields import assert_watertight
 from support.geometry.surfaces import ball, bracket, cube, plate, ring
@@ -349,7 +351,13 @@ def test_the_mesher_ends_with_who_waits_for_it(tmp_path, sent, status):
         "HYDRO_SIM_CACHE_DIR": str(tmp_path / "cache"),
         "MESHER_PID": str(pid_file),
     }
-    waiting = subprocess.Popen([sys.executable, "-c", MESH_A_BALL], env=environment, preexec_fn=heed_ctrl_c)
+    waiting = subprocess.Popen(
+        [sys.executable, "-c", MESH_A_BALL],
+        env=environment,
+        preexec_fn=heed_ctrl_c,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         deadline = time.monotonic() + 120.0
         while not (pid_file.exists() and pid_file.read_text()):
@@ -360,6 +368,8 @@ def test_the_mesher_ends_with_who_waits_for_it(tmp_path, sent, status):
         assert not _is_gone(mesher)
         waiting.send_signal(getattr(signal, sent))
         assert waiting.wait(timeout=30.0) == status
+        words = "meshing is stopped, and nothing of it is kept\n" if sent == "SIGINT" else ""
+        assert waiting.communicate()[1] == words
         deadline = time.monotonic() + 30.0
         while not _is_gone(mesher):
             assert time.monotonic() < deadline
@@ -367,6 +377,47 @@ def test_the_mesher_ends_with_who_waits_for_it(tmp_path, sent, status):
     finally:
         waiting.kill()
         waiting.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parents")
+def test_no_file_is_left_when_who_waits_is_killed(tmp_path):
+    (tmp_path / "pytetwild.py").write_text(HANGING_LIBRARY)
+    (tmp_path / "temporary").mkdir()
+    pid_file = tmp_path / "pid"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+        "HYDRO_SIM_CACHE_DIR": str(tmp_path / "cache"),
+        "MESHER_PID": str(pid_file),
+        "TMPDIR": str(tmp_path / "temporary"),
+    }
+    waiting = subprocess.Popen([sys.executable, "-c", MESH_A_BALL], env=environment)
+    deadline = time.monotonic() + 120.0
+    while not (pid_file.exists() and pid_file.read_text()):
+        assert waiting.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    waiting.kill()
+    waiting.wait()
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_long_meshing_tells_a_log_how_long(empty_cache, tmp_path, monkeypatch):
+    (tmp_path / "mesher.py").write_text(STAND_INS["hangs"])
+    monkeypatch.setattr(tetwild_process, "__file__", str(tmp_path / "mesher.py"))
+    monkeypatch.setattr(tetrahedralisation, "_LINE_PERIOD", 0.0)
+    monkeypatch.setattr(tetrahedralisation, "_TIME_A_TRY", 2.5)
+    monkeypatch.setattr(tetrahedralisation, "_TIME_PER_ELEMENT", 0.0)
+    told = []
+    with watched_by(told.append), working("making geometry", 1) as parts:
+        parts.begin("ball")
+        with pytest.raises(InputError):
+            coarse_ball()
+    details = [work.detail for work in told if work is not None]
+    assert any(re.fullmatch(r"filling it for \d s of at most 2 s", detail) for detail in details)
+    assert any(
+        detail.startswith("filling it once more, in a wider envelope: no mesh after") for detail in details
+    )
 
 
 def test_mesher_that_cannot_be_started(empty_cache, monkeypatch):

@@ -447,7 +447,7 @@ def test_the_process_leaves_a_compiler_behind(monkeypatch, capsys, building):
     monkeypatch.setattr(node_module.sys, "setswitchinterval", lambda _: None)
     assert node_module.run([], Event()) == 0
     assert left == ([0] if building else [])
-    assert ("interrupted while compiling" in capsys.readouterr().out) == building
+    assert ("interrupted while loading" in capsys.readouterr().out) == building
 
 
 def test_a_spawned_robot_leaves_nothing_for_the_collector(simulation):

@@ -181,6 +181,10 @@ SPOILT_STATES = [
     ("step", [-1], "state.step: is negative"),
     ("substep", [-1.0], "state.substep: is negative"),
     ("extrapolate", [2], "state.extrapolate: does not fit"),
+    ("step", [2**62], "state.step: holds 4.61169e.18, which no run can reach"),
+    ("substep", [2.0**31], "state.substep: holds 2.14748e.09, which no run can reach"),
+    ("dt_previous", [1e300], "state.dt_previous: holds 1e.300, which no run can reach"),
+    ("v_previous", [1e18] * 6, "state.v_previous: holds 1e.18, which no run can reach"),
 ]
 
 
@@ -223,6 +227,7 @@ def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path
     q, v = world.q, world.v
     spoilt = [
         ("{", "is not JSON"),
+        ("[" * 100_000, "is nested too deep"),
         (json.dumps([1]), "scene: is None where"),
         (json.dumps({**good, "scene": "other"}), "scene: is 'other' where"),
         (json.dumps({**good, "state": {}}), "state.q: is missing"),
@@ -234,7 +239,7 @@ def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path
         path.write_text(text)
         with pytest.raises(InputError, match=problem):
             world.load_state(path)
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         world.load_state(tmp_path / "missing.json")
     assert np.array_equal(world.q, q)
     assert np.array_equal(world.v, v)

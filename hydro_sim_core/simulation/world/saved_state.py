@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.description import LoadedScene
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State
 
@@ -21,6 +22,22 @@ _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
 #: Fields of the drives that may be infinite.
 _MAY_BE_INFINITE = ("drives.limit",)
 _MEND = "save the state again"
+#: Size limit, bytes; 10 000 bodies need half of it.
+_LARGEST_FILE = 2**25
+#: Largest magnitude in each field: in SI units, as in ``description/limits.py``. Times are those of time steps.
+_LARGEST = {
+    "state.q": 1e9,
+    "state.v": 1e6,
+    "state.v_previous": 1e6,
+    "state.dt_previous": 0.1,
+    "state.substep": 0.1,
+    "state.step": 2**53,
+    "state.push": 1e15,
+    "state.overlaps": 1,
+    "loads.wrench": 1e15,
+}
+#: Of all other fields.
+_LARGEST_ELSEWHERE = 1e18
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +102,16 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
     Raises:
         InputError: The file cannot be read, is not a saved state, or belongs to another scene.
     """
+    content = read_regular_file(path, _LARGEST_FILE, mend="give a saved state", excess="give a saved state")
     try:
-        data = json.loads(path.read_text())
-    except OSError as error:
-        raise InputError(path, "", error.strerror or "cannot be read", "give a saved state") from None
+        data = json.loads(content)
+    except RecursionError:
+        raise InputError(path, "", "is nested too deep", "give a file written by a run") from None
     except ValueError as error:
         raise InputError(path, "", f"is not JSON: {error}", "give a file written by a run") from None
     saved_for = data.get("scene") if isinstance(data, dict) else None
     if saved_for != scene:
-        problem = f"is {saved_for!r} where {scene!r} is run"
+        problem = f"is {excerpt(saved_for)} where {scene!r} is run"
         raise InputError(path, "scene", problem, "use the scene, unchanged, that the state was saved from")
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name, like in (("state", machine.state), ("drives", machine.drives), ("loads", machine.loads)):
@@ -128,6 +146,9 @@ def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> 
         raise InputError(path, element, problem, "use the scene that the state was saved from")
     if np.isnan(values).any() or (element not in _MAY_BE_INFINITE and not np.isfinite(values).all()):
         raise InputError(path, element, "holds NaN or infinity", _MEND)
+    finite = np.abs(values[np.isfinite(values)])
+    if finite.size and finite.max() > _LARGEST.get(element, _LARGEST_ELSEWHERE):
+        raise InputError(path, element, f"holds {finite.max():g}, which no run can reach", _MEND)
     return values.astype(like.dtype)
 
 

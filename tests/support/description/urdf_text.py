@@ -31,6 +31,15 @@ def write_urdf(folder: Path, *elements: str) -> Path:
     return path
 
 
+def write_xacro(folder: Path, *elements: str, name: str = "test.urdf.xacro") -> Path:
+    """Write a xacro file with these elements in its robot and return its path."""
+    path = folder / name
+    path.write_text(
+        f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{"".join(elements)}</robot>'
+    )
+    return path
+
+
 def collision(geometry: str, properties: str = "") -> str:
     """Link ``a`` with one collision."""
     tags = f"<drake:proximity_properties>{properties}</drake:proximity_properties>" if properties else ""

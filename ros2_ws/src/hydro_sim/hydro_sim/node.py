@@ -70,7 +70,7 @@ def run(arguments: list[str], stop: Event) -> int:
 
 def _leave_the_compiler(console: Console) -> None:
     """End the process at once: the compiler cannot be stopped, and would crash during interpreter shutdown."""
-    console.print("interrupted while compiling")
+    console.print("interrupted while loading")
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,0 +1,57 @@
+"""Values of YAML files: numbers of YAML 1.2, and as many values as a scene may have."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import pytest
+
+from hydro_sim_core.description import load_scene_spec
+from hydro_sim_core.description.yaml_source import parse_value
+from hydro_sim_core.errors import InputError
+
+
+def written(folder, text):
+    path = folder / "scene.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_many_names_of_a_large_value_are_refused(tmp_path):
+    names = "".join(f"  - b{i}\n" for i in range(50_000))
+    with pytest.raises(InputError, match="its aliases expand to more than 100000 values"):
+        load_scene_spec(written(tmp_path, f"name: &a\n{names}models: [{', '.join(['*a'] * 3000)}]"))
+
+
+def test_more_values_than_any_scene_has_are_refused(tmp_path):
+    with pytest.raises(InputError, match="it has more than 100000 values"):
+        load_scene_spec(written(tmp_path, f"name: [{'1,' * 100_000}]"))
+
+
+def test_keys_with_equal_hashes_are_refused(tmp_path):
+    """Python's hash of a number repeats after 2^61 - 1: a dict of such keys takes quadratic time."""
+    keys = ", ".join(f"{hex(i * (2**61 - 1))}: 1" for i in range(20_000))
+    with pytest.raises(InputError, match="keys that are not text"):
+        load_scene_spec(written(tmp_path, f"name: {{{keys}}}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("010", 10), ("+12", 12), ("0x1f", 31), ("0o17", 15), ("1e-4", 1e-4), ("12e03", 12000.0), (".5", 0.5),
+        ("5.", 5.0), ("-.inf", -math.inf), ("1:30", "1:30"), ("1_000", "1_000"), ("0b1", "0b1"), ("-0x1", "-0x1"),
+        ("on", "on"), ("yes", "yes"), ("2020-01-01", "2020-01-01"), ("true", True), ("FALSE", False), ("~", None),
+        ("Null", None), ("", None), ("'1'", "1"), ("{<<: {a: 1}, b: 2}", {"a": 1, "b": 2}),
+    ],
+)  # fmt: skip
+def test_values_are_those_of_yaml_1_2(text, value):
+    found = parse_value(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_pipe_is_no_scene(tmp_path):
+    os.mkfifo(tmp_path / "scene.yaml")
+    with pytest.raises(InputError, match=r"scene\.yaml: is a named pipe"):
+        load_scene_spec(tmp_path / "scene.yaml")
