@@ -1,32 +1,42 @@
-"""Contact patches as RViz markers: faces coloured by pressure, their edges, and a text where faces are too coarse."""
+"""Contact patches as RViz markers: faces coloured by pressure, edges, wrenches, and words where they are too coarse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.drawing.focus import Focus
 from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.messages.contact_arrows import ContactArrows
 from hydro_sim_core.messages.marker_message import (
-    ADD,
     DELETE,
     LINE_LIST,
-    TEXT_VIEW_FACING,
     TRIANGLE_LIST,
     Marker,
     encode_marker_array,
+    text_marker,
 )
 from hydro_sim_core.messages.pressure_legend import legend
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
-_EDGE_WIDTH = 3e-4  # m
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
 #: Colour of the edges of patches that should not be trusted; not in the pressure scale.
 _WARNING_RGBA = (1.0, 0.25, 0.05, 1.0)
-_TEXT_HEIGHT = 0.008  # m
-_TEXT_RISE = 0.03  # m above the middle of the patch
+# In sizes of the scene's focus.
+_EDGE_WIDTH = 0.001
+_TEXT_HEIGHT = 0.03
+_TEXT_RISE = 0.25  # above the middle of the patch
+_LIFT = 0.001  # of faces out of the stiffer body
+_LONGEST_ARROW = 0.6
+_LEGEND_WIDTH = 0.55
+#: How many times steeper the pressure of the stiffer of two bodies rises.
+_STIFFER = 3.0
+#: Lower left corner of the legend from the middle of the focus: beside what is handled, and a little higher.
+_LEGEND_AT = (0.1, 0.0, 0.42)
 #: Simulated time between two evaluations of contact quality, s: it costs more than the markers and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
@@ -39,22 +49,31 @@ class ContactMarkers:
     has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
     a contact ends, its markers are deleted once.
 
-    Where the force should not be trusted the edges turn red and a text, in a namespace of its own, says why.
+    An arrow of the force on B ends at the centre of pressure. Where the force should not be trusted the edges turn red
+    and a text, in a namespace of its own, says why.
 
     Args:
         scale: Colour scale.
         frame_id: Frame in which patches are given.
-        legend_position: (3,) position of the legend in that frame, m.
+        focus: Region of the scene that is looked at; its size is that of letters and arrows.
+        legend_position: (3,) position of the legend in that frame, m; None puts it beside the focus.
     """
 
     def __init__(
-        self, scale: PressureScale, frame_id: str, legend_position: tuple[float, float, float]
+        self,
+        scale: PressureScale,
+        frame_id: str,
+        focus: Focus,
+        legend_position: tuple[float, float, float] | None = None,
     ) -> None:
         self._scale = scale
         self._frame_id = frame_id
-        self._legend = legend(scale, legend_position)
+        self._size = focus.size
+        x, y, z = (focus.centre + focus.size * np.array(_LEGEND_AT)).tolist()
+        self._legend = legend(scale, legend_position or (x, y, z), _LEGEND_WIDTH * focus.size)
+        self._arrows = ContactArrows(_LONGEST_ARROW * focus.size)
         self._capacity: dict[tuple[str, str], int] = {}
-        self._shown: set[tuple[str, int]] = set()
+        self._shown: set[tuple[str, int, int]] = set()
         self._problems: dict[str, str] = {}
         self._looked = float("-inf")
 
@@ -63,20 +82,32 @@ class ContactMarkers:
         patches = tuple(contacts)
         self._look_at_quality(patches, stamp[0] + 1e-9 * stamp[1])
         surfaces: dict[str, list[PatchFaces]] = {}
+        touching: dict[str, list[ContactPatch]] = {}
         for patch in patches:
-            faces = patch_faces(patch.faces)
+            faces = patch_faces(self._lifted(patch.faces))
             if len(faces.counts):
-                surfaces.setdefault(f"{patch.name_a} on {patch.name_b}", []).append(faces)
+                pair = f"{patch.name_a} on {patch.name_b}"
+                surfaces.setdefault(pair, []).append(faces)
+                touching.setdefault(pair, []).append(patch)
 
         markers = [
             marker
             for pair, parts in surfaces.items()
             for marker in self._pair_markers(pair, join_faces(parts))
         ]
-        shown = {(marker.ns, marker.type) for marker in markers}
-        ended = [Marker(ns, 0, kind, DELETE) for ns, kind in sorted(self._shown - shown)]
+        markers += self._arrows.markers(list(touching.items()))
+        shown = {(marker.ns, marker.id, marker.type) for marker in markers}
+        ended = [Marker(*key, DELETE) for key in sorted(self._shown - shown)]
         self._shown = shown
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
+
+    def _lifted(self, faces: FaceArrays) -> FaceArrays:
+        """The faces a little out of the stiffer body, on whose surface they lie: it would show through them."""
+        slope_a, slope_b = faces.gradients.T
+        # Out of A is along the normal, out of B against it; between two that give way alike faces lie inside both.
+        outwards = (slope_a > _STIFFER * slope_b) * 1.0 - (slope_b > _STIFFER * slope_a)
+        shift = (_LIFT * self._size * outwards)[:, None] * faces.normals
+        return replace(faces, vertices=faces.vertices + shift[:, None], centroids=faces.centroids + shift)
 
     def _look_at_quality(self, patches: tuple[ContactPatch, ...], now: float) -> None:
         if 0.0 <= now - self._looked < _QUALITY_PERIOD:  # negative after a reset
@@ -101,12 +132,19 @@ class ContactMarkers:
         rgba = _WARNING_RGBA if problem else _EDGE_RGBA
         markers = [
             Marker(f"faces/{pair}", 0, TRIANGLE_LIST, points=corners, colours=colours),
-            Marker(f"edges/{pair}", 0, LINE_LIST, scale=(_EDGE_WIDTH, 0.0, 0.0), rgba=rgba, points=ends),
+            Marker(
+                f"edges/{pair}",
+                0,
+                LINE_LIST,
+                scale=(_EDGE_WIDTH * self._size, 0.0, 0.0),
+                rgba=rgba,
+                points=ends,
+            ),
         ]
         if problem:
             x, y, z = triangles.reshape(-1, 3).mean(axis=0).tolist()
-            at, height = (x, y, z + _TEXT_RISE), (0.0, 0.0, _TEXT_HEIGHT)
-            text = Marker(f"quality/{pair}", 0, TEXT_VIEW_FACING, ADD, at, height, rgba, text=problem)
+            at = (x, y, z + _TEXT_RISE * self._size)
+            text = text_marker(f"quality/{pair}", 0, problem, at, _TEXT_HEIGHT * self._size, rgba)
             markers.append(text)
         return markers
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.messages.cdr import CdrWriter
 
 # Values of the constants in Marker.msg.
+ARROW: Final = 0
 LINE_LIST: Final = 5
 TEXT_VIEW_FACING: Final = 9
 TRIANGLE_LIST: Final = 11
@@ -32,7 +33,8 @@ class Marker:
         type: One of the constants above.
         action: ``ADD`` or ``DELETE``.
         position: Origin of the marker in its frame, m; the points are relative to it.
-        scale: Size, by the type: line width in x, text height in z, m.
+        scale: Size, by the type, m: line width in x; text height in z and width of a space in x; of an arrow diameters
+            of shaft in x and head in y, and length of the head in z.
         rgba: Colour of the marker; its alpha multiplies that of ``colours``.
         points: (N, 3) float64, m.
         colours: (N, 4) float32, one colour a point; (0, 4) for ``rgba`` alone.
@@ -49,6 +51,19 @@ class Marker:
     points: NDArray[np.float64] = field(default_factory=lambda: _NO_POINTS)
     colours: NDArray[np.float32] = field(default_factory=lambda: _NO_COLOURS)
     text: str = ""
+
+
+def text_marker(
+    ns: str,
+    number: int,
+    text: str,
+    position: tuple[float, float, float],
+    height: float,
+    rgba: tuple[float, float, float, float],
+) -> Marker:
+    """Words that face the viewer, in letters of ``height`` (m) around ``position`` (m)."""
+    # RViz takes x for the width of a space; without it spaces are those of letters a metre high.
+    return Marker(ns, number, TEXT_VIEW_FACING, ADD, position, (0.6 * height, 0.0, height), rgba, text=text)
 
 
 def encode_marker_array(markers: Sequence[Marker], frame_id: str, stamp: tuple[int, int]) -> bytes:

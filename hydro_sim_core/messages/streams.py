@@ -17,6 +17,7 @@ from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import bubble_streams
 from hydro_sim_core.messages.cdr import CdrWriter
+from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
 from hydro_sim_core.messages.energies import energy_streams
@@ -164,7 +165,7 @@ def _wrench(topic: str, pair: tuple[str, str], world: World, view: View) -> Stre
 
 
 def _contacts(world: World, view: View) -> Iterable[Stream]:
-    markers = ContactMarkers(view.scale, view.world_frame, view.legend_position)
+    markers = ContactMarkers(view.scale, view.world_frame, focus_of(world.scene), view.legend_position)
 
     def encode_patches(snapshot: Snapshot) -> bytes:
         stamp = split_time(snapshot.time)

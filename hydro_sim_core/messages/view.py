@@ -36,11 +36,11 @@ class View:
     Attributes:
         world_frame: Frame id of the world in messages.
         scale: Colour scale of pressures.
-        legend_position: (3,) lower left corner of the legend, m.
+        legend_position: (3,) lower left corner of the legend, m; None puts it beside what the scene handles.
         bubbles: Soft-bubble fingers with cameras.
     """
 
     world_frame: str = "world"
     scale: PressureScale = field(default_factory=PressureScale)
-    legend_position: tuple[float, float, float] = (0.0, 0.0, 0.6)
+    legend_position: tuple[float, float, float] | None = None
     bubbles: tuple[Bubble, ...] = ()

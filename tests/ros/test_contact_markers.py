@@ -1,4 +1,4 @@
-"""Contact in RViz: markers that are updated in place and end once, a legend, words where faces are too coarse."""
+"""Contact in RViz: markers that are updated in place and end once, arrows, a legend, words on coarse patches."""
 
 from dataclasses import replace
 
@@ -8,10 +8,14 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hydro_sim_core import contact, geometry
+from hydro_sim_core.drawing.focus import Focus
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.drawing.stroke_font import text_strokes, text_width
 from hydro_sim_core.messages.contact_markers import ContactMarkers
+from hydro_sim_core.messages.pressure_legend import legend, legend_words
 
 STAMP = (1, 500)
+FOCUS = Focus(np.zeros(3), np.full(3, 0.1))
 
 
 def _pose(z):
@@ -29,7 +33,7 @@ def _patch(depth, resolution=0.02):
 
 @pytest.fixture
 def encode():
-    markers = ContactMarkers(PressureScale(20e3), "world", (0.0, 0.0, 0.5))
+    markers = ContactMarkers(PressureScale(20e3), "world", FOCUS)
     return lambda *patches: deserialize_message(markers.encode(patches, STAMP), MarkerArray).markers
 
 
@@ -46,21 +50,116 @@ def test_point_count_stays_while_the_patch_changes(encode):
 
 
 def test_ended_contact_is_deleted_once(encode):
-    """The array after the end deletes faces, edges and words; the next one is silent about them."""
-    encode(_patch(0.004))
-    after = encode(_patch(-0.01))
-    assert sorted((m.type, m.action) for m in after if m.ns != "legend") == [
-        (Marker.LINE_LIST, Marker.DELETE),
-        (Marker.TEXT_VIEW_FACING, Marker.DELETE),
-        (Marker.TRIANGLE_LIST, Marker.DELETE),
-    ]
+    """The array after the end deletes all that was shown; the next one is silent about it."""
+    shown = {(m.ns, m.id, m.type) for m in encode(_patch(0.004)) if m.ns != "legend"}
+    assert {ns.partition("/")[0] for ns, _, _ in shown} == {"faces", "edges", "quality", "force"}
+    after = [m for m in encode(_patch(-0.01)) if m.ns != "legend"]
+    assert {(m.ns, m.id, m.type) for m in after} == shown
+    assert {m.action for m in after} == {Marker.DELETE}
     assert [m for m in encode() if m.ns != "legend"] == []
 
 
-def test_legend_names_unit_and_full_scale(encode):
-    """Title and end values, whether or not anything touches."""
-    labels = {marker.text for marker in encode() if marker.type == Marker.TEXT_VIEW_FACING}
-    assert labels == {"contact pressure, 20 kPa full scale", "0", "10", "20"}
+def test_legend_names_unit_and_full_scale():
+    """Title, ends and middle, on a plate that holds all letters."""
+    words = legend_words(PressureScale(20e3))
+    assert [text for text, _, _ in words] == ["contact pressure, kPa", "0", "10", "20"]
+    plate, ink = legend(PressureScale(20e3), (1.0, 2.0, 3.0), 0.5)
+    assert np.isfinite(ink.points).all()
+    assert (ink.points.min(axis=0) > plate.points.min(axis=0)).tolist() == [True, False, True]
+    assert (ink.points.max(axis=0) < plate.points.max(axis=0)).tolist() == [True, False, True]
+    assert plate.position == ink.position == (1.0, 2.0, 3.0)
+
+
+def test_legend_can_be_read_against_any_background_and_from_behind():
+    """Dark letters on a light plate, in front of it on both sides, and behind it from the other end."""
+    scale = PressureScale(20e3)
+    plate, ink = legend(scale, (0.0, 0.0, 0.0), 1.0)
+    assert max(ink.rgba[:3]) < 0.1
+    assert plate.colours[:6].min() > 0.9
+    front, back = np.split(ink.points, 2)
+    assert (front[:, 1] < plate.points[:, 1].min()).all()
+    assert (back[:, 1] > plate.points[:, 1].max()).all()
+    assert np.allclose(back * (-1.0, -1.0, 1.0) + (1.0, 0.0, 0.0), front)
+    bar = plate.points[6:, 0].reshape(2, -1)
+    assert bar[0, 0] < 0.1
+    assert bar[1, 0] > 0.9
+    assert np.allclose(plate.colours[6], scale.colours(np.array([0.0]))[0], atol=0.05)
+
+
+@pytest.mark.parametrize("maximum", [0.02, 1.0, 20e3, 12345.6, 2.5e9, 1e12])
+def test_legend_has_letters_for_every_scale(maximum):
+    for text, x, _ in legend_words(PressureScale(maximum)):
+        assert len(text_strokes(text))
+        assert x + 0.041 * text_width(text) < 1.0
+
+
+def test_legend_stands_beside_what_is_handled_unless_told(encode):
+    elsewhere = ContactMarkers(PressureScale(20e3), "world", FOCUS, (7.0, 8.0, 9.0))
+    told = deserialize_message(elsewhere.encode([], STAMP), MarkerArray).markers
+    assert {(m.pose.position.x, m.pose.position.y, m.pose.position.z) for m in told} == {(7.0, 8.0, 9.0)}
+    for marker in encode():
+        corner = np.array([getattr(marker.pose.position, axis) for axis in "xyz"])
+        assert 0.0 < FOCUS.distances(corner[None])[0] < 2.0 * FOCUS.size
+
+
+def _arrow(markers, pair="ball on ground"):
+    (arrow,) = [m for m in markers if m.ns == f"force/{pair}" and m.type == Marker.ARROW]
+    return np.array([[point.x, point.y, point.z] for point in arrow.points])
+
+
+def test_arrow_of_the_force_ends_at_the_centre_of_pressure(encode):
+    """It points along the force on B, and says its size; the longest stands for the next of 1, 2, 5, 10 … N."""
+    patch = replace(_patch(0.004), name_a="ball", name_b="ground")
+    markers = encode(patch)
+    tail, tip = _arrow(markers)
+    assert np.allclose(tip, patch.centroid, atol=1e-12)
+    length = 0.6 * FOCUS.size
+    size = np.linalg.norm(patch.force_on_b)
+    assert 2.0 < size < 5.0
+    assert np.allclose(tip - tail, patch.force_on_b * length / 5.0)
+    (words,) = [m for m in markers if m.ns == "force/ball on ground" and m.type == Marker.TEXT_VIEW_FACING]
+    assert words.text == f"{size:.2g} N"
+
+
+def test_one_scale_of_arrows_grows_and_never_shrinks(encode):
+    """A small force is drawn as small as it was beside the largest so far."""
+    small, large = (replace(_patch(d), name_a="ball", name_b="ground") for d in (0.004, 0.008))
+    assert 10.0 < np.linalg.norm(large.force_on_b) < 20.0
+    before, between, after = (np.diff(_arrow(encode(patch)), axis=0) for patch in (small, large, small))
+    assert np.allclose(after, before * 5.0 / 20.0)
+    assert np.allclose(between, large.force_on_b * 0.6 * FOCUS.size / 20.0)
+
+
+def test_moment_is_that_about_the_centre_of_pressure(encode):
+    """None of a ball pressed straight down; a twist is an arrow from the centre."""
+    patch = replace(_patch(0.004), name_a="ball", name_b="ground")
+    assert not [m for m in encode(patch) if m.ns.startswith("moment/")]
+    turned = patch.moment_on_b_at_reference + np.array([0.0, 0.0, 0.01])
+    twisted = replace(patch, moment_on_b_at_reference=turned)
+    (arrow,) = [m for m in encode(twisted) if m.ns == "moment/ball on ground"]
+    ends = np.array([[point.x, point.y, point.z] for point in arrow.points])
+    assert np.allclose(ends[0], patch.centroid)
+    # As long as the force that has this moment at a tenth of the longest arrow.
+    assert np.allclose(ends[1] - ends[0], [0.0, 0.0, 0.01 / 0.1 / 5.0], atol=1e-3)
+
+
+def test_faces_lie_a_little_out_of_the_stiffer_body(encode):
+    """Out of a rigid ground upwards, so that the drawn ground does not hide them."""
+    patch = _patch(0.004)
+    ball = geometry.sphere(0.05, resolution=0.02, modulus=None)
+    soft = geometry.half_space(modulus=1e5, slab_thickness=0.1)
+    sunk = contact.compute_patch(ball, _pose(0.046), soft, _pose(0.0))
+    for one, sign in ((patch, -1.0), (sunk, 1.0)):
+        drawn = _of_type(encode(one), Marker.TRIANGLE_LIST)[0].points[0]
+        drawn = np.array([drawn.x, drawn.y, drawn.z])
+        vertices = np.concatenate(
+            [v[:n] for v, n in zip(one.faces.vertices, one.faces.num_vertices, strict=True)]
+        )
+        shifts = drawn - vertices
+        nearest = shifts[np.argmin(np.linalg.norm(shifts, axis=1))]
+        normal = one.normals[0]
+        assert np.isclose(np.linalg.norm(nearest), 0.001 * FOCUS.size, rtol=0.05)
+        assert sign * (nearest @ normal) > 0.0
 
 
 def test_coarse_patch_says_so(encode):
@@ -91,7 +190,7 @@ def test_words_follow_the_quality_once_a_second():
 
     Time that goes back is a reset: everything is looked at anew.
     """
-    markers = ContactMarkers(PressureScale(20e3), "world", (0.0, 0.0, 0.5))
+    markers = ContactMarkers(PressureScale(20e3), "world", FOCUS)
     coarse, fine = _patch(0.001), _patch(0.004, resolution=0.005)
 
     def words(patch, tenths):

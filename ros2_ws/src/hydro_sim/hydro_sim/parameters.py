@@ -120,7 +120,8 @@ class Parameters:
         0.0, "Pressure at the upper end of the colour scale, kPa; 0 chooses it.", low=0.0, high=1e9
     )
     legend_position: tuple[float, ...] = _parameter(
-        (0.0, 0.0, 0.6), "Lower left corner of the pressure legend in the world, m."
+        (0.0,),
+        "Lower left corner of the pressure legend in the world, m; [0.0] puts it beside what the scene handles.",
     )
     command_joints: tuple[str, ...] = _parameter(
         ("",), "Joints that command arrays address, in order; [''] means all but fingers."
@@ -424,8 +425,9 @@ def _check_contents(values: Parameters) -> None:
             problem = f"{getattr(values, spec.name)!r} is unknown"
             raise InputError(_SOURCE, spec.name, problem, f"use {' or '.join(choices)}")
     position = values.legend_position
-    if len(position) != 3 or not all(math.isfinite(p) for p in position):
-        raise InputError(_SOURCE, "legend_position", f"{position} is no point", "give finite x, y and z")
+    if position != (0.0,) and (len(position) != 3 or not all(math.isfinite(p) for p in position)):
+        mend = "give finite x, y and z, or [0.0]"
+        raise InputError(_SOURCE, "legend_position", f"{position} is no point", mend)
     if 0.0 < values.real_time_factor < SLOWEST:
         problem = f"{values.real_time_factor} is out of range"
         raise InputError(_SOURCE, "real_time_factor", problem, f"give 0 or {SLOWEST:g} to 1000")

@@ -45,11 +45,11 @@ def view_of(parameters: Parameters, scale: PressureScale | None = None) -> View:
     if len(bubbles) != len(cameras):
         problem = f"{len(cameras)} cameras for {len(bubbles)} bubbles"
         raise InputError("parameters", "bubble_cameras", problem, "name one camera frame for every bubble")
-    x, y, z = parameters.legend_position
+    corner = parameters.legend_position
     return View(
         parameters.world_frame,
         scale or PressureScale(),
-        (x, y, z),
+        None if len(corner) < 3 else (corner[0], corner[1], corner[2]),
         tuple(
             Bubble(
                 link,
