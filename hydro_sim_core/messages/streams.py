@@ -14,10 +14,11 @@ import numpy as np
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene_urdf import fixed_links, scene_urdf
+from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import bubble_streams
 from hydro_sim_core.messages.cdr import CdrWriter
-from hydro_sim_core.drawing.focus import focus_of
+from hydro_sim_core.messages.contact_frames import ContactFrames, contact_wrench, framed_pairs
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
 from hydro_sim_core.messages.energies import energy_streams
@@ -123,11 +124,13 @@ def _fixed_transforms(world: World, view: View) -> Iterable[Stream]:
 
 def _moving_transforms(world: World, view: View) -> Iterable[Stream]:
     stays = fixed_links(world.scene)
-    links = [link for link in world.link_tree if link[1] not in stays]
+    contacts = ContactFrames(world)
+    links = [link for link in world.link_tree if link[1] not in stays] + contacts.links
     template = transforms_template(links, view.world_frame)
 
     def encode(snapshot: Snapshot) -> bytes:
-        return template.fill(split_time(snapshot.time), transform_values(links, snapshot.frames))
+        poses = {**snapshot.frames, **contacts.poses(snapshot)}
+        return template.fill(split_time(snapshot.time), transform_values(links, poses))
 
     yield Stream("/tf", _TRANSFORMS, encode)
 
@@ -151,6 +154,8 @@ def _joint_states(world: World, view: View) -> Iterable[Stream]:
 def _wrenches(world: World, view: View) -> Iterable[Stream]:
     for pair, topic in wrench_topics(world.contact_pairs).items():
         yield _wrench(topic, pair, world, view)
+    for pair, frame in framed_pairs(world).items():
+        yield _contact_wrench(pair, frame)
 
 
 def _wrench(topic: str, pair: tuple[str, str], world: World, view: View) -> Stream:
@@ -162,6 +167,15 @@ def _wrench(topic: str, pair: tuple[str, str], world: World, view: View) -> Stre
         return template.fill(split_time(snapshot.time), wrench)
 
     return Stream(topic, "geometry_msgs/msg/WrenchStamped", encode)
+
+
+def _contact_wrench(pair: tuple[str, str], frame: str) -> Stream:
+    template = wrench_template(frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        return template.fill(split_time(snapshot.time), contact_wrench(snapshot, pair))
+
+    return Stream(f"~/contact_wrench/{frame}", "geometry_msgs/msg/WrenchStamped", encode)
 
 
 def _contacts(world: World, view: View) -> Iterable[Stream]:

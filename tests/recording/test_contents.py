@@ -101,8 +101,9 @@ def test_markers_show_the_faces_that_press(record, tmp_path):
             [p for p, keep in zip(pairs[marker.ns].polygons, pressing, strict=True) if keep]
         )
         assert len(corners) == len(marker.colors) % 3 + len(marker.colors) > 0
-        assert corners.min(axis=0) == pytest.approx(vertices.min(axis=0), abs=1e-12)
-        assert corners.max(axis=0) == pytest.approx(vertices.max(axis=0), abs=1e-12)
+        # Drawn a little out of the stiffer body.
+        assert corners.min(axis=0) == pytest.approx(vertices.min(axis=0), abs=3e-4)
+        assert corners.max(axis=0) == pytest.approx(vertices.max(axis=0), abs=3e-4)
 
 
 def test_transforms_lead_from_the_world_to_every_link(record, tmp_path):
@@ -126,7 +127,7 @@ def test_transforms_lead_from_the_world_to_every_link(record, tmp_path):
         return pose(parent) @ X_PC
 
     frames = handed[time // 10**6].frames
-    assert set(parents) == set(frames)
+    assert set(parents) == {*frames, "left_finger_on_spatula", "right_finger_on_spatula"}
     for name, X_WL in frames.items():
         assert pose(name) == pytest.approx(X_WL, abs=1e-12)
 

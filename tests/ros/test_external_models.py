@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 
 from hydro_sim.publishing.transforms import TransformPublisher, inner_links
 from hydro_sim_bringup.plan import plan_bringup
+from hydro_sim_core.description.scene_for_rviz import added_links
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, load_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
@@ -60,11 +61,15 @@ def test_unknown_model_is_named(world):
 
 
 def test_every_frame_has_one_publisher(world):
-    """Left to robot_state_publisher: what it derives from joint states. Ours: where bases and free bodies are."""
+    """Left to robot_state_publisher: what it derives from joint states.
+
+    Ours: where bases and free bodies are, contacts, and what RViz's links of other colours need.
+    """
     everything = transforms(world, frozenset())
     ours = transforms(world, inner_links(world.scene, ["arm"]))
-    assert ours["/tf"] == {("world", "spatula")}
-    assert ours["/tf_static"] == {("world", "stand"), ("world", "base_link")}
+    contacts = {("spatula", f"{side}_finger_on_spatula") for side in ("left", "right")}
+    assert ours["/tf"] == {("world", "spatula")} | contacts
+    assert ours["/tf_static"] == {("world", "stand"), ("world", "base_link"), *added_links(world.scene)}
     theirs = {link for topic in everything for link in everything[topic] - ours[topic]}
     (arm,) = (robot for robot in world.scene.robots if robot.root == "base_link")
     assert theirs == {(joint.parent, joint.child) for joint in arm.joints}

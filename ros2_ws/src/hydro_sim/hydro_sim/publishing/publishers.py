@@ -18,6 +18,7 @@ from hydro_sim.publishing.late_joiners import LateJoiners
 from hydro_sim.publishing.streams import PUBLISHED_OTHERWISE, StreamPublishers, check_bubbles, view_of
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
+from hydro_sim_core.description.scene_for_rviz import scene_for_rviz
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.schedule import Schedule
@@ -68,9 +69,10 @@ class StatePublisher:
 
         self._external = [name for name in parameters.external_models if name]
         self._transforms = make_transform_publisher(node, parameters.world_frame)
-        self._descriptions = [node.create_publisher(String, "~/scene_description", LATCHED)]
+        self._scene_description = node.create_publisher(String, "~/scene_description", LATCHED)
+        self._robot_description = None
         if not self._external:
-            self._descriptions.append(node.create_publisher(String, "robot_description", LATCHED))
+            self._robot_description = node.create_publisher(String, "robot_description", LATCHED)
         self._clock = ClockPublisher(node, parameters)
         self._late_joiners = LateJoiners()
         self._joint_states = node.create_publisher(
@@ -120,9 +122,9 @@ class StatePublisher:
         frame = self._parameters.world_frame
         if self._transforms is not None:
             self._transforms.describe(world, self._runner.snapshot(), left_out)
-        description = String(data=scene_urdf(world.scene, frame))
-        for publisher in self._descriptions:
-            publisher.publish(description)
+        self._scene_description.publish(String(data=scene_urdf(scene_for_rviz(world.scene), frame)))
+        if self._robot_description is not None:
+            self._robot_description.publish(String(data=scene_urdf(world.scene, frame)))
         for streams in self._by_simulated_time.values():
             streams.describe(world)
 

@@ -10,8 +10,10 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from hydro_sim import optional
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.scene_for_rviz import added_links
 from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.contact_frames import ContactFrames
 from hydro_sim_core.messages.state import (
     fixed_frames,
     frames_of,
@@ -25,7 +27,7 @@ LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class TransformPublisher:
-    """Publishes the pose of every link in its parent: once for fixed links, on every call for moving links.
+    """Publishes the pose of every link in its parent: once for fixed links, on every call for moving ones and contacts.
 
     Args:
         node: Owner of the publishers.
@@ -39,7 +41,7 @@ class TransformPublisher:
         self._static_publisher = node.create_publisher(message_type, "/tf_static", LATCHED)
 
     def describe(self, world: World, snapshot: Snapshot, left_out: Set[str]) -> None:
-        """Publish the fixed links and sensors, and store the list of moving links.
+        """Publish the fixed links, sensors and the links that RViz alone has, and store the list of moving links.
 
         Args:
             world: World with the tree of links.
@@ -48,16 +50,20 @@ class TransformPublisher:
         """
         stays = fixed_links(world.scene)
         tree = [link for link in world.link_tree if link[1] not in left_out]
-        fixed = fixed_frames(world.scene, tree)
-        self._links = [link for link in tree if link[1] not in stays]
+        drawn = added_links(world.scene)
+        fixed = fixed_frames(world.scene, tree) + drawn
+        self._contacts = ContactFrames(world)
+        self._links = [link for link in tree if link[1] not in stays] + self._contacts.links
         self._template = transforms_template(self._links, self._world_frame)
         static = transforms_template(fixed, self._world_frame)
-        values = transform_values(fixed, frames_of(world.scene, snapshot.frames))
+        poses = frames_of(world.scene, snapshot.frames)
+        values = transform_values(fixed, {**poses, **{child: poses[parent] for parent, child in drawn}})
         self._static_publisher.publish(static.fill(split_time(snapshot.time), values))
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Publish the moving links at the snapshot's time."""
-        values = transform_values(self._links, snapshot.frames)
+        """Publish the moving links and the centres of contacts at the snapshot's time."""
+        poses = {**snapshot.frames, **self._contacts.poses(snapshot)}
+        values = transform_values(self._links, poses)
         self._publisher.publish(self._template.fill(split_time(snapshot.time), values))
 
 
