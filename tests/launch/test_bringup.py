@@ -11,9 +11,11 @@ import yaml
 
 import hydro_sim_core as hs
 from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, control_blocks, plan_bringup
+from hydro_sim_bringup.rviz import rviz_config
 from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.state import topic_token
+from hydro_sim_core.simulation.loading import find_scene, shipped_scenes
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
@@ -259,21 +261,62 @@ def test_robots_without_a_task_hold_still(arm, gripper):
     assert abs(world.joint_positions() - start).max() < 1e-6
 
 
-def test_rviz_shows_what_the_node_publishes():
-    """Every display reads a topic that the node has in the default scene."""
-    config = yaml.safe_load(RVIZ.read_text())["Visualization Manager"]
-    wrenches = load_scene(plan().scene).spec.report.wrenches
-    published = {"/hydro_sim/scene_description", "/hydro_sim/contact_markers"} | {
-        f"/hydro_sim/wrench/{topic_token(a)}_on_{topic_token(b)}" for a, b in wrenches
-    }
+def _displays(config):
+    return {d["Class"].rpartition("/")[2]: d for d in config["Visualization Manager"]["Displays"]}
+
+
+@pytest.mark.parametrize("namespace", ["", "left", "/robots/left/"])
+def test_rviz_shows_what_the_node_publishes(namespace):
+    """Every display reads a topic of the node, in its namespace, as it is published."""
+    config = yaml.safe_load(rviz_config("spatula_slip", namespace))
+    published = {"/hydro_sim/scene_description", "/hydro_sim/contact_markers"}
+    prefix = "/" + namespace.strip("/") if namespace else ""
     shown = set()
-    for display in config["Displays"]:
+    for display in config["Visualization Manager"]["Displays"]:
         topic = display.get("Topic") or display.get("Description Topic")
         if topic:
             shown.add(topic["Value"])
             # Markers and descriptions are published reliable; a best-effort reader would lose some.
             assert topic["Reliability Policy"] == "Reliable"
-    assert shown == published
-    assert config["Global Options"]["Fixed Frame"] == "world"
-    kinds = {display["Class"].partition("/")[2] for display in config["Displays"]}
-    assert {"RobotModel", "TF", "MarkerArray", "Wrench"} <= kinds
+    assert shown == {prefix + topic for topic in published}
+    assert config["Visualization Manager"]["Global Options"]["Fixed Frame"] == "world"
+    assert {"RobotModel", "TF", "MarkerArray", "Grid"} == set(_displays(config))
+
+
+def test_rviz_has_room_for_the_picture():
+    """A window of its own size, one panel beside the view, and bodies in their own colours."""
+    config = yaml.safe_load(RVIZ.read_text())
+    assert [panel["Name"] for panel in config["Panels"]] == ["Displays"]
+    window = config["Window Geometry"]
+    assert 1000 <= window["Width"] <= 1366  # the small laptop's screen
+    assert 600 <= window["Height"] <= 800
+    assert _displays(config)["RobotModel"]["Alpha"] == 1
+
+
+@pytest.mark.parametrize("scene", sorted(shipped_scenes()))
+def test_rviz_looks_at_what_the_scene_handles(scene):
+    """From a distance, with a grid and a near plane, that follow from its size; displays bear the scene's name."""
+    loaded = find_scene(scene)
+    focus = focus_of(loaded)
+    config = yaml.safe_load(rviz_config(scene))
+    view = config["Visualization Manager"]["Views"]["Current"]
+    assert [view["Focal Point"][axis] for axis in "XYZ"] == pytest.approx(focus.centre.tolist())
+    assert 1.5 * focus.size < view["Distance"] < 3.0 * focus.size
+    assert view["Near Clip Distance"] < 0.02 * view["Distance"]
+    displays = _displays(config)
+    assert displays["RobotModel"]["Name"] == f"Scene {loaded.spec.name}"
+    assert 0.4 * focus.size <= displays["Grid"]["Cell Size"] <= focus.size
+
+
+def test_rviz_opens_on_a_robot_file():
+    config = yaml.safe_load(rviz_config(str(ROOT / "urdf" / "kinova_gen3_7dof.urdf.xacro")))
+    assert config["Visualization Manager"]["Views"]["Current"]["Distance"] > 1.0
+
+
+def test_the_shipped_configuration_fits_the_default_scene():
+    """It is what somebody sees who opens it by hand."""
+    shipped = yaml.safe_load(RVIZ.read_text())["Visualization Manager"]["Views"]["Current"]
+    written = yaml.safe_load(rviz_config("spatula_slip"))["Visualization Manager"]["Views"]["Current"]
+    assert shipped["Distance"] == pytest.approx(written["Distance"], rel=0.01)
+    for axis in "XYZ":
+        assert shipped["Focal Point"][axis] == pytest.approx(written["Focal Point"][axis], abs=1e-3)

@@ -102,8 +102,8 @@ def test_markers_show_the_faces_that_press(record, tmp_path):
         )
         assert len(corners) == len(marker.colors) % 3 + len(marker.colors) > 0
         # Drawn a little out of the stiffer body.
-        assert corners.min(axis=0) == pytest.approx(vertices.min(axis=0), abs=3e-4)
-        assert corners.max(axis=0) == pytest.approx(vertices.max(axis=0), abs=3e-4)
+        assert corners.min(axis=0) == pytest.approx(vertices.min(axis=0), abs=5e-4)
+        assert corners.max(axis=0) == pytest.approx(vertices.max(axis=0), abs=5e-4)
 
 
 def test_transforms_lead_from_the_world_to_every_link(record, tmp_path):

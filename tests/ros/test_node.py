@@ -61,7 +61,7 @@ def test_wrenches_are_what_the_grip_and_the_weight_ask_for(client):
 
 
 def test_markers_obey_the_rules_of_rviz(client):
-    """Two filled and edged patches and a legend, with constant point counts and nothing that RViz refuses."""
+    """Two filled and edged patches, arrows and a legend, with constant point counts and nothing that RViz refuses."""
     client.wait_for_time(1.0)
     counts = {}
     with client.markers():
@@ -71,6 +71,9 @@ def test_markers_obey_the_rules_of_rviz(client):
         assert len(set(names)) == len(names)
         for marker in array.markers:
             assert marker.header.frame_id == "world"
+            if marker.action == Marker.DELETE:  # of a moment that has become too small for an arrow
+                assert marker.ns.startswith("moment/")
+                continue
             assert marker.action == Marker.ADD
             points = np.array([(p.x, p.y, p.z) for p in marker.points])
             assert np.all(np.isfinite(points))
@@ -83,11 +86,24 @@ def test_markers_obey_the_rules_of_rviz(client):
                 assert len(points) > 0
                 assert len(points) % 2 == 0
                 assert marker.scale.x > 0.0
+            elif marker.type == Marker.ARROW:
+                assert len(points) == 2
+                assert min(marker.scale.x, marker.scale.y, marker.scale.z) > 0.0
+                assert marker.scale.z < np.linalg.norm(points[1] - points[0])
+            elif marker.type == Marker.TEXT_VIEW_FACING:
+                assert marker.text
+                # RViz makes spaces as wide as those of letters a metre high unless told.
+                assert 0.0 < marker.scale.x < marker.scale.z
             assert counts.setdefault((marker.ns, marker.id), len(points)) == len(points)
     patches = {ns for ns, _ in counts if ns.startswith("faces/")}
     assert patches == {f"faces/{finger} on spatula" for finger in FINGERS}
-    labels = [marker.text for marker in array.markers if marker.type == Marker.TEXT_VIEW_FACING]
-    assert any("kPa" in label for label in labels)
+    forces = [marker.text for marker in array.markers if marker.ns.startswith("force/") and marker.text]
+    assert len(forces) == 2
+    assert all(force.endswith(" N") for force in forces)
+    assert {marker.type for marker in array.markers if marker.ns == "legend"} == {
+        Marker.TRIANGLE_LIST,
+        Marker.LINE_LIST,
+    }
 
 
 def test_robot_description_is_the_scene(client, tmp_path):

@@ -3,7 +3,10 @@
 robot_state_publisher, RViz and, on request, the controllers of ros2_control. docs/ros_launch.md tells how they meet.
 """
 
+import atexit
+import shutil
 from pathlib import Path
+from tempfile import mkdtemp
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchDescription
@@ -13,6 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from hydro_sim_bringup.plan import ARMS, AUTO, CONTROLLERS, GRIPPERS, plan_bringup
+from hydro_sim_bringup.rviz import rviz_config
 from hydro_sim_core import assets
 from hydro_sim_core.errors import InputError
 
@@ -57,13 +61,6 @@ ARGUMENTS = {
     "log_level": ("info", "Log level of every node.", LEVELS),
 }
 
-#: What the RViz configuration shows of one simulation.
-RVIZ_TOPICS = (
-    "/hydro_sim/scene_description",
-    "/hydro_sim/contact_markers",
-    "/hydro_sim/wrench/left_finger_on_spatula",
-    "/hydro_sim/wrench/right_finger_on_spatula",
-)
 #: Of every node in a namespace, so that the frames of two robots do not mix; nav2 and others do the same.
 TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
 #: Seconds of a spawner for a switch of controllers, which a busy machine holds up, and for a call, which may be lost
@@ -114,7 +111,7 @@ def start(context):
     if external:
         actions += controllers(given, bringup)
     if is_true(given["rviz"]):
-        actions.append(rviz(given))
+        actions.append(rviz(given, bringup))
     return actions
 
 
@@ -225,22 +222,17 @@ def then(following, program):
     return after
 
 
-def rviz(given):
+def rviz(given, bringup):
     """RViz on the scene, or a line that says why not."""
     if is_true(given["headless"]):
         return say("headless: RViz is not started")
     if missing("rviz2"):
         return say("rviz2 is not installed; going on without it")
-    namespace = given["namespace"].strip("/")
-    prefix = f"/{namespace}" if namespace else ""
-    return node(
-        given,
-        "rviz2",
-        "rviz2",
-        parameters=[sim_time(given)],
-        arguments=["-d", str(CONFIG / "rviz" / "hydro_sim.rviz")],
-        remappings=[(topic, prefix + topic) for topic in RVIZ_TOPICS],
-    )
+    folder = Path(mkdtemp(prefix="hydro_sim_rviz_"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    config = folder / "scene.rviz"
+    config.write_text(rviz_config(bringup.scene, given["namespace"]))
+    return node(given, "rviz2", "rviz2", parameters=[sim_time(given)], arguments=["-d", str(config)])
 
 
 def node(given, package, executable, arguments=(), remappings=(), **options):
