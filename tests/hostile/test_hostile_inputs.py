@@ -24,7 +24,7 @@ def server() -> Iterator[Runner]:
 
 
 def test_the_corpus_is_large():
-    assert sum(map(len, _GROUPS.values())) >= 300
+    assert sum(map(len, _GROUPS.values())) >= 990
 
 
 @pytest.mark.parametrize("group", _GROUPS)

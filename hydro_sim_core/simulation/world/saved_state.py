@@ -121,6 +121,7 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
         }
     state = State(**groups["state"])
     _check(path, state, machine)
+    _check_sizes(path, groups)
     loads = Loads(**groups["loads"])
     if loads.num[0] != np.any(loads.wrench, axis=1).sum():
         raise InputError(path, "loads.num", "does not fit loads.wrench", _MEND)
@@ -146,9 +147,6 @@ def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> 
         raise InputError(path, element, problem, "use the scene that the state was saved from")
     if np.isnan(values).any() or (element not in _MAY_BE_INFINITE and not np.isfinite(values).all()):
         raise InputError(path, element, "holds NaN or infinity", _MEND)
-    finite = np.abs(values[np.isfinite(values)])
-    if finite.size and finite.max() > _LARGEST.get(element, _LARGEST_ELSEWHERE):
-        raise InputError(path, element, f"holds {finite.max():g}, which no run can reach", _MEND)
     return values.astype(like.dtype)
 
 
@@ -162,6 +160,16 @@ def _check(path: Path, state: State, machine: Machine) -> None:
     for first in machine.quaternion_starts:
         if abs(np.linalg.norm(state.q[first : first + 4]) - 1.0) > 1e-6:
             raise InputError(path, f"state.q[{first}:{first + 4}]", "is no unit quaternion", _MEND)
+
+
+def _check_sizes(path: Path, groups: dict[str, dict[str, np.ndarray]]) -> None:
+    """Refuse numbers far beyond those of any run, with which the next step would overflow."""
+    for group, arrays in groups.items():
+        for name, values in arrays.items():
+            finite = np.abs(values[np.isfinite(values)])
+            if finite.size and finite.max() > _LARGEST.get(f"{group}.{name}", _LARGEST_ELSEWHERE):
+                problem = f"holds {finite.max():g}, which no run can reach"
+                raise InputError(path, f"{group}.{name}", problem, _MEND)
 
 
 def _released(path: Path, released: Any, targets: Sequence[str]) -> tuple[str, ...]:
