@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
@@ -110,8 +109,10 @@ class _Group(TyperGroup):
             line = in_one_line(error)
             if line is None:
                 raise
+            from hydro_sim_core.cli.output import shown
+
             Console(stderr=True, emoji=False).print(
-                f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True
+                f"[red]error:[/red] {shown(line)}", highlight=False, soft_wrap=True
             )
             raise typer.Exit(1) from None
 

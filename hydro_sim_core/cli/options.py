@@ -1,8 +1,4 @@
-"""Arguments and options that several commands share, and checks of their values.
-
-``--out`` names the main output of a command. Options for additional outputs have the same names in all commands:
-``--json`` for a report, ``--plot`` for a PNG, ``--video`` for a film, ``--record`` for a recording.
-"""
+"""Arguments and options that several commands share, and checks of their values; ``outputs`` has those for files."""
 
 from __future__ import annotations
 
@@ -26,15 +22,6 @@ _MOST_STEPS = 1e9
 SceneArgument = Annotated[
     str,
     typer.Argument(metavar="SCENE", help="Scene YAML, URDF or xacro file, or the name of a shipped scene."),
-]
-JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", dir_okay=False)
-]
-PlotOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False, show_default=False
-    ),
 ]
 PackageDirOption = Annotated[
     list[Path] | None,
@@ -189,12 +176,6 @@ def _picture_size(text: str) -> PictureSize:
     return PictureSize(*map(int, match.groups()))
 
 
-VideoOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--video", metavar="FILE", help="Film it: .mp4 or .webm (needs ffmpeg) or .gif.", show_default=False
-    ),
-]
 FrameRateOption = Annotated[
     float, typer.Option("--fps", metavar="N", help="Frames a second of a film.", callback=positive_and_finite)
 ]

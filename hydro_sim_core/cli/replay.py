@@ -27,21 +27,22 @@ from hydro_sim_core.cli.options import (
     FullScaleOption,
     PackageDirOption,
     SizeOption,
-    VideoOption,
     ViewAddressOption,
     ViewPortOption,
     positive_and_finite,
     refuse_without,
     viewer_options,
 )
+from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, out_option
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
+from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
 
+_WRITTEN = {"film": FILM_SUFFIXES}
 #: Rows of the printed time line.
 _ROWS = 16
 _BAR_LENGTH = 24
@@ -69,7 +70,8 @@ def replay(
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
     loop: Annotated[bool, typer.Option("--loop", help="With --view: begin anew at the end.")] = False,
-    video: VideoOption = None,
+    out: Annotated[list[Path] | None, out_option(_WRITTEN)] = None,
+    overwrite: OverwriteOption = False,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
@@ -77,14 +79,15 @@ def replay(
     package_dir: PackageDirOption = None,
 ) -> None:
     """Play recordings: print their time line, show them in the browser, or make a film of them."""
-    if view and video is not None:
-        raise typer.BadParameter("--view and --video exclude each other")
+    if view and out:
+        raise typer.BadParameter("--view and --out exclude each other")
     if not view:
         refuse_without("--view", context, "loop", "view_port", "view_address")
+    video = files_to_write(out, overwrite, _WRITTEN).get("film")
     if video is None:
-        refuse_without("--video", context, "fps", "size", "camera")
+        refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not view:
-            refuse_without("--view or --video", context, "full_scale")
+            refuse_without("--view or a film", context, "full_scale")
     else:
         check_film(video, fps)
     console = output.make_console()
@@ -98,9 +101,9 @@ def replay(
         elif video is not None:
             places = film_places(video, start, line.end, fps, speed)
             with open_page_film(video, fps, scale, size, camera) as add:
-                for place in bar(places, f"filming {video}", console):
+                for place in bar(places, f"filming {output.shown(video)}", console):
                     add(line.scene(place), line.frame(place))
-            console.print(f"{video}: {len(places)} frames", markup=False, highlight=False)
+            console.print(f"{output.shown(video)}: {len(places)} frames", highlight=False)
         else:
             if console.is_terminal:
                 _play_in_line(line, start, speed, console)
@@ -157,7 +160,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         "time, s",
         "faces",
         "peak, kPa",
-        *(f"{pair}, N" for pair in pairs),
+        *(f"{output.shown(pair)}, N" for pair in pairs),
     )
     for heading in headings:
         table.add_column(heading, justify="right")
@@ -184,7 +187,7 @@ def topics_table(line: TimeLine) -> Table:
             key = (topic.name, topic.type_name, topic.shows)
             topics[key] = topics.get(key, 0) + topic.count
     for (name, type_name, shows), count in topics.items():
-        table.add_row(name, type_name, str(count), shows)
+        table.add_row(output.shown(name), output.shown(type_name), str(count), output.shown(shows))
     return table
 
 

@@ -24,39 +24,45 @@ from hydro_sim_core.cli.options import (
     CameraOption,
     FrameRateOption,
     FullScaleOption,
-    JsonOption,
     PackageDirOption,
     SceneArgument,
     SetOption,
     SizeOption,
-    VideoOption,
     ViewAddressOption,
     ViewPortOption,
     XacroArgOption,
     positive,
     positive_and_finite,
     refuse_without,
-    set_values,
     step_count,
     viewer_options,
+)
+from hydro_sim_core.cli.outputs import (
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    check_writable,
+    files_to_write,
+    out_option,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
+from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
-from hydro_sim_core.recording import Recorder, check_new_file
+from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
+from hydro_sim_core.recording import Recorder
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
-from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer
 
 #: Period at which the main thread polls a runner, s.
 _POLL = 0.02
+_WRITTEN = {"recording": (".mcap",), "film": FILM_SUFFIXES, "report": REPORT}
 
 DurationOption = Annotated[
     float | None,
@@ -100,11 +106,8 @@ SaveFailedOption = Annotated[
         show_default=False,
     ),
 ]
-RecordOption = Annotated[
-    Path | None,
-    typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")]
+OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")]
 ViewOption = Annotated[bool, typer.Option("--view", help="Show the run in a browser, which may command it.")]
 
 
@@ -116,32 +119,31 @@ def run(
     headless: HeadlessOption = False,
     from_state: FromStateOption = None,
     save_failed: SaveFailedOption = None,
-    record: RecordOption = None,
+    out: OutOption = None,
     overwrite: OverwriteOption = False,
     view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
-    video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
     full_scale: FullScaleOption = FULL_SCALE,
     json: JsonOption = None,
+    quiet: QuietOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    _refuse_what_does_not_fit(context)
-    for path in filter(None, (json, save_failed)):
-        output.check_writable(path)
-    if record is not None:
-        check_new_file(record, overwrite)
+    record, video, report = map(files_to_write(out, overwrite, _WRITTEN, json).get, _WRITTEN)
+    _refuse_what_does_not_fit(context, video)
+    if save_failed is not None:
+        check_writable(save_failed, overwrite)
     if video is not None:
         check_film(video, fps)
-    console = output.make_console()
-    with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+    console = output.make_console(report, quiet)
+    world = opened(scene, package_dir, xacro_arg, setting, console)
+    tell_of_rest(world, scene, console)
     if duration is not None:
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:
@@ -164,8 +166,8 @@ def run(
     console.print(result.table())
     if save_failed is not None:
         _save_failed_step(world, save_failed, console)
-    if json is not None:
-        output.write_json(json, result.as_dict())
+    if report is not None:
+        output.write_json(report, result.as_dict())
     if result.error is not None:
         raise FloatingPointError(result.error)
 
@@ -182,20 +184,20 @@ def _save_failed_step(world: World, file: Path, console: Console) -> None:
     """Write the state before the first failed step, if there is one."""
     if world.failed_step is not None:
         world.failed_step.write(file)
-        console.print(f"the state before the first step that failed is in {file}", markup=False)
+        console.print(f"the state before the first step that failed is in {output.shown(file)}")
 
 
-def _refuse_what_does_not_fit(context: typer.Context) -> None:
+def _refuse_what_does_not_fit(context: typer.Context, video: Path | None) -> None:
     """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
         refuse_without("--view", context, "view_port", "view_address")
-    if given["video"] is None:
-        refuse_without("--video", context, "fps", "size", "camera")
+    if video is None:
+        refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not given["view"]:
-            refuse_without("--view or --video", context, "full_scale")
+            refuse_without("--view or a film", context, "full_scale")
     elif given["duration"] is None or given["rate"] is not None or given["view"]:
-        raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
+        raise typer.BadParameter("a film needs --duration, and is made without --rate and --view")
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ def run_world(
     recorder = RunRecorder(world)
     line = StatusLine(console) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
-    console.print(f"running {world.name} {end}", markup=False, highlight=False)
+    console.print(f"running {output.shown(world.name)} {end}", highlight=False)
     if page is not None:
         console.print(f"watch it at {page.viewer.url}", markup=False, highlight=False, soft_wrap=True)
     if recording is not None or page is not None:

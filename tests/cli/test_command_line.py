@@ -43,7 +43,7 @@ def report(tmp_path):
 
     def run(*arguments):
         path = tmp_path / "report.json"
-        result = call("run", *arguments, "--json", path)
+        result = call("run", *arguments, "--json", path, "--overwrite")
         assert result.exit_code == 0, result.stderr
         return json.loads(path.read_text()), result.stdout
 
@@ -67,7 +67,7 @@ def test_help_says_of_every_command_what_the_command_says():
 
 
 def test_one_kind_of_file_has_one_option_in_every_command():
-    """What a command is for goes to --out; what it writes or reads besides is named after its kind."""
+    """Whatever a command writes goes to --out; --json is short for the report, and --save-failed waits for a failure."""
     whole = get_command(app)
     commands = {name: whole.get_command(None, name) for name in whole.list_commands(None)}
     commands |= {f"plot {name}": one for name, one in commands.pop("plot").commands.items()}
@@ -78,7 +78,7 @@ def test_one_kind_of_file_has_one_option_in_every_command():
         if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
         for option in param.opts
     }
-    written = {"--out", "--json", "--plot", "--video", "--record", "--save-failed"}
+    written = {"--out", "--json", "--save-failed"}
     assert options == written | {"--from-state", "--package-dir"}
 
 
@@ -90,7 +90,7 @@ def test_a_command_has_commands_of_its_own_only_where_they_are_several():
 
 def test_help_of_run_names_every_option():
     result = call("run", "--help")
-    for option in ("SCENE", "--headless", "--duration", "--rate", "--record", "--json"):
+    for option in ("SCENE", "--headless", "--duration", "--rate", "--out", "--json"):
         assert option in result.stdout
 
 
@@ -400,7 +400,7 @@ def test_validate_lists_how_long_each_takes(monkeypatch):
 
 def test_validate_writes_report_and_figure(tmp_path):
     numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
-    result = call("validate", "slip_control", "--json", numbers, "--plot", picture)
+    result = call("validate", "slip_control", "--json", numbers, "--out", picture)
     assert result.exit_code == 0
     data = json.loads(numbers.read_text())
     assert data["agrees"] is True
@@ -466,7 +466,7 @@ def test_validate_refuses_an_unknown_experiment():
 def test_a_recorded_run_has_every_step_and_says_so(report, tmp_path, rate):
     path = tmp_path / "run.mcap"
     data, printed = report(
-        "spatula_slip_welded", "--headless", "--duration", "0.1", "--rate", rate, "--record", path
+        "spatula_slip_welded", "--headless", "--duration", "0.1", "--rate", rate, "--out", path
     )
     times = [message.time for message in read_messages(path, ["/joint_states"])]
     assert times == [10**6 * i for i in range(101)]
@@ -479,7 +479,7 @@ def test_a_recorded_run_has_every_step_and_says_so(report, tmp_path, rate):
 def test_a_recording_replaces_a_file_only_on_purpose(tmp_path):
     path = tmp_path / "run.mcap"
     path.write_text("precious")
-    arguments = ("run", "drop_box", "--headless", "--duration", "0.01", "--record", path)
+    arguments = ("run", "drop_box", "--headless", "--duration", "0.01", "--out", path)
     assert "exists already" in refused(call(*arguments))
     assert path.read_text() == "precious"
     assert call(*arguments, "--overwrite").exit_code == 0
