@@ -31,10 +31,11 @@ _PLACES = {
     "compile": "compile_kernels:compile_kernels",
     "plot": "plot:commands",
     "bench": "bench:bench",
+    "init": "init:init",
+    "doctor": "doctor:doctor",
 }
 _STYLE: dict[str, Any] = {
     "no_args_is_help": True,
-    "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": "rich",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -77,7 +78,7 @@ def _load(name: str, place: str) -> Any:
         group = get_group(found)
         group.name = name
         return group
-    alone = typer.Typer(**{**_STYLE, "no_args_is_help": False})
+    alone = typer.Typer(**{**_STYLE, "no_args_is_help": False}, add_completion=False)
     alone.command(name)(found)
     return get_command(alone)
 
@@ -98,9 +99,16 @@ class _Group(TyperGroup):
         self.commands = _Commands()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        # The list shows one line per command; importing all modules for that would take seconds.
-        self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
+        self._list_without_imports()
         super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        self._list_without_imports()
+        return super().shell_complete(ctx, incomplete)
+
+    def _list_without_imports(self) -> None:
+        """Replace the commands by their names and help: importing all modules for a list would take seconds."""
+        self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -100,7 +100,7 @@ def _geometries(world: World) -> list[Row]:
             "kind": collider.geometry.kind.name.removesuffix("_MESH").lower().replace("_", " "),
             "elements": None if collider.geometry.is_half_space else len(collider.geometry.elements),
             "modulus": None if collider.geometry.is_rigid else collider.geometry.modulus,
-            "friction": float(collider.proximity.mu_dynamic),
+            "friction": collider.proximity.mu_dynamic,
         }
         for collider in world.built.colliders
     ]

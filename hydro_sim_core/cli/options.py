@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hydro_sim_core.cli.completion import scenes_and_files, solver_settings
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
 from hydro_sim_core.errors import InputError
@@ -21,7 +22,11 @@ _MOST_STEPS = 1e9
 
 SceneArgument = Annotated[
     str,
-    typer.Argument(metavar="SCENE", help="Scene YAML, URDF or xacro file, or the name of a shipped scene."),
+    typer.Argument(
+        metavar="SCENE",
+        help="Scene YAML, URDF or xacro file, or the name of a shipped scene.",
+        autocompletion=scenes_and_files(".yaml", ".yml", ".urdf", ".xacro"),
+    ),
 ]
 PackageDirOption = Annotated[
     list[Path] | None,
@@ -73,6 +78,7 @@ SetOption = Annotated[
         help="Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
         "models.arm.joints.joint_1.damping=2.",
         callback=_settings,
+        autocompletion=solver_settings,
         show_default=False,
     ),
 ]

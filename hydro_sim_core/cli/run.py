@@ -107,7 +107,7 @@ SaveFailedOption = Annotated[
     ),
 ]
 OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor report.")]
 ViewOption = Annotated[bool, typer.Option("--view", help="Show the run in a browser, which may command it.")]
 
 
@@ -192,6 +192,8 @@ def _refuse_what_does_not_fit(context: typer.Context, video: Path | None) -> Non
     given = context.params
     if not given["view"]:
         refuse_without("--view", context, "view_port", "view_address")
+    elif given["quiet"]:
+        raise typer.BadParameter("--view prints the address of the page, which --quiet would hide")
     if video is None:
         refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not given["view"]:

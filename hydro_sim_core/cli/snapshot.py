@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.completion import scenes_and_files
 from hydro_sim_core.cli.options import (
     FULL_SCALE,
     PICTURE_SIZE,
@@ -46,6 +47,7 @@ def snapshot(
         typer.Argument(
             metavar="SCENE|FILE.mcap",
             help="Scene YAML, URDF or xacro file, the name of a shipped scene, or a recording.",
+            autocompletion=scenes_and_files(*_SUFFIXES),
         ),
     ],
     out: Annotated[

@@ -34,7 +34,12 @@ _SUFFIXES = (*PICTURE, *REPORT)
 
 def validate(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Experiment to run; without it, list them.",
+            autocompletion=lambda incomplete: [name for name in EXPERIMENTS if name.startswith(incomplete)],
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out DIR.")] = False,
     out: Annotated[

@@ -16,7 +16,7 @@ class Foreign(NamedTuple):
 
     Attributes:
         what: What a file in it is.
-        converter: Program that makes a URDF of it, and where it comes from, as no reader is here; None if none is known.
+        converter: Program that makes a URDF of it, and where it comes from; None if none is known.
     """
 
     what: str

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from hydro_sim_core import World, load_scene
 from hydro_sim_core.assets import folder
@@ -19,22 +18,10 @@ from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, Expe
 from hydro_sim_core.experiments.page import read_record
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from support.command_line import call, commands, refused
 
 WELDED = shipped_scenes()["spatula_slip_welded"]
 URDF = Path(__file__).parents[2] / "urdf"
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
-
-
-def refused(result):
-    """The one red line of a refusal."""
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 @pytest.fixture
@@ -67,13 +54,10 @@ def test_help_says_of_every_command_what_the_command_says():
 
 
 def test_one_kind_of_file_has_one_option_in_every_command():
-    """Whatever a command writes goes to --out; --json is short for the report, and --save-failed waits for a failure."""
-    whole = get_command(app)
-    commands = {name: whole.get_command(None, name) for name in whole.list_commands(None)}
-    commands |= {f"plot {name}": one for name, one in commands.pop("plot").commands.items()}
+    """What a command writes goes to --out; --json is short for the report, and --save-failed is for a failure."""
     options = {
         option
-        for command in commands.values()
+        for command in commands().values()
         for param in command.params
         if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
         for option in param.opts
@@ -217,7 +201,7 @@ def test_check_cuts_no_name_without_a_terminal(tmp_path):
         f'<robot name="r"><link name="{name}"><collision name="{name}_collision">'
         f'<geometry><box size="1 1 1"/></geometry></collision></link></robot>'
     )
-    printed = CliRunner().invoke(app, ["check", str(path)], env={"COLUMNS": "40"}).stdout
+    printed = call("check", path, columns=40).stdout
     assert f" {name} " in printed
     assert f" {name}_collision " in printed
     assert "…" not in printed

@@ -224,7 +224,7 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
         (("snapshot", "RUN", "--out", "x.jpg"), "x.jpg: .*end it in .png"),
         (("snapshot", "RUN", "--out", "nowhere/x.png"), "there is no folder"),
         (("snapshot", "nosuch", "--out", "x.png"), "nosuch"),
-        (("run", SCENE, "--duration", 1, "--out", "x.avi"), "x.avi: .*end it in .mcap for the recording, .mp4, .webm or .gif for the film, or"),
+        (("run", SCENE, "--duration", 1, "--out", "x.avi"), "end it in .mcap for the recording, .mp4, .webm or .gif"),
         (("run", SCENE, "--duration", 1e300), r"--duration: 1e\+300 s take more than 1e\+09 steps of 0.001"),
         (("snapshot", SCENE, "--out", "x.png", "--time", 1e300), r"--time: 1e\+300 s .* give at most 1e\+06"),
         (("run", SCENE, "--duration", 1e4, "--out", "x.gif"), r"3e\+05 frames, .* shorter --duration"),
