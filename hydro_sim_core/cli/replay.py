@@ -37,7 +37,13 @@ from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, out_opti
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
+from hydro_sim_core.pictures.film import (
+    FILM_SUFFIXES,
+    AddFrame,
+    check_film,
+    check_frame_count,
+    open_page_film,
+)
 from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
@@ -101,8 +107,7 @@ def replay(
         elif video is not None:
             places = film_places(video, start, line.end, fps, speed)
             with open_page_film(video, fps, scale, size, camera) as add:
-                for place in bar(places, f"filming {output.shown(video)}", console):
-                    add(line.scene(place), line.frame(place))
+                film_line(line, places, add, video, console)
             console.print(f"{output.shown(video)}: {len(places)} frames", highlight=False)
         else:
             if console.is_terminal:
@@ -130,6 +135,16 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
             player.run(viewer.show_scene, viewer.show, stop, watched=lambda: viewer.watching > 0)
         finally:
             viewer.close()
+
+
+def film_line(line: TimeLine, places: Sequence[float], add: AddFrame, film: Path, console: Console) -> None:
+    """Add the frames of a time line at recorded times (s) to a film, with a progress bar.
+
+    Raises:
+        InputError: The recording is damaged, or the film cannot be written.
+    """
+    for place in bar(places, f"filming {output.shown(film)}", console):
+        add(line.scene(place), line.frame(place))
 
 
 def film_places(film: Path, start: float, end: float, rate: float, speed: float) -> list[float]:
