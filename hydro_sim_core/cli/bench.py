@@ -46,8 +46,7 @@ def bench(
     """Time the contact faces of moving pairs, and compare with Drake where it is installed."""
     report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
     result = bench_geometry(quick, output.make_console(report))
-    if report is not None:
-        output.write_json(report, {**output.versions(), **result})
+    output.write_report(report, result)
 
 
 def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:

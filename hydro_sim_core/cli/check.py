@@ -48,8 +48,7 @@ def check(
     world = opened(scene, package_dir, xacro_arg, setting, console)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
-    if report is not None:
-        output.write_json(report, {**output.versions(), **contents(world)})
+    output.write_report(report, contents(world))
 
 
 def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:

@@ -48,11 +48,15 @@ def findings() -> Iterator[Finding]:
     for check in _CHECKS:
         try:
             yield from check()
-        except (
-            InputError
-        ) as error:  # a table that a plug-in has broken; the check of plug-ins names it as well
-            name = check.__name__.strip("_").replace("_", " ")
-            yield Finding(name, BROKEN, f"cannot be told: {error.source}: {error.problem}", error.mend)
+        except InputError as error:  # a table that a plug-in has broken; the check of plug-ins names it too
+            yield _untold(check, f"{error.source}: {error.problem}", error.mend)
+        except ImportError as error:  # of a package that is missing; the check of packages names it too
+            yield _untold(check, str(error), "mend what is missing above")
+
+
+def _untold(check: Callable[[], Iterator[Finding]], why: str, mend: str) -> Finding:
+    name = check.__name__.strip("_").replace("_", " ")
+    return Finding(name, BROKEN, f"cannot be told: {why}", mend)
 
 
 # --- Python

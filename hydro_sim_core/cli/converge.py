@@ -79,8 +79,7 @@ def converge(
         task = progress.add_task(f"{output.shown(world.name)}, {levels} levels", total=1.0)
         result = run_levels(world, duration, levels, lambda done: progress.update(task, completed=done))
     print_convergence(result, console)
-    if "report" in files:
-        output.write_json(files["report"], {**output.versions(), **result.as_dict()})
+    output.write_report(files.get("report"), result.as_dict())
     if "picture" in files:
         plot(result, files["picture"])
 

@@ -14,7 +14,7 @@ import typer
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PackageDirOption, XacroArgOption
-from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write
+from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
@@ -29,12 +29,7 @@ def init(
     robot: Annotated[Path, typer.Argument(metavar="ROBOT", help="URDF or xacro file.", show_default=False)],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="The scene to write; by default ROBOT's name with .yaml, beside it.",
-            show_default=False,
-        ),
+        optional("The scene to write; by default ROBOT's name with .yaml, beside it.", "FILE", "--out"),
     ] = None,
     overwrite: OverwriteOption = False,
     package_dir: PackageDirOption = None,

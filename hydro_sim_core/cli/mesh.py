@@ -22,6 +22,7 @@ from hydro_sim_core.cli.outputs import (
     JsonOption,
     OverwriteOption,
     files_to_write,
+    optional,
     out_option,
 )
 from hydro_sim_core.errors import InputError
@@ -89,11 +90,10 @@ FileArgument = Annotated[
 ]
 ResolutionOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="M",
-        help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+    optional(
+        "Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+        "M",
         callback=positive_and_finite,
-        show_default=False,
     ),
 ]
 ModulusOption = Annotated[
@@ -107,10 +107,9 @@ ModulusOption = Annotated[
 ]
 FieldOption = Annotated[
     Literal["distance", "laplace"] | None,
-    typer.Option(
-        help="Pressure by distance to the surface or by Laplace's equation "
-        "(default: what the file holds, else distance)",
-        show_default=False,
+    optional(
+        "Pressure by distance to the surface or by Laplace's equation "
+        "(default: what the file holds, else distance)"
     ),
 ]
 MarginOption = Annotated[float, typer.Option(metavar="M", help="Thickness of the margin layer, m.", min=0.0)]
@@ -121,15 +120,11 @@ ScaleOption = Annotated[
 OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
 AxisOption = Annotated[
     Literal["x", "y", "z"] | None,
-    typer.Option(help="Normal of the cross-section (default: the body's shortest side)", show_default=False),
+    optional("Normal of the cross-section (default: the body's shortest side)"),
 ]
 AtOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="M",
-        help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
-        show_default=False,
-    ),
+    optional("Where the cross-section lies on its axis, m (default: where the pressure is largest)", "M"),
 ]
 TimeLimitOption = Annotated[
     float,
@@ -162,8 +157,7 @@ def mesh(
         file, resolution, modulus, field, margin, scale, solid, section, axis, at, time_limit
     )
     result = mesh_file(request, output.make_console(report))
-    if report is not None:
-        output.write_json(report, {**output.versions(), **result})
+    output.write_report(report, result)
 
 
 def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hydro_sim_core.cli.completion import scenes_and_files, solver_settings
+from hydro_sim_core.cli.outputs import optional
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE
 from hydro_sim_core.errors import InputError
@@ -30,11 +31,10 @@ SceneArgument = Annotated[
 ]
 PackageDirOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    optional(
+        "Package, or folder that holds packages, for package:// and $(find …) in a URDF or xacro file.",
+        "DIR",
         "--package-dir",
-        metavar="DIR",
-        help="Package, or folder that holds packages, for package:// and $(find …) in a URDF or xacro file.",
-        show_default=False,
     ),
 ]
 
@@ -48,13 +48,7 @@ def _assignments(values: list[str] | None) -> list[str] | None:
 
 XacroArgOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--xacro-arg",
-        metavar="NAME:=VALUE",
-        help="Argument of a xacro file.",
-        callback=_assignments,
-        show_default=False,
-    ),
+    optional("Argument of a xacro file.", "NAME:=VALUE", "--xacro-arg", callback=_assignments),
 ]
 
 
@@ -72,14 +66,13 @@ def _settings(values: list[str] | None) -> list[str] | None:
 
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
+    optional(
+        "Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
         "models.arm.joints.joint_1.damping=2.",
+        "PATH=VALUE",
+        "--set",
         callback=_settings,
         autocompletion=solver_settings,
-        show_default=False,
     ),
 ]
 
@@ -143,22 +136,20 @@ def refuse_without(needed: str, context: typer.Context, *names: str) -> None:
 
 ViewPortOption = Annotated[
     int | None,
-    typer.Option(
+    optional(
+        f"Port of the page; the next free one if it is in use (default: {DEFAULT_PORT})",
+        "PORT",
         "--view-port",
-        metavar="PORT",
-        help=f"Port of the page; the next free one if it is in use (default: {DEFAULT_PORT})",
         min=0,
         max=65535,
-        show_default=False,
     ),
 ]
 ViewAddressOption = Annotated[
     str | None,
-    typer.Option(
+    optional(
+        "Serve the page at another address than 127.0.0.1, to whoever has the token in the printed URL.",
+        "ADDRESS",
         "--view-address",
-        metavar="ADDRESS",
-        help="Serve the page at another address than 127.0.0.1, to whoever has the token in the printed URL.",
-        show_default=False,
     ),
 ]
 FullScaleOption = Annotated[

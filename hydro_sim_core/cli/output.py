@@ -71,6 +71,12 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
+def write_report(path: Path | None, data: dict[str, Any]) -> None:
+    """Write a report with the versions that it depends on, if it is asked for; errors as for ``write_json``."""
+    if path is not None:
+        write_json(path, {**versions(), **data})
+
+
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write plain data as JSON to a file, or ``-`` for standard output, each list of numbers on one line.
 

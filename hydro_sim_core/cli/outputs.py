@@ -23,14 +23,22 @@ PICTURE = (".png",)
 #: What ``--json -`` names.
 STANDARD_OUTPUT = Path("-")
 
+
+def optional(help_text: str, metavar: str | None = None, *names: str, **settings: Any) -> Any:
+    """An option without a default value; what happens without it is for its help to say.
+
+    Args:
+        help_text: Its help.
+        metavar: What its value is called there.
+        names: Its names; by default that of the parameter.
+        settings: Other settings of ``typer.Option``.
+    """
+    return typer.Option(*names, metavar=metavar, help=help_text, show_default=False, **settings)
+
+
 JsonOption = Annotated[
     Path | None,
-    typer.Option(
-        "--json",
-        metavar="FILE",
-        help="The report as JSON, like --out FILE.json; - for standard output.",
-        show_default=False,
-    ),
+    optional("The report as JSON, like --out FILE.json; - for standard output.", "FILE", "--json"),
 ]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 
@@ -38,9 +46,7 @@ OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace file
 def out_option(kinds: Kinds) -> Any:
     """The option ``--out`` of a command that writes files of these kinds, each at most once."""
     repeated = "; may be repeated" if len(kinds) > 1 else ""
-    return typer.Option(
-        "--out", metavar="FILE", help=f"Write {_listed(kinds)}{repeated}.", show_default=False
-    )
+    return optional(f"Write {_listed(kinds)}{repeated}.", "FILE", "--out")
 
 
 def files_to_write(

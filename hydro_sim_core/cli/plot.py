@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import FULL_SCALE, FullScaleOption
-from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, out_option
+from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -28,7 +28,7 @@ OutOption = Annotated[Path, out_option({"picture": PICTURE})]
 
 
 def _body_option(help_text: str) -> Any:
-    return typer.Option("--body", metavar="NAME", help=help_text, show_default=False)
+    return optional(help_text, "NAME", "--body")
 
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -70,10 +70,9 @@ def pitch(
     ] = None,
     axis: Annotated[
         str | None,
-        typer.Option(
-            metavar="X,Y,Z",
-            help="Axis in the world: x, y, z or three numbers (default: the one about which it turns most).",
-            show_default=False,
+        optional(
+            "Axis in the world: x, y, z or three numbers (default: the one about which it turns most).",
+            "X,Y,Z",
         ),
     ] = None,
     overwrite: OverwriteOption = False,
@@ -98,9 +97,7 @@ def pressure_map(
     ] = None,
     time: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", help="Recorded time (default: when it is pressed hardest).", show_default=False
-        ),
+        optional("Recorded time (default: when it is pressed hardest).", "S"),
     ] = None,
     full_scale: FullScaleOption = FULL_SCALE,
     overwrite: OverwriteOption = False,

@@ -33,7 +33,7 @@ from hydro_sim_core.cli.options import (
     refuse_without,
     viewer_options,
 )
-from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, out_option
+from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
@@ -69,9 +69,7 @@ def replay(
     ] = 1.0,
     begin: Annotated[
         float | None,
-        typer.Option(
-            "--from", metavar="T", help="Where to begin, s (default: the start)", show_default=False
-        ),
+        optional("Where to begin, s (default: the start)", "T", "--from"),
     ] = None,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,

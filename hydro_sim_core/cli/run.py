@@ -43,6 +43,7 @@ from hydro_sim_core.cli.outputs import (
     OverwriteOption,
     check_writable,
     files_to_write,
+    optional,
     out_option,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
@@ -66,21 +67,15 @@ _WRITTEN = {"recording": (".mcap",), "film": FILM_SUFFIXES, "report": REPORT}
 
 DurationOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="S",
-        help="Simulated seconds to run; without it, until Ctrl-C.",
-        callback=positive_and_finite,
-        show_default=False,
-    ),
+    optional("Simulated seconds to run; without it, until Ctrl-C.", "S", callback=positive_and_finite),
 ]
 RateOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="X",
-        help="Simulated seconds a wall-clock second; inf for as fast as possible "
+    optional(
+        "Simulated seconds a wall-clock second; inf for as fast as possible "
         "(default: 1; inf with --headless)",
+        "X",
         callback=positive,
-        show_default=False,
     ),
 ]
 HeadlessOption = Annotated[
@@ -88,22 +83,15 @@ HeadlessOption = Annotated[
 ]
 FromStateOption = Annotated[
     Path | None,
-    typer.Option(
-        "--from-state",
-        metavar="FILE",
-        help="Go on from a state saved of this scene.",
-        dir_okay=False,
-        show_default=False,
-    ),
+    optional("Go on from a state saved of this scene.", "FILE", "--from-state", dir_okay=False),
 ]
 SaveFailedOption = Annotated[
     Path | None,
-    typer.Option(
+    optional(
+        "Save the state before the first step that does not converge.",
+        "FILE",
         "--save-failed",
-        metavar="FILE",
-        help="Save the state before the first step that does not converge.",
         dir_okay=False,
-        show_default=False,
     ),
 ]
 OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
@@ -162,7 +150,9 @@ def run(
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
-        result = run_world(world, duration, rate, console, not headless, from_state, recording, page, film)
+        result = run_world(
+            world, duration, rate, console, not (headless or quiet), from_state, recording, page, film
+        )
     console.print(result.table())
     if save_failed is not None:
         _save_failed_step(world, save_failed, console)

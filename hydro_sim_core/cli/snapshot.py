@@ -23,7 +23,7 @@ from hydro_sim_core.cli.options import (
     refuse_without,
     step_count,
 )
-from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write
+from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, optional
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.cli.worlds import opened
 from hydro_sim_core.compilation.progress import compile_progress
@@ -52,11 +52,10 @@ def snapshot(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
+        optional(
+            "Where to write it, as PNG; by default a file here, named after the scene or recording.",
+            "FILE",
             "--out",
-            metavar="FILE",
-            help="Where to write it, as PNG; by default a file here, named after the scene or recording.",
-            show_default=False,
         ),
     ] = None,
     overwrite: OverwriteOption = False,

@@ -22,6 +22,7 @@ from hydro_sim_core.cli.outputs import (
     OverwriteOption,
     check_writable,
     files_to_write,
+    optional,
 )
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
@@ -44,12 +45,11 @@ def validate(
     every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out DIR.")] = False,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write .png for the picture or .json for the report; may be repeated. With --all a folder: each "
+        optional(
+            "Write .png for the picture or .json for the report; may be repeated. With --all a folder: each "
             "experiment's numbers and picture go to DIR, and a page of them to DIR.md.",
-            show_default=False,
+            "FILE",
+            "--out",
         ),
     ] = None,
     quick: Annotated[
@@ -106,8 +106,7 @@ def validate_one(name: str, quick: bool, files: Mapping[str, Path], console: Con
     with compile_progress(console):
         report = experiment.run(quick)
     console.print(output.comparison_table(report))
-    if "report" in files:
-        output.write_json(files["report"], {**output.versions(), **report.as_dict()})
+    output.write_report(files.get("report"), report.as_dict())
     if "picture" in files:
         experiment.plot(report, files["picture"])
     return report.agrees

@@ -97,6 +97,17 @@ def test_a_broken_plug_in_is_named_and_hides_nothing_else(tmp_path, group, value
     assert found["ffmpeg for films"]
 
 
+def test_a_package_that_cannot_be_imported_hides_nothing_else(tmp_path):
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text("raise ImportError('numba is broken')\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-m", "hydro_sim_core", "doctor", "--json", "-"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    found = {one["part"]: one for one in json.loads(done.stdout)["findings"]}
+    assert "numba is broken" in found["gpu"]["found"]
+    assert found["ffmpeg for films"]
+
+
 def test_kernels_that_are_not_compiled_are_counted(tmp_path):
     environment = {**os.environ, "HYDRO_SIM_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "hydro_sim_core", "doctor", "--json", "-"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
@@ -120,6 +124,18 @@ def test_a_quiet_run_prints_nothing(tmp_path):
     result = call("run", "drop_box", *SHORT, "--quiet", "--out", tmp_path / "run.json")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     assert json.loads((tmp_path / "run.json").read_text())["steps"] == 2
+
+
+def test_a_quiet_run_prints_nothing_on_a_terminal_either():
+    """Where bars and the live line would be."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "hydro_sim_core", "run", "drop_box", "--duration", "0.5", "--quiet"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        assert process.wait(60) == 0
+    with contextlib.suppress(OSError):  # the other side is closed
+        assert os.read(ours, 1000) == b""
+    os.close(ours)
 
 
 def test_a_quiet_run_does_not_hide_the_address_of_its_page():
