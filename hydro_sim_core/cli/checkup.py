@@ -219,7 +219,7 @@ def _kernels() -> Iterator[Finding]:
     state, mend = OK, ""
     if compiled < len(entries):
         state = MISSING
-        mend = "hydro-sim compile, a minute or less; else the first run compiles those that it needs"
+        mend = "hydro-sim compile, about a minute; else the first run compiles those that it needs"
     yield Finding("kernels", state, f"{compiled} of {len(entries)} compiled for this processor", mend)
 
 

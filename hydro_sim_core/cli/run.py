@@ -59,7 +59,7 @@ from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
-from hydro_sim_core.viewer.viewer import Viewer
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
 #: Period at which the main thread polls a runner, s.
 _POLL = 0.02
@@ -144,9 +144,7 @@ def run(
     with ExitStack() as stack:
         page = film = None
         if view:
-            page = RunPage(Viewer(viewer_options(view_port, view_address)), scale)
-            stack.callback(page.viewer.close)
-            page.viewer.start()
+            page = _started_page(stack, viewer_options(view_port, view_address), scale)
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
@@ -154,8 +152,7 @@ def run(
             world, duration, rate, console, not (headless or quiet), from_state, recording, page, film
         )
     console.print(result.table())
-    if save_failed is not None:
-        _save_failed_step(world, save_failed, console)
+    _save_failed_step(world, save_failed, console)
     if report is not None:
         output.write_json(report, result.as_dict())
     if result.error is not None:
@@ -170,9 +167,9 @@ def _check_duration(duration: float, time_step: float, video: Path | None, fps: 
         check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
 
 
-def _save_failed_step(world: World, file: Path, console: Console) -> None:
-    """Write the state before the first failed step, if there is one."""
-    if world.failed_step is not None:
+def _save_failed_step(world: World, file: Path | None, console: Console) -> None:
+    """Write the state before the first failed step, if there is one and it is asked for."""
+    if world.failed_step is not None and file is not None:
         world.failed_step.write(file)
         console.print(f"the state before the first step that failed is in {output.shown(file)}")
 
@@ -198,6 +195,14 @@ class RunPage:
 
     viewer: Viewer
     scale: PressureScale
+
+
+def _started_page(stack: ExitStack, options: ViewerOptions, scale: PressureScale) -> RunPage:
+    """A page that is served until the stack ends."""
+    page = RunPage(Viewer(options), scale)
+    stack.callback(page.viewer.close)
+    page.viewer.start()
+    return page
 
 
 def run_world(
