@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import MessageIndex
+from hydro_sim_core.recording.contents import WALL_CLOCK
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.replay.patches import recorded_patches
 from hydro_sim_core.replay.transforms import RecordedTransforms
@@ -25,8 +26,6 @@ from hydro_sim_core.viewer.scene import ViewScene, scene_of_urdf
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 
-#: Later times than this are wall-clock times, s; the recording's time then starts at 0.
-_WALL_CLOCK = 1e6
 _NS = 1e-9
 
 
@@ -62,6 +61,7 @@ class Recording:
     Attributes:
         path: MCAP file.
         instants: (N,) times at which poses or contact were recorded, s, increasing; one frame each.
+        gaps: First and last time of what is missing between them because the file is damaged, s.
         topics: Topics of the file.
 
     Raises:
@@ -107,8 +107,9 @@ class Recording:
             raise InputError(self.path, "", problem, "record /tf as well")
         self._transforms = RecordedTransforms(moving, fixed)
         self._times = np.unique(_all_times([*moving, *self._contacts] if moving else fixed))
-        self._zero = int(self._times[0]) if self._times[0] * _NS > _WALL_CLOCK else 0
+        self._zero = int(self._times[0]) if self._times[0] * _NS > WALL_CLOCK else 0
         self.instants: Array = np.asarray((self._times - self._zero) * _NS, dtype=np.float64)
+        self.gaps = tuple(self._gaps())
         self.topics = tuple(
             ReplayedTopic(topic.name, topic.type_name, len(topic.times), shown.get(id(topic), ""))
             for topic in self._index.topics
@@ -134,6 +135,13 @@ class Recording:
     def end(self) -> float:
         """Last instant, s."""
         return float(self.instants[-1])
+
+    def _gaps(self) -> Iterator[tuple[float, float]]:
+        for gap in self._index.gaps:
+            begin = self._times[0] if gap.begin is None else gap.begin
+            end = self._times[-1] if gap.end is None else gap.end
+            if begin < end:
+                yield (int(begin) - self._zero) * _NS, (int(end) - self._zero) * _NS
 
     def row(self, time: float) -> int:
         """Index in ``instants`` of the instant nearest to ``time`` (s)."""

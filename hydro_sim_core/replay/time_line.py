@@ -29,6 +29,12 @@ class TimeLine:
         lengths = np.array([recording.end for recording in recordings]) - starts
         #: (R,) place at which each recording begins, s.
         self.places = starts[0] + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+        #: First and last place of what is missing in damaged recordings, s.
+        self.gaps = tuple(
+            (begin + place - recording.start, end + place - recording.start)
+            for place, recording in zip(self.places.tolist(), recordings, strict=True)
+            for begin, end in recording.gaps
+        )
         self._last: tuple[ViewScene, ViewScene] | None = None
 
     def __enter__(self) -> TimeLine:
@@ -76,7 +82,7 @@ class TimeLine:
         number, row = self.locate(place)
         scene = self.recordings[number].scene(row)
         if self._last is None or self._last[0] is not scene:
-            self._last = scene, replace(scene, timeline=(self.start, self.end))
+            self._last = scene, replace(scene, timeline=(self.start, self.end), gaps=self.gaps)
         return self._last[1]
 
     def frame(self, place: float) -> ViewFrame:

@@ -215,7 +215,7 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("replay", "gone.mcap"), "gone.mcap: no such file or directory"),
+        (("replay", "gone.mcap"), "gone.mcap: no such file"),
         (("replay", "empty.mcap"), "empty.mcap: is no MCAP file"),
         (("replay", "text.mcap"), "text.mcap: is no MCAP file"),
         (("replay", "RUN", "--from", 7), "time 7 s is outside of the recording; give 0 to 0.3"),
@@ -232,7 +232,7 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
         (("replay", "RUN", "--out", "x.gif", "--speed", 1e-308), "x.gif: would have inf frames"),
         (("replay", "RUN", "--out", "x.mp4", "--fps", 1e9), "0.01 to 1000 frames a second"),
         (("replay", "RUN", "RUN"), "run.mcap: is given twice; name every recording once"),
-        (("snapshot", "GONE.MCAP", "--out", "x.png"), "GONE.MCAP: no such file or directory"),
+        (("snapshot", "GONE.MCAP", "--out", "x.png"), "GONE.MCAP: no such file"),
         (("snapshot", SCENE, "--out", "x.png", "--full-scale", 1e10), "upper end is not 0.001 to 1e"),
     ],
 )  # fmt: skip
