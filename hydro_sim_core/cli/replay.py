@@ -44,6 +44,7 @@ from hydro_sim_core.pictures.film import (
     check_frame_count,
     open_page_film,
 )
+from hydro_sim_core.recording import recording_files
 from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
@@ -59,7 +60,8 @@ def replay(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE.mcap...", help="Recording; after resets, its other files too, in order."
+            metavar="FILE.mcap...",
+            help="Recording, with the files that continue it; its folder; or several files, in order.",
         ),
     ],
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, until Ctrl-C.")] = False,
@@ -162,7 +164,8 @@ def time_line_table(line: TimeLine, start: float) -> Table:
     Raises:
         InputError: The recording is damaged.
     """
-    frames = [line.frame(place) for place in np.linspace(start, line.end, _ROWS)]
+    places = np.linspace(start, line.end, _ROWS)
+    frames = [line.frame(place) for place in places]
     pairs = list(dict.fromkeys(pair for frame in frames for pair in _forces(frame)))
     totals = [sum(_forces(frame).values()) for frame in frames]
     longest = max(totals) or 1.0  # the largest force may be 0
@@ -179,13 +182,14 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         table.add_column(heading, justify="right")
     if pairs:
         table.add_column("all forces")
-    for frame, total in zip(frames, totals, strict=True):
+    for place, frame, total in zip(places, frames, totals, strict=True):
         forces = _forces(frame)
         peak = max((patch.max_pressure for patch in frame.patches), default=0.0)
         cells = [f"{frame.time:.3f}", str(_faces(frame)), f"{1e-3 * peak:.2f}"]
         cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
         length = "█" * round(_BAR_LENGTH * total / longest) if pairs else ""
-        table.add_row(*([str(frame.epoch + 1)] if several else []), *cells, *([length] if pairs else []))
+        file = [str(line.locate(place)[0] + 1)] if several else []
+        table.add_row(*file, *cells, *([length] if pairs else []))
     return table
 
 
@@ -209,7 +213,8 @@ def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Pa
         if path.resolve() in [other.resolve() for other in files[:number]]:
             raise InputError(path, "", "is given twice", "name every recording once")
     with ExitStack() as stack:
-        recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in files]
+        paths = recording_files(files[0]) if len(files) == 1 else files
+        recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in paths]
         stack.pop_all()
         return recordings
 

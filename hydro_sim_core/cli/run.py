@@ -53,7 +53,7 @@ from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
-from hydro_sim_core.recording import Recorder
+from hydro_sim_core.recording import FileLimits, Recorder, check_new_recording
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
@@ -94,6 +94,26 @@ SaveFailedOption = Annotated[
         dir_okay=False,
     ),
 ]
+MaxSizeOption = Annotated[
+    float,
+    typer.Option(
+        "--record-max-size",
+        metavar="MB",
+        help="Go on with the recording in another file when one is so large.",
+        callback=positive,
+        show_default=False,
+    ),
+]
+MaxDurationOption = Annotated[
+    float,
+    typer.Option(
+        "--record-max-duration",
+        metavar="S",
+        help="The same after so much simulated time.",
+        callback=positive,
+        show_default=False,
+    ),
+]
 OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor report.")]
 ViewOption = Annotated[bool, typer.Option("--view", help="Show the run in a browser, which may command it.")]
@@ -109,6 +129,8 @@ def run(
     save_failed: SaveFailedOption = None,
     out: OutOption = None,
     overwrite: OverwriteOption = False,
+    record_max_size: MaxSizeOption = math.inf,
+    record_max_duration: MaxDurationOption = math.inf,
     view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
@@ -124,7 +146,10 @@ def run(
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
     record, video, report = map(files_to_write(out, overwrite, _WRITTEN, json).get, _WRITTEN)
-    _refuse_what_does_not_fit(context, video)
+    _refuse_what_does_not_fit(context, record, video)
+    limits = FileLimits(1e6 * record_max_size, record_max_duration)
+    if record is not None:
+        check_new_recording(record, 0, overwrite, limits)
     if save_failed is not None:
         check_writable(save_failed, overwrite)
     if video is not None:
@@ -138,7 +163,9 @@ def run(
         rate = math.inf if headless or video is not None else 1.0
     # Without deadlines there is no reason to leave steps out of the recording.
     recording = (
-        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True) if record else None
+        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True, limits=limits)
+        if record
+        else None
     )
     scale = PressureScale(1e3 * full_scale)
     with ExitStack() as stack:
@@ -174,13 +201,15 @@ def _save_failed_step(world: World, file: Path | None, console: Console) -> None
         console.print(f"the state before the first step that failed is in {output.shown(file)}")
 
 
-def _refuse_what_does_not_fit(context: typer.Context, video: Path | None) -> None:
+def _refuse_what_does_not_fit(context: typer.Context, record: Path | None, video: Path | None) -> None:
     """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
         refuse_without("--view", context, "view_port", "view_address")
     elif given["quiet"]:
         raise typer.BadParameter("--view prints the address of the page, which --quiet would hide")
+    if record is None:
+        refuse_without("a recording (--out FILE.mcap)", context, "record_max_size", "record_max_duration")
     if video is None:
         refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not given["view"]:

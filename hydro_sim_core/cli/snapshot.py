@@ -30,6 +30,7 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.page_camera import PageCamera
+from hydro_sim_core.recording import run_files
 from hydro_sim_core.replay import Recording, TimeLine
 from hydro_sim_core.simulation import World
 from hydro_sim_core.viewer.frame import ViewFrame
@@ -117,6 +118,6 @@ def _of_recording(
     path: Path, time: float, scale: PressureScale, package_dirs: Sequence[Path]
 ) -> tuple[ViewScene, ViewFrame]:
     """Scene and frame of the instant nearest to ``time``."""
-    with TimeLine([Recording(path, scale, package_dirs)]) as line:
+    with TimeLine([Recording(part, scale, package_dirs) for part in run_files(path)]) as line:
         line.check(time)
         return line.scene(time), line.frame(time)

@@ -141,6 +141,15 @@ class RecordingContents:
             self.gaps.append(Gap(self._latest if self._found else None, None))
         self._tell(walk.complete)
 
+    def read_about(self) -> dict[str, str]:
+        """Read ``about`` alone, which stands before the first message."""
+        for opcode, _, length in RecordWalk(self.file, self._size):
+            if opcode in (Opcode.CHUNK, Opcode.MESSAGE, Opcode.DATA_END):
+                break
+            if opcode == Opcode.METADATA:
+                self._describe(opcode, self.file, length)
+        return self.about
+
     def topic(self, channel: int) -> Channel | None:
         """Topic of a channel; None if it is told nowhere that is intact."""
         if channel not in self.channels and not self._searched:

@@ -17,6 +17,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.recording.contents import WALL_CLOCK
+from hydro_sim_core.recording.parts import CONTINUES, RECORDING
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.replay.patches import recorded_patches
 from hydro_sim_core.replay.transforms import RecordedTransforms
@@ -125,6 +126,16 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._index.close()
+
+    def continues(self, other: Recording) -> bool:
+        """Whether the time of this file goes on where that of another file has ended."""
+        about, before = self._index.about, other._index.about
+        return (
+            bool(about.get(CONTINUES))
+            and about[CONTINUES] == other.path.name
+            and about.get(RECORDING) == before.get(RECORDING)
+            and self.start >= other.end
+        )
 
     @property
     def start(self) -> float:

@@ -1,10 +1,11 @@
-"""A time line of several recordings, because a run that was reset continues in another file."""
+"""A time line of several recordings, because a run that was reset, or is long, continues in another file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from hydro_sim_core.viewer.scene import ViewScene
 class TimeLine:
     """Recordings one after another. A place is the time of the first recording and runs on through the others.
 
+    Where a file continues the one before, their times go on; a reset begins a new episode.
+
     Usable as a context manager, which closes the recordings.
 
     Args:
@@ -25,10 +28,14 @@ class TimeLine:
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
         self.recordings = tuple(recordings)
-        starts = np.array([recording.start for recording in recordings])
-        lengths = np.array([recording.end for recording in recordings]) - starts
+        places, episodes = [recordings[0].start], [0]
+        for before, recording in pairwise(recordings):
+            continues = recording.continues(before)
+            places.append((recording.start if continues else before.end) + (places[-1] - before.start))
+            episodes.append(episodes[-1] + (not continues))
         #: (R,) place at which each recording begins, s.
-        self.places = starts[0] + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+        self.places = np.array(places)
+        self._episodes = episodes
         #: First and last place of what is missing in damaged recordings, s.
         self.gaps = tuple(
             (begin + place - recording.start, end + place - recording.start)
@@ -95,5 +102,7 @@ class TimeLine:
         recording = self.recordings[number]
         frame = recording.frame(row)
         return replace(
-            frame, epoch=number, timeline_time=frame.time - recording.start + float(self.places[number])
+            frame,
+            epoch=self._episodes[number],
+            timeline_time=frame.time - recording.start + float(self.places[number]),
         )
