@@ -108,7 +108,10 @@ def print_report(report: HilReport, console: Console) -> None:
             "deadline misses",
             f"{pace.overruns} of {pace.steps} steps, at most {pace.longest_overrun} in a row",
         ),
-        ("skipped steps", f"{pace.skipped_steps}"),
+        (
+            "skipped steps",
+            f"{pace.skipped_steps}, {pace.given_up:.3f} s given up in {pace.times_given_up} times",
+        ),
         ("latest step", f"{1e3 * pace.late_max:.3f} ms"),
         ("step time", str(pace.step_time)),
         ("period", str(pace.period)),

@@ -380,6 +380,7 @@ def _run_at_rate(
         step_time=report.step_time,
         late_steps=report.overruns,
         skipped_steps=report.skipped_steps,
+        times_given_up=report.times_given_up,
         late_max=report.late_max,
         error=runner.failure,
     )

@@ -28,6 +28,7 @@ class Pace:
         step_time: Wall-clock time per step.
         late_steps: Steps that ended after their deadline; None without deadlines.
         skipped_steps: Skipped periods; None without deadlines.
+        times_given_up: How often periods were skipped; None without deadlines.
         late_max: Largest lateness; None without deadlines.
         error: Why the run ended early; None if it did not.
     """
@@ -36,6 +37,7 @@ class Pace:
     step_time: Distribution
     late_steps: int | None = None
     skipped_steps: int | None = None
+    times_given_up: int | None = None
     late_max: float | None = None
     error: str | None = None
 
@@ -208,6 +210,10 @@ class RunReport:
         ]
         if pace.late_steps is not None and pace.late_max is not None:
             late = f"{pace.late_steps}, at most by {1e3 * pace.late_max:.1f} ms; {pace.skipped_steps} skipped"
+            if pace.skipped_steps:
+                late += (
+                    f", {pace.skipped_steps * self.time_step:.3f} s given up in {pace.times_given_up} times"
+                )
             rows.append(("late steps", late))
         rows += [
             ("solver", f"at most {self.max_iterations} iterations, residual {self.max_residual:.1e}"),
