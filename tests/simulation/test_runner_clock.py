@@ -139,7 +139,7 @@ def test_skipping_is_as_asked_for_and_not_logged(
 
 @pytest.mark.parametrize("backlog", [0.0, -1.0, math.nan])
 def test_a_backlog_that_is_none_is_refused(world: hs.World, backlog: float) -> None:
-    with pytest.raises(hs.InputError, match="max_backlog: .* is not above 0; use skip for none"):
+    with pytest.raises(hs.InputError, match=r"max_backlog: .* is not above 0; use skip for none"):
         FixedRateRunner(world, max_backlog=backlog)
 
 
