@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from hydro_sim_core.console import PrintableConsole, PrintableFormatter
 from hydro_sim_core.failures import in_one_line
 
 #: Module and name of each command: a function, or a ``Typer`` for a command with subcommands. Modules are imported on
@@ -119,7 +119,7 @@ class _Group(TyperGroup):
                 raise
             from hydro_sim_core.cli.output import shown
 
-            Console(stderr=True, emoji=False).print(
+            PrintableConsole(stderr=True, emoji=False).print(
                 f"[red]error:[/red] {shown(line)}", highlight=False, soft_wrap=True
             )
             raise typer.Exit(1) from None
@@ -135,7 +135,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Entry point of ``hydro-sim``."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     app()
 
 

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from hydro_sim_core.cli.outputs import STANDARD_OUTPUT
+from hydro_sim_core.console import PrintableConsole
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ def make_console(report: Path | None = None, quiet: bool = False) -> Console:
         quiet: Print nothing.
     """
     aside = report == STANDARD_OUTPUT
-    console = Console(emoji=False, stderr=aside, quiet=quiet)
+    console = PrintableConsole(emoji=False, stderr=aside, quiet=quiet)
     return (
-        console if console.is_terminal else Console(width=_UNLIMITED, emoji=False, stderr=aside, quiet=quiet)
+        console
+        if console.is_terminal
+        else PrintableConsole(width=_UNLIMITED, emoji=False, stderr=aside, quiet=quiet)
     )
 
 

@@ -41,6 +41,7 @@ _SHAPES: Final[dict[int, tuple[int | str, ...]]] = {
 }
 #: Where a record may begin: an opcode, and a length below 2^40.
 _BEGINNING: Final = re.compile(rb"[\x01-\x0f](?=.{5}\x00\x00\x00)", re.DOTALL)
+_TOO_LONG: Final = 2**40
 _BLOCK: Final = 2**20
 #: Most places at which a record is looked for behind damaged ones, so that made-up files end too.
 _MOST_PLACES: Final = 200_000
@@ -73,7 +74,7 @@ class RecordWalk:
             if opcode == DAMAGED:
                 found = self._next_record(at + 1)
                 if found is None:
-                    if self._has_end:
+                    if self._has_end or not self._is_cut(at):
                         yield DAMAGED, at, end - at
                     return
                 yield DAMAGED, at, found - at
@@ -102,6 +103,13 @@ class RecordWalk:
             return False
         opcode, length = self._frame(at)
         return opcode != DAMAGED and at + FRAME.size + length <= self._size
+
+    def _is_cut(self, at: int) -> bool:
+        """Whether a record may begin here that goes on behind the end of the file."""
+        if at + FRAME.size > self._size:
+            return True
+        opcode, length = self._frame(at)
+        return opcode in _SHAPES and length < _TOO_LONG
 
     def _kind(self, at: int) -> int:
         """Opcode of the record that begins here; ``DAMAGED`` if none does."""

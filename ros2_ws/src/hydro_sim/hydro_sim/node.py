@@ -26,9 +26,11 @@ from hydro_sim.engine_log import engine_log
 from hydro_sim.hil.report import ReportFile, make_report
 from hydro_sim.loading import Interrupted, load_world
 from hydro_sim.parameters import declare_parameters
+from hydro_sim.printable_log import PrintableLogger
 from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
 from hydro_sim.status import StatusLine, print_report
+from hydro_sim_core.console import PrintableConsole
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.recording import check_new_recording
@@ -42,7 +44,7 @@ _SPIN_PERIOD = 0.05  # s, largest delay until a signal or the end of the run is 
 def run(arguments: list[str], stop: Event) -> int:
     """Run the node until ``stop`` is set or the end of ``duration``; return the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    console = Console(emoji=False)
+    console = PrintableConsole(emoji=False)
     status = 0
     try:
         _init(arguments)
@@ -122,6 +124,10 @@ class SimulationNode(LifecycleNode):
             self, lambda: self.simulation is not None, self._parameters_changed
         )
         self._report_file = ReportFile(self.parameters.overwrite)
+
+    def get_logger(self) -> PrintableLogger:
+        """The node's logger, which escapes control characters in what it logs."""
+        return PrintableLogger(super().get_logger().name)
 
     def _parameters_changed(self, names: set[str]) -> None:
         if self.simulation is not None:
