@@ -7,7 +7,7 @@ standard output. No file is replaced without ``--overwrite``. This module import
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,8 @@ from hydro_sim_core.errors import InputError
 Kinds = Mapping[str, Collection[str]]
 REPORT = (".json",)
 PICTURE = (".png",)
+#: Room for a report, bytes.
+_TRIAL_SIZE = 2**16
 #: What ``--json -`` names.
 STANDARD_OUTPUT = Path("-")
 
@@ -89,8 +91,31 @@ def check_writable(path: Path, overwrite: bool = False) -> None:
     # What is no file, such as /dev/stdout or a pipe, is not replaced by being written to.
     if path.is_file() and not overwrite:
         raise InputError(path, "", "exists already", "give another name, or --overwrite to replace it")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(path, "", "may not be written", "give another file")
+    try:
+        _try_to_write(path)
+    except OSError as error:
+        reason = (error.strerror or "may not be written").lower()
+        raise InputError(path, "", f"cannot be written: {reason}", "give another file") from None
+
+
+def _try_to_write(path: Path) -> None:
+    """Write a little where a file will be: rights alone do not tell of full disks, ``/proc`` or ``/dev/full``.
+
+    A file that exists stays as it is, a device that is no terminal gets an empty line, which changes no report, and a
+    pipe is left to its reader, who may come later.
+
+    Raises:
+        OSError: Nothing can be written there.
+    """
+    if path.is_char_device():
+        with path.open("ab", buffering=0) as device:
+            if not device.isatty():
+                device.write(b"\n")
+    if path.is_file():
+        path.open("ab").close()
+    if path.is_file() or not path.exists():
+        with tempfile.TemporaryFile(dir=path.parent, buffering=0) as trial:
+            trial.write(bytes(_TRIAL_SIZE))
 
 
 def _kind(path: Path, kinds: Kinds) -> str:
