@@ -35,8 +35,8 @@ _MEND: Final = "give a recording"
 _LATEST: Final = 2**62
 #: What a file may unpack to, bytes: so many, and so many times its size more.
 _UNPACKED, _UNPACKED_RATIO = 2**30, 100
-#: How many messages a file may hold: so many, and one more for so many bytes.
-_MESSAGES, _BYTES_A_MESSAGE = 2_000_000, 8
+#: How many records a file may hold: so many, and one more for so many bytes.
+_RECORDS, _BYTES_A_RECORD = 2_000_000, 8
 #: Bytes that schemas, channels and metadata may take together, and one of them.
 _DESCRIPTIONS, _DESCRIPTION = 2**26, 2**20
 _LARGEST_FILE: Final = 2**50
@@ -106,7 +106,7 @@ class RecordingContents:
         self.about: dict[str, str] = {}
         self.gaps: list[Gap] = []
         self._size = self.file.seek(0, os.SEEK_END)  # the file may be growing
-        self._unpacked = self._described = self._found = 0
+        self._unpacked = self._records = self._described = self._found = 0
         self._promised: int | None = None
         self._searched = False
         self._earliest = self._latest = -1
@@ -179,8 +179,14 @@ class RecordingContents:
             raise self._implausible("unpacks to more than a recording of its size would")
         channels, times, offsets = [], [], []
         at, end = 0, len(records)
+        most = _RECORDS + self._size // _BYTES_A_RECORD
         while at + FRAME.size <= end:
             opcode, size = FRAME.unpack_from(records, at)
+            self._records += 1
+            if self._records > most:
+                raise self._implausible("holds more records than a recording of its size would")
+            if opcode == DAMAGED:
+                raise ValueError("a chunk holds what is no record")
             begin = at + FRAME.size
             if opcode == Opcode.MESSAGE:
                 channel, _, time, _ = MESSAGE.unpack_from(records, begin)
@@ -202,8 +208,6 @@ class RecordingContents:
         self._earliest = first if not self._found else min(self._earliest, first)
         self._latest = max(self._latest, last)
         self._found += len(piece.times)
-        if self._found > _MESSAGES + self._size // _BYTES_A_MESSAGE:
-            raise self._implausible("holds more messages than a recording of its size would")
 
     def _describe(self, opcode: int, stream: BinaryIO, length: int) -> None:
         """Read a schema, channel, metadata or statistics; what is damaged is left out, and the first one holds."""

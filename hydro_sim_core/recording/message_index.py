@@ -126,22 +126,25 @@ class MessageIndex:
 
     def _by_topic(self) -> tuple[RecordedTopic, ...]:
         channels, times, places = self._messages()
+        order = np.argsort(channels, kind="stable")
+        numbers, starts = np.unique(channels[order], return_index=True)
+        rows_of = dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=False))
         groups: dict[tuple[str, int], list[int]] = {}
-        for number in np.unique(channels).tolist():
+        for number in numbers.tolist():
             channel = self._contents.topic(number)
             if channel is None:
                 logger.warning(
                     "%s: %d messages are left out, for their topic is told in a part that is lost",
                     self.path,
-                    np.count_nonzero(channels == number),
+                    len(rows_of[number]),
                 )
             else:
                 groups.setdefault((channel.topic, channel.schema_id), []).append(number)
         found = []
-        for key, numbers in sorted(groups.items()):
-            rows = np.flatnonzero(np.isin(channels, numbers))
+        for key, group in sorted(groups.items()):
+            rows = np.sort(np.concatenate([rows_of[number] for number in group]))
             rows = rows[np.argsort(times[rows], kind="stable")]
-            found.append(self._topic(*key, numbers[0], times[rows], places[rows]))
+            found.append(self._topic(*key, group[0], times[rows], places[rows]))
         return tuple(found)
 
     def _messages(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.recording.contents import WALL_CLOCK
 from hydro_sim_core.recording.parts import CONTINUES, RECORDING
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 
 _NS = 1e-9
+#: Most topics that may tell the same part of the picture: one of every robot.
+_MOST_TOPICS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,9 @@ class Recording:
                 for topic in self._index.topics
                 if topic.type_name == type_name and topic.name.endswith(ending)
             ]
+            if len(topics) > _MOST_TOPICS:
+                problem = f"shows {shows} on {len(topics)} topics"
+                raise InputError(self.path, "", problem, f"record {_MOST_TOPICS} at most")
             shown.update((id(topic), shows) for topic in topics)
             return [TopicReader(self._index, topic) for topic in topics]
 
@@ -103,7 +108,7 @@ class Recording:
         for reader in self._descriptions[1:]:
             del shown[id(reader.topic)]
         if not any(len(reader.topic.times) for reader in (*moving, *fixed)):
-            holds = ", ".join(topic.name for topic in self._index.topics) or "no messages"
+            holds = shortened(", ".join(topic.name for topic in self._index.topics)) or "no messages"
             problem = f"tells no poses: there is no /tf or /tf_static among its topics ({holds})"
             raise InputError(self.path, "", problem, "record /tf as well")
         self._transforms = RecordedTransforms(moving, fixed)

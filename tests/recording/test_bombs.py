@@ -83,12 +83,12 @@ def test_many_chunks_of_nothing_are_refused_when_they_are_too_much(tmp_path, mon
         MessageIndex(path)
 
 
-def test_more_messages_than_fit_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "_MESSAGES", 1000)
+def test_more_records_than_fit_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "_RECORDS", 1000)
     records = (FRAME.pack(5, 22) + bytes(22)) * 5000
     path = tmp_path / "bomb.mcap"
     path.write_bytes(file_of(chunk(b"zstd", zstandard.compress(records), len(records), zlib.crc32(records))))
-    with pytest.raises(InputError, match="holds more messages than a recording of its size would"):
+    with pytest.raises(InputError, match="holds more records than a recording of its size would"):
         MessageIndex(path)
 
 

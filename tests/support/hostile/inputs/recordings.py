@@ -335,13 +335,14 @@ def patches(**fields: Any) -> Callable[[], bytes]:
         point = kinds["geometry_msgs/msg/Point"](0.0, 0.0, 0.0)
         usual_fields = {
             "body_a": "a", "body_b": "b", "vertex_counts": np.full(1, 3, np.uint8), "pressures": floats,
-            "areas": floats, "centroids": np.zeros(3, np.float32), "vertices": np.zeros(9, np.float32),
+            "areas": floats, "centroids": np.zeros(3), "vertices": np.zeros(9),
             "vertex_pressures": np.ones(3, np.float32), "normals": np.zeros(3, np.float32),
-            "wrench_on_b": kinds["geometry_msgs/msg/Wrench"](zero, zero), "reference_point": point,
+            "slip_velocities": np.zeros(3, np.float32), "wrench_on_b": kinds["geometry_msgs/msg/Wrench"](zero, zero), "reference_point": point,
         }  # fmt: skip
         given = {**usual_fields, **fields}
         values = {
-            name: given.get(name, 0 if "int" in str(hint) else 0.0) for name, hint in kind.__annotations__.items()
+            name: given.get(name, "" if "str" in str(hint) else 0 if "int" in str(hint) else 0.0)
+            for name, hint in kind.__annotations__.items()
             if not name.startswith(("__", "FLAG")) and name.islower()
         }  # fmt: skip
         told = message(PATCHES, header=header(fields.get("frame", "world")), patches=[kind(**values)])
@@ -357,10 +358,10 @@ each(
         "patch: faces of two": patches(
             vertex_counts=np.full(1, 2, np.uint8), vertices=np.zeros(6, np.float32)
         ),
-        "patch: not numbers": patches(vertices=np.full(9, np.nan, np.float32)),
+        "patch: not numbers": patches(vertices=np.full(9, np.nan)),
         "patch: pressures without end": patches(pressures=np.full(1, np.inf, np.float32)),
         "patch: area below zero": patches(areas=np.full(1, -1.0, np.float32)),
-        "patch: large": patches(vertices=np.full(9, 3e38, np.float32)),
+        "patch: large": patches(vertices=np.full(9, 1e300)),
         "patch: bodies with controls": patches(body_a=ESCAPE, body_b="[/nope]"),
         "patch: frame of nobody": patches(frame="nowhere"),
     }
