@@ -330,21 +330,22 @@ def patches(**fields: Any) -> Callable[[], bytes]:
     def make() -> bytes:
         kinds = store().types
         kind = kinds["hydro_sim_msgs/msg/ContactPatch"]
-        floats = np.ones(1, np.float32)
         zero = kinds["geometry_msgs/msg/Vector3"](0.0, 0.0, 0.0)
-        point = kinds["geometry_msgs/msg/Point"](0.0, 0.0, 0.0)
-        usual_fields = {
-            "body_a": "a", "body_b": "b", "vertex_counts": np.full(1, 3, np.uint8), "pressures": floats,
-            "areas": floats, "centroids": np.zeros(3), "vertices": np.zeros(9),
-            "vertex_pressures": np.ones(3, np.float32), "normals": np.zeros(3, np.float32),
-            "slip_velocities": np.zeros(3, np.float32), "wrench_on_b": kinds["geometry_msgs/msg/Wrench"](zero, zero), "reference_point": point,
-        }  # fmt: skip
-        given = {**usual_fields, **fields}
         values = {
-            name: given.get(name, "" if "str" in str(hint) else 0 if "int" in str(hint) else 0.0)
-            for name, hint in kind.__annotations__.items()
-            if not name.startswith(("__", "FLAG")) and name.islower()
-        }  # fmt: skip
+            **dict.fromkeys(("body_a", "body_b", "geometry_a", "geometry_b"), "a"),
+            **dict.fromkeys(("area", "peak_pressure", "energy", "force_error"), 0.0),
+            **dict.fromkeys(("face_size_ratio", "lost_force_share"), 0.0),
+            **dict.fromkeys(("normals", "slip_velocities"), np.zeros(3, np.float32)),
+            **dict.fromkeys(("pressures", "areas"), np.ones(1, np.float32)),
+            "wrench_on_b": kinds["geometry_msgs/msg/Wrench"](zero, zero),
+            "reference_point": kinds["geometry_msgs/msg/Point"](0.0, 0.0, 0.0),
+            "flags": 0,
+            "centroids": np.zeros(3),
+            "vertex_counts": np.full(1, 3, np.uint8),
+            "vertices": np.zeros(9),
+            "vertex_pressures": np.ones(3, np.float32),
+            **{name: value for name, value in fields.items() if name != "frame"},
+        }
         told = message(PATCHES, header=header(fields.get("frame", "world")), patches=[kind(**values)])
         return recording(*usual(), ("/patches", PATCHES, 10**9, told))
 
@@ -355,9 +356,7 @@ each(
     {
         "patch": patches(),
         "patch: more counts than vertices": patches(vertex_counts=np.full(1, 255, np.uint8)),
-        "patch: faces of two": patches(
-            vertex_counts=np.full(1, 2, np.uint8), vertices=np.zeros(6, np.float32)
-        ),
+        "patch: faces of two": patches(vertex_counts=np.full(1, 2, np.uint8), vertices=np.zeros(6)),
         "patch: not numbers": patches(vertices=np.full(9, np.nan)),
         "patch: pressures without end": patches(pressures=np.full(1, np.inf, np.float32)),
         "patch: area below zero": patches(areas=np.full(1, -1.0, np.float32)),
