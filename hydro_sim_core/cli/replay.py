@@ -59,10 +59,7 @@ def replay(
     context: typer.Context,
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE.mcap...",
-            help="Recording, with the files that continue it; its folder; or several files, in order.",
-        ),
+        typer.Argument(metavar="FILE.mcap...", help="Recording and what continues it, folder, or files."),
     ],
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, until Ctrl-C.")] = False,
     speed: Annotated[

@@ -147,9 +147,7 @@ def run(
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
     record, video, report = map(files_to_write(out, overwrite, _WRITTEN, json).get, _WRITTEN)
     _refuse_what_does_not_fit(context, record, video)
-    limits = FileLimits(1e6 * record_max_size, record_max_duration)
-    if record is not None:
-        check_new_recording(record, 0, overwrite, limits)
+    limits = _limits(record, overwrite, record_max_size, record_max_duration)
     if save_failed is not None:
         check_writable(save_failed, overwrite)
     if video is not None:
@@ -161,12 +159,7 @@ def run(
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
-    # Without deadlines there is no reason to leave steps out of the recording.
-    recording = (
-        Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True, limits=limits)
-        if record
-        else None
-    )
+    recording = _recorder(record, overwrite, rate, limits)
     scale = PressureScale(1e3 * full_scale)
     with ExitStack() as stack:
         page = film = None
@@ -184,6 +177,21 @@ def run(
         output.write_json(report, result.as_dict())
     if result.error is not None:
         raise FloatingPointError(result.error)
+
+
+def _limits(record: Path | None, overwrite: bool, size: float, duration: float) -> FileLimits:
+    """Limits of a recording's files, of so many MB and s; refuses a recording that cannot be written."""
+    limits = FileLimits(1e6 * size, duration)
+    if record is not None:
+        check_new_recording(record, 0, overwrite, limits)
+    return limits
+
+
+def _recorder(record: Path | None, overwrite: bool, rate: float, limits: FileLimits) -> Recorder | None:
+    if record is None:
+        return None
+    # Without deadlines there is no reason to leave steps out of the recording.
+    return Recorder(record, overwrite=overwrite, complete=math.isinf(rate), drives=True, limits=limits)
 
 
 def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
