@@ -43,6 +43,8 @@ _SHAPES: Final[dict[int, tuple[int | str, ...]]] = {
 _BEGINNING: Final = re.compile(rb"[\x01-\x0f](?=.{5}\x00\x00\x00)", re.DOTALL)
 _TOO_LONG: Final = 2**40
 _BLOCK: Final = 2**20
+#: How far a record is looked for, bytes: behind the largest chunk, and not through a file of nothing.
+_FARTHEST: Final = 2**28
 #: Most places at which a record is looked for behind damaged ones, so that made-up files end too.
 _MOST_PLACES: Final = 200_000
 
@@ -141,8 +143,8 @@ class RecordWalk:
         return at == end
 
     def _next_record(self, begin: int) -> int | None:
-        """The next place at which a record begins."""
-        for block in range(begin, self._size, _BLOCK):
+        """The next place at which a record begins; None if none is near."""
+        for block in range(begin, min(self._size, begin + _FARTHEST), _BLOCK):
             content = self._bytes(block, _BLOCK + FRAME.size)
             for match in _BEGINNING.finditer(content, 0, len(content)):
                 if match.start() >= _BLOCK:

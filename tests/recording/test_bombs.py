@@ -114,6 +114,16 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path, read):
             read(tmp_path / name)
 
 
+def test_a_file_of_nothing_is_not_searched_to_its_end(tmp_path):
+    """It takes no room on the disk, and would take an hour."""
+    path = tmp_path / "run.mcap"
+    with path.open("wb") as stream:
+        stream.write(MAGIC)
+        stream.truncate(2**42)
+    with pytest.raises(InputError, match="is damaged, and no message is left"):
+        MessageIndex(path)
+
+
 def test_made_up_places_of_records_end_the_search(tmp_path, monkeypatch):
     """Every eighth byte of the file looks like the beginning of a record."""
     monkeypatch.setattr("hydro_sim_core.recording.mcap_records._MOST_PLACES", 1000)

@@ -79,7 +79,7 @@ def of_kind(kind: str) -> Callable[[Path], Sequence[str]]:
             path.mkdir()
         elif kind == "sparse":
             with path.open("wb") as stream:
-                stream.truncate(2**40)
+                stream.truncate(2**28)
         else:
             path.symlink_to(kind)
         return RUN
