@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -207,7 +208,7 @@ def topics_table(line: TimeLine) -> Table:
 
 def _open(files: Sequence[Path], scale: PressureScale, package_dirs: Sequence[Path]) -> list[Recording]:
     for number, path in enumerate(files):
-        if path.resolve() in [other.resolve() for other in files[:number]]:
+        if os.path.realpath(path) in map(os.path.realpath, files[:number]):
             raise InputError(path, "", "is given twice", "name every recording once")
     with ExitStack() as stack:
         paths = recording_files(files[0]) if len(files) == 1 else files
