@@ -94,7 +94,7 @@ bench-ros: $(VENV)/.test-ready
 
 validation: export OMP_NUM_THREADS ?= 1
 validation: $(VENV)/.test-ready
-	$(BIN)/hydro-sim validate --all --out docs/validation
+	$(BIN)/hydro-sim validate --all --out docs/validation --overwrite
 
 docs: $(VENV)/.test-ready
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs build/docs

@@ -10,11 +10,10 @@ from importlib.resources import files
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from hydro_sim_core.console import PrintableConsole, PrintableFormatter
 from hydro_sim_core.failures import in_one_line
 
 #: Module and name of each command: a function, or a ``Typer`` for a command with subcommands. Modules are imported on
@@ -32,10 +31,11 @@ _PLACES = {
     "compile": "compile_kernels:compile_kernels",
     "plot": "plot:commands",
     "bench": "bench:bench",
+    "init": "init:init",
+    "doctor": "doctor:doctor",
 }
 _STYLE: dict[str, Any] = {
     "no_args_is_help": True,
-    "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": "rich",
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -78,7 +78,7 @@ def _load(name: str, place: str) -> Any:
         group = get_group(found)
         group.name = name
         return group
-    alone = typer.Typer(**{**_STYLE, "no_args_is_help": False})
+    alone = typer.Typer(**{**_STYLE, "no_args_is_help": False}, add_completion=False)
     alone.command(name)(found)
     return get_command(alone)
 
@@ -99,9 +99,16 @@ class _Group(TyperGroup):
         self.commands = _Commands()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        # The list shows one line per command; importing all modules for that would take seconds.
-        self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
+        self._list_without_imports()
         super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        self._list_without_imports()
+        return super().shell_complete(ctx, incomplete)
+
+    def _list_without_imports(self) -> None:
+        """Replace the commands by their names and help: importing all modules for a list would take seconds."""
+        self.commands = {name: TyperCommand(name, help=_help(place)) for name, place in _PLACES.items()}
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -110,8 +117,10 @@ class _Group(TyperGroup):
             line = in_one_line(error)
             if line is None:
                 raise
-            Console(stderr=True, emoji=False).print(
-                f"[red]error:[/red] {escape(line)}", highlight=False, soft_wrap=True
+            from hydro_sim_core.cli.output import shown
+
+            PrintableConsole(stderr=True, emoji=False).print(
+                f"[red]error:[/red] {shown(line)}", highlight=False, soft_wrap=True
             )
             raise typer.Exit(1) from None
 
@@ -126,7 +135,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Entry point of ``hydro-sim``."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     app()
 
 

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import JsonOption
+from hydro_sim_core.cli.outputs import REPORT, JsonOption, OverwriteOption, ReportOutOption, files_to_write
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.experiments.geometry_bench import (
     QUICK,
@@ -40,14 +39,14 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="A few poses each, without the finest meshes.")
     ] = False,
+    out: ReportOutOption = None,
     json: JsonOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Time the contact faces of moving pairs, and compare with Drake where it is installed."""
-    if json is not None:
-        output.check_writable(json)
-    result = bench_geometry(quick, output.make_console())
-    if json is not None:
-        output.write_json(json, {**output.versions(), **result})
+    report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
+    result = bench_geometry(quick, output.make_console(report))
+    output.write_report(report, result)
 
 
 def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
@@ -63,7 +62,7 @@ def bench_geometry(quick: bool, console: Console) -> dict[str, Any]:
     make_drake, missing = _find_drake()
     if missing:
         console.print(
-            f"[yellow]Drake is left out:[/yellow] {escape(missing)}", highlight=False, soft_wrap=True
+            f"[yellow]Drake is left out:[/yellow] {output.shown(missing)}", highlight=False, soft_wrap=True
         )
     with compile_progress(console):
         compile_queries()

@@ -1,25 +1,33 @@
-"""Contents of a scene, as tables."""
+"""Contents of a scene, as tables or as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, XacroArgOption, set_values
-from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, XacroArgOption
+from hydro_sim_core.cli.outputs import (
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    ReportOutOption,
+    files_to_write,
+)
+from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.assembly.pairs import linked_pairs
-from hydro_sim_core.simulation.scenes import open_world
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
+
+#: A row of a table as plain data.
+Row = Mapping[str, Any]
 
 
 def check(
@@ -30,52 +38,185 @@ def check(
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print whole tables; by default they end after {_MOST_ROWS} rows.")
     ] = False,
+    out: ReportOutOption = None,
+    json: JsonOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Load a scene and print its contents, without running it."""
-    console = output.make_console()
-    with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+    report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
+    console = output.make_console(report)
+    world = opened(scene, package_dir, xacro_arg, setting, console)
     print_world(world, console, None if everything else _MOST_ROWS)
+    tell_of_rest(world, scene, console)
+    output.write_report(report, contents(world))
+
+
+def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
+    """What a world consists of, as plain data in SI units; its first ``most_pairs`` pairs of links, or all."""
+    spec = world.scene.spec
+    return {
+        "scene": world.name,
+        "source": str(world.scene.source),
+        "time_step": world.time_step,
+        "degrees_of_freedom": len(world.velocity_names),
+        "bodies": _bodies(world),
+        "joints": _joints(world),
+        "geometries": _geometries(world),
+        "sensors": [
+            {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
+        ],
+        "pairs": _pairs(world, most_pairs),
+        "without_contact": _pairs_without_contact(world, most_pairs),
+    }
+
+
+def _bodies(world: World) -> list[Row]:
+    assembly = world.built.assembly
+    links: list[list[str]] = [[] for _ in assembly.joint_names]
+    for name, carrier in zip(assembly.link_names, assembly.link_body, strict=True):
+        if carrier >= 0:
+            links[carrier].append(name)
+    return [
+        {"moved_by": joint, "mass": float(mass), "links": carried}
+        for joint, mass, carried in zip(assembly.joint_names, assembly.tree.mass, links, strict=True)
+    ]
+
+
+def _joints(world: World) -> list[Row]:
+    gripper_of = {joint: gripper.name for gripper in world.scene.spec.grippers for joint in gripper.joints}
+    driven = set(world.actuated_joint_names)
+    return [
+        {"name": name, "start": float(start), "driven": name in driven, "gripper": gripper_of.get(name)}
+        for name, start in zip(world.joint_names, world.joint_positions(), strict=True)
+    ]
+
+
+def _geometries(world: World) -> list[Row]:
+    return [
+        {
+            "link": collider.link,
+            "name": collider.name,
+            "kind": collider.geometry.kind.name.removesuffix("_MESH").lower().replace("_", " "),
+            "elements": None if collider.geometry.is_half_space else len(collider.geometry.elements),
+            "modulus": None if collider.geometry.is_rigid else collider.geometry.modulus,
+            "friction": collider.proximity.mu_dynamic,
+        }
+        for collider in world.built.colliders
+    ]
+
+
+def _pairs(world: World, most: int | None) -> list[Row]:
+    names, pairs, counts = linked_pairs(world.built.colliders, world.built.model.pairs)
+    wrenches = world.scene.spec.report.wrenches
+    reported = {frozenset(pair) for pair in wrenches} if wrenches != "all" else None
+    return [
+        {
+            "a": names[a],
+            "b": names[b],
+            "geometries": count,
+            "reported": reported is None or frozenset((names[a], names[b])) in reported,
+        }
+        for (a, b), count in zip(pairs[:most].tolist(), counts[:most].tolist(), strict=True)
+    ]
+
+
+def _pairs_without_contact(world: World, most: int | None) -> list[Row]:
+    names, passing, _ = linked_pairs(world.built.colliders, world.built.unsupported_pairs)
+    return [{"a": names[a], "b": names[b]} for a, b in passing[:most].tolist()]
+
+
+# --- tables
+
+#: Columns of a table: heading and text of a cell.
+_Columns = Mapping[str, Callable[[Row], str]]
+#: Title and columns of the table of each entry of ``contents``.
+_TABLES: Mapping[str, tuple[str, _Columns]] = {
+    "bodies": (
+        "Moving bodies",
+        {
+            "moved by": lambda row: row["moved_by"],
+            "mass, kg": lambda row: f"{row['mass']:.4g}",
+            "links": lambda row: ", ".join(row["links"]),
+        },
+    ),
+    "joints": (
+        "Joints",
+        {
+            "name": lambda row: row["name"],
+            "start": lambda row: f"{row['start']:.4g}",
+            "driven": lambda row: "yes" if row["driven"] else "",
+            "gripper": lambda row: row["gripper"] or "",
+        },
+    ),
+    "geometries": (
+        "Collision geometries",
+        {
+            "link": lambda row: row["link"],
+            "geometry": lambda row: row["name"],
+            "kind": lambda row: row["kind"],
+            "elements": lambda row: "" if row["elements"] is None else str(row["elements"]),
+            "modulus, Pa": lambda row: "" if row["modulus"] is None else f"{row['modulus']:.3g}",
+            "friction": lambda row: f"{row['friction']:g}",
+        },
+    ),
+    "sensors": (
+        "Sensors",
+        {
+            "name": lambda row: row["name"],
+            "type": lambda row: row["type"],
+            "link": lambda row: row["link"],
+            "rate, Hz": lambda row: f"{row['rate']:g}" if row["rate"] else "every step",
+        },
+    ),
+    "pairs": (
+        "Links that can touch",
+        {
+            "a": lambda row: row["a"],
+            "b": lambda row: row["b"],
+            "pairs of geometries": lambda row: str(row["geometries"]),
+            "wrench reported": lambda row: "yes" if row["reported"] else "",
+        },
+    ),
+}
 
 
 def print_world(world: World, console: Console, most_rows: int | None = _MOST_ROWS) -> None:
     """Print the first ``most_rows`` bodies, joints, colliders and pairs of a world; None prints all."""
     built = world.built
-    tree = built.assembly.tree
+    found = contents(world, most_rows)
+    totals = {name: len(found[name]) for name in _TABLES}
+    totals["pairs"] = len(linked_pairs(built.colliders, built.model.pairs)[1])
     console.print(
-        f"[bold]{escape(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms", highlight=False
+        f"[bold]{output.shown(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms", highlight=False
     )
-    for title, columns, rows in (_bodies(world), _joints(world), _colliders(world), _sensors(world)):
-        _print_table(console, title, columns, rows[:most_rows], len(rows))
-    _print_pairs(world, console, most_rows)
+    for name, (title, columns) in _TABLES.items():
+        _print_table(console, title, columns, found[name][:most_rows], totals[name])
     console.print(
-        f"{len(tree.parent)} moving bodies, {len(world.velocity_names)} degrees of freedom, "
+        f"{len(built.assembly.tree.parent)} moving bodies, {len(world.velocity_names)} degrees of freedom, "
         f"{len(built.colliders)} collision geometries, {len(built.model.pairs)} pairs that can touch",
         highlight=False,
         soft_wrap=True,
     )
-    names, passing, _ = linked_pairs(built.colliders, built.unsupported_pairs)
-    for first, second in passing[:most_rows]:
-        pair = f"{escape(names[first])} and {escape(names[second])}"
+    passing = found["without_contact"]
+    for row in passing:
+        pair = f"{output.shown(row['a'])} and {output.shown(row['b'])}"
         console.print(
             f"[yellow]no contact:[/yellow] {pair} are both rigid and pass through each other",
             highlight=False,
             soft_wrap=True,
         )
-    _tell_of_more(console, len(passing[:most_rows]), len(passing))
+    _tell_of_more(console, len(passing), len(linked_pairs(built.colliders, built.unsupported_pairs)[1]))
 
 
-def _print_table(
-    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], total: int
-) -> None:
+def _print_table(console: Console, title: str, columns: _Columns, rows: Sequence[Row], total: int) -> None:
     """Print the first rows of a table that has ``total``."""
     if not rows:
         return
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for heading in columns:
+        table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(output.shown(cell(row)) for cell in columns.values()))
     console.print(table)
     _tell_of_more(console, len(rows), total)
 
@@ -83,68 +224,3 @@ def _print_table(
 def _tell_of_more(console: Console, shown: int, total: int) -> None:
     if total > shown:
         console.print(f"  … and {total - shown} more; --all prints them", highlight=False)
-
-
-#: Title, headings and rows of a table.
-_Rows = tuple[str, Sequence[str], Sequence[Sequence[str]]]
-
-
-def _bodies(world: World) -> _Rows:
-    assembly = world.built.assembly
-    links: list[list[str]] = [[] for _ in assembly.joint_names]
-    for name, carrier in zip(assembly.link_names, assembly.link_body, strict=True):
-        if carrier >= 0:
-            links[carrier].append(name)
-    rows = [
-        (joint, f"{mass:.4g}", ", ".join(carried))
-        for joint, mass, carried in zip(assembly.joint_names, assembly.tree.mass, links, strict=True)
-    ]
-    return "Moving bodies", ("moved by", "mass, kg", "links"), rows
-
-
-def _joints(world: World) -> _Rows:
-    gripper_of = {joint: gripper.name for gripper in world.scene.spec.grippers for joint in gripper.joints}
-    driven = set(world.actuated_joint_names)
-    rows = [
-        (name, f"{position:.4g}", "yes" if name in driven else "", gripper_of.get(name, ""))
-        for name, position in zip(world.joint_names, world.joint_positions(), strict=True)
-    ]
-    return "Joints", ("name", "start", "driven", "gripper"), rows
-
-
-def _colliders(world: World) -> _Rows:
-    rows = []
-    for collider in world.built.colliders:
-        geometry = collider.geometry
-        rows.append(
-            (
-                collider.link,
-                collider.name,
-                geometry.kind.name.removesuffix("_MESH").lower().replace("_", " "),
-                "" if geometry.is_half_space else str(len(geometry.elements)),
-                "" if geometry.is_rigid else f"{geometry.modulus:.3g}",
-                f"{collider.proximity.mu_dynamic:g}",
-            )
-        )
-    columns = ("link", "geometry", "kind", "elements", "modulus, Pa", "friction")
-    return "Collision geometries", columns, rows
-
-
-def _sensors(world: World) -> _Rows:
-    rows = [
-        (sensor.name, sensor.type, sensor.link, f"{sensor.rate:g}" if sensor.rate else "every step")
-        for sensor in world.scene.spec.sensors
-    ]
-    return "Sensors", ("name", "type", "link", "rate, Hz"), rows
-
-
-def _print_pairs(world: World, console: Console, most_rows: int | None) -> None:
-    names, pairs, counts = linked_pairs(world.built.colliders, world.built.model.pairs)
-    wrenches = world.scene.spec.report.wrenches
-    reported = {frozenset(pair) for pair in wrenches} if wrenches != "all" else None
-    rows = []
-    for (a, b), count in zip(pairs[:most_rows].tolist(), counts[:most_rows].tolist(), strict=True):
-        is_reported = reported is None or frozenset((names[a], names[b])) in reported
-        rows.append((names[a], names[b], str(count), "yes" if is_reported else ""))
-    columns = ("a", "b", "pairs of geometries", "wrench reported")
-    _print_table(console, "Links that can touch", columns, rows, len(pairs))

@@ -31,9 +31,11 @@ def compile_kernels(
         str | None,
         typer.Argument(metavar="[SCENE]", help="Only what this scene needs; its meshes are made too."),
     ] = None,
-    into: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option("--into", metavar="FOLDER", help="Also copy the machine code there, for a wheel."),
+        typer.Option(
+            "--out", metavar="DIR", help="Copy the machine code there, for a wheel.", file_okay=False
+        ),
     ] = None,
     portable: Annotated[
         bool,
@@ -56,15 +58,15 @@ def compile_kernels(
     with compile_progress(console):
         entries = engine_entries() if scene is None else _entries_of(scene)
         codes = machine_code(entries, targets)
-    if into is not None:
-        _write(codes, into)
+    if out is not None:
+        _write(codes, out)
     elif not all(store.load(entry, target) for target in targets for entry in codes[target]):
         raise InputError(store.cache_root(), "kernels", "cannot be kept there", "see the warning above")
     size = sum(len(code) for made in codes.values() for code in made.values())
-    where = store.cache_root() / "kernels" if into is None else into
+    where = store.cache_root() / "kernels" if out is None else out
     kinds = f" for each of {', '.join(level.cpu for level in levels())}" if portable else ""
     console.print(
-        f"{len(codes[targets[0]])} entry points{kinds}, {size / 1e3:.0f} kB, in {where}",
+        f"{len(codes[targets[0]])} entry points{kinds}, {size / 1e3:.0f} kB, in {output.shown(where)}",
         highlight=False,
         soft_wrap=True,
     )
@@ -80,7 +82,7 @@ def _write(codes: dict[Target | None, dict[Entry, bytes]], into: Path) -> None:
                 store.write(folder / store.file_name(entry), code)
     except OSError as error:
         raise InputError(
-            into, "--into", f"cannot be written: {error.strerror}", "give another folder"
+            into, "--out", f"cannot be written: {error.strerror}", "give another folder"
         ) from None
 
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
-    JsonOption,
     PackageDirOption,
-    PlotOption,
     SceneArgument,
     SetOption,
     XacroArgOption,
     positive_and_finite,
-    set_values,
     step_count,
 )
+from hydro_sim_core.cli.outputs import (
+    PICTURE,
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    files_to_write,
+    out_option,
+)
+from hydro_sim_core.cli.worlds import opened
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.experiments.step_convergence import (
@@ -34,10 +40,10 @@ from hydro_sim_core.experiments.step_convergence import (
 from hydro_sim_core.experiments.step_convergence import (
     converge as run_levels,
 )
-from hydro_sim_core.simulation.scenes import open_world
 
 #: Each level takes twice the time of the one before.
 _MOST_LEVELS = 12
+_WRITTEN = {"picture": PICTURE, "report": REPORT}
 
 
 def converge(
@@ -52,32 +58,30 @@ def converge(
             metavar="N", help="Runs, each at half the step of the one before.", min=3, max=_MOST_LEVELS
         ),
     ] = 3,
+    out: Annotated[list[Path] | None, out_option(_WRITTEN)] = None,
     json: JsonOption = None,
-    plot_file: PlotOption = None,
+    overwrite: OverwriteOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene at its time step, a half and a quarter of it, and estimate the error of its own step."""
-    for path in (json, plot_file):
-        if path is not None:
-            output.check_writable(path)
-    if plot_file is not None:
+    files = files_to_write(out, overwrite, _WRITTEN, json)
+    if "picture" in files:
         require_matplotlib()
-    console = output.make_console()
+    console = output.make_console(files.get("report"))
+    world = opened(scene, package_dir, xacro_arg, setting, console)
     with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
         step_count("--duration", duration, world.time_step / 2 ** (levels - 1))
         world.step()
         world.reset()
     with _progress(console) as progress:
-        task = progress.add_task(f"{world.name}, {levels} levels", total=1.0)
+        task = progress.add_task(f"{output.shown(world.name)}, {levels} levels", total=1.0)
         result = run_levels(world, duration, levels, lambda done: progress.update(task, completed=done))
     print_convergence(result, console)
-    if json is not None:
-        output.write_json(json, {**output.versions(), **result.as_dict()})
-    if plot_file is not None:
-        plot(result, plot_file)
+    output.write_report(files.get("report"), result.as_dict())
+    if "picture" in files:
+        plot(result, files["picture"])
 
 
 def _progress(console: Console) -> Progress:
@@ -89,7 +93,8 @@ def print_convergence(result: StepConvergence, console: Console) -> None:
     """Print differences between levels, orders and errors as a table, followed by the verdict."""
     steps = [1e3 * level.time_step for level in result.levels]
     table = Table(
-        title=f"{result.scene}, {result.duration:g} s: differences between steps, largest on the way / at the end",
+        title=f"{output.shown(result.scene)}, {result.duration:g} s: differences between steps, largest on the way / "
+        "at the end",
         title_justify="left",
         caption="error of the scene's own step: ≈ where differences fall without an order, ≥ where they do not fall",
         caption_justify="left",
@@ -112,7 +117,9 @@ def print_convergence(result: StepConvergence, console: Console) -> None:
             )
     colour = "green" if result.good else "yellow"
     head, _, rest = result.verdict.partition(":")
-    console.print(f"[{colour}]{head}:[/{colour}]{escape(rest)}", highlight=False, soft_wrap=True)
+    console.print(
+        f"[{colour}]{output.shown(head)}:[/{colour}]{output.shown(rest)}", highlight=False, soft_wrap=True
+    )
 
 
 def _cells(q: Quantity) -> list[str]:
@@ -127,4 +134,4 @@ def _cells(q: Quantity) -> list[str]:
         order, mark = ("falls", "≈ ") if q.settles else ("none", "≥ ")
     error = f"{mark}{factor * q.error:.3g} / {factor * q.error_at_the_end:.3g}"
     colour = "red" if q.share > 1.0 else "default"
-    return [escape(f"{q.name}, {q.kind}"), unit, *differences, order, f"[{colour}]{error}[/{colour}]"]
+    return [output.shown(f"{q.name}, {q.kind}"), unit, *differences, order, f"[{colour}]{error}[/{colour}]"]

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PlotOption
+from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, out_option
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.files import read_regular_file
@@ -56,15 +56,17 @@ def hil_report(
         Path,
         typer.Argument(metavar="FILE", help="JSON file that the node wrote to its parameter report_file."),
     ],
-    plot: PlotOption = None,
+    out: Annotated[list[Path] | None, out_option({"picture": PICTURE})] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Show how well a node kept its rate and what happened to its commands."""
+    picture = files_to_write(out, overwrite, {"picture": PICTURE}).get("picture")
     report = read_report(file)
     console = output.make_console()
     print_report(report, console)
-    if plot is not None:
-        plot_report(report, plot)
-        console.print(f"drawn to {plot}", markup=False, highlight=False)
+    if picture is not None:
+        plot_report(report, picture)
+        console.print(f"drawn to {output.shown(picture)}", highlight=False)
 
 
 def read_report(path: Path) -> HilReport:
@@ -93,7 +95,11 @@ def print_report(report: HilReport, console: Console) -> None:
     """Print the figures of a report."""
     pace = report.pace
     wanted = f"of {report.real_time_factor:g}" if report.real_time_factor else "as fast as possible"
-    table = Table(title=f"{report.scene}, {report.mode.replace('_', ' ')}", box=box.SIMPLE, show_header=False)
+    table = Table(
+        title=output.shown(f"{report.scene}, {report.mode.replace('_', ' ')}"),
+        box=box.SIMPLE,
+        show_header=False,
+    )
     rows = [
         ("simulated / wall time", f"{pace.simulated_time:.3f} / {pace.wall_time:.3f} s"),
         ("real-time factor", f"{pace.real_time_factor:.4f} {wanted}"),
@@ -102,7 +108,10 @@ def print_report(report: HilReport, console: Console) -> None:
             "deadline misses",
             f"{pace.overruns} of {pace.steps} steps, at most {pace.longest_overrun} in a row",
         ),
-        ("skipped steps", f"{pace.skipped_steps}"),
+        (
+            "skipped steps",
+            f"{pace.skipped_steps}, {pace.given_up:.3f} s given up in {pace.times_given_up} times",
+        ),
         ("latest step", f"{1e3 * pace.late_max:.3f} ms"),
         ("step time", str(pace.step_time)),
         ("period", str(pace.period)),

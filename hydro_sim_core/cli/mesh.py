@@ -11,12 +11,20 @@ import numpy as np
 import typer
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.mesh_picture import AXES, draw_section, telling_plane
-from hydro_sim_core.cli.options import JsonOption, positive_and_finite
+from hydro_sim_core.cli.options import positive_and_finite
+from hydro_sim_core.cli.outputs import (
+    PICTURE,
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    files_to_write,
+    optional,
+    out_option,
+)
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import (
     Geometry,
@@ -32,6 +40,7 @@ from hydro_sim_core.geometry import (
 from hydro_sim_core.geometry.tetrahedralisation import TIME_LIMIT
 from hydro_sim_core.mesh_files import SURFACE_SUFFIXES, VOLUME_SUFFIXES
 
+_WRITTEN = {"solid": VOLUME_SUFFIXES, "cross-section": PICTURE, "report": REPORT}
 #: Radius ratio below which a tetrahedron is flat enough to be marked in the table.
 POOR_RADIUS_RATIO = 0.05
 
@@ -80,11 +89,10 @@ FileArgument = Annotated[
 ]
 ResolutionOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="M",
-        help="Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+    optional(
+        "Wanted edge length of the tetrahedra, m (default: a twentieth of the body's diagonal)",
+        "M",
         callback=positive_and_finite,
-        show_default=False,
     ),
 ]
 ModulusOption = Annotated[
@@ -98,10 +106,9 @@ ModulusOption = Annotated[
 ]
 FieldOption = Annotated[
     Literal["distance", "laplace"] | None,
-    typer.Option(
-        help="Pressure by distance to the surface or by Laplace's equation "
-        "(default: what the file holds, else distance)",
-        show_default=False,
+    optional(
+        "Pressure by distance to the surface or by Laplace's equation "
+        "(default: what the file holds, else distance)"
     ),
 ]
 MarginOption = Annotated[float, typer.Option(metavar="M", help="Thickness of the margin layer, m.", min=0.0)]
@@ -109,29 +116,14 @@ ScaleOption = Annotated[
     float,
     typer.Option(metavar="X", help="Factor on the coordinates: 0.001 for mm.", callback=positive_and_finite),
 ]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write tetrahedra and pressures as VTK, VTU or MSH.",
-        dir_okay=False,
-    ),
-]
-PlotOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Draw a cross-section of the pressure field as PNG.", dir_okay=False),
-]
+OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
 AxisOption = Annotated[
     Literal["x", "y", "z"] | None,
-    typer.Option(help="Normal of the cross-section (default: the body's shortest side)", show_default=False),
+    optional("Normal of the cross-section (default: the body's shortest side)"),
 ]
 AtOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="M",
-        help="Where the cross-section lies on its axis, m (default: where the pressure is largest)",
-        show_default=False,
-    ),
+    optional("Where the cross-section lies on its axis, m (default: where the pressure is largest)", "M"),
 ]
 TimeLimitOption = Annotated[
     float,
@@ -151,19 +143,20 @@ def mesh(
     margin: MarginOption = 0.0,
     scale: ScaleOption = 1.0,
     out: OutOption = None,
-    plot: PlotOption = None,
     axis: AxisOption = None,
     at: AtOption = None,
     time_limit: TimeLimitOption = TIME_LIMIT,
     json: JsonOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Make a compliant solid of a mesh file and report on its quality."""
-    if json is not None:
-        output.check_writable(json)
-    request = MeshRequest(file, resolution, modulus, field, margin, scale, out, plot, axis, at, time_limit)
-    result = mesh_file(request, output.make_console())
-    if json is not None:
-        output.write_json(json, {**output.versions(), **result})
+    files = files_to_write(out, overwrite, _WRITTEN, json)
+    solid, section, report = (files.get(kind) for kind in _WRITTEN)
+    request = MeshRequest(
+        file, resolution, modulus, field, margin, scale, solid, section, axis, at, time_limit
+    )
+    result = mesh_file(request, output.make_console(report))
+    output.write_report(report, result)
 
 
 def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
@@ -175,15 +168,14 @@ def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
     Raises:
         InputError: The file holds no solid, or an output cannot be written.
     """
-    _check_outputs(request)
-    with console.status(f"reading {escape(request.file.name)}") as status:
-        geometry, solid = _make_solid(request, lambda message: status.update(escape(message)))
+    with console.status(f"reading {output.shown(request.file.name)}") as status:
+        geometry, solid = _make_solid(request, lambda message: status.update(output.shown(message)))
         status.update("measuring the mesh")
         quality = mesh_quality(geometry, solid)
     console.print(quality_table(request.file.name, quality))
     remarks = [("repaired", repair) for repair in quality.repairs] + _doubts_about_scale(geometry)
     for kind, remark in remarks:
-        console.print(f"[yellow]{kind}:[/yellow] {escape(remark)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]{kind}:[/yellow] {output.shown(remark)}", highlight=False, soft_wrap=True)
     if request.out is not None:
         write_vtk(geometry, request.out)
     if request.plot is not None:
@@ -196,16 +188,6 @@ def mesh_file(request: MeshRequest, console: Console) -> dict[str, Any]:
         "margin": geometry.margin,
         **asdict(quality),
     }
-
-
-def _check_outputs(request: MeshRequest) -> None:
-    """Refuse outputs that cannot be written, before minutes are spent on meshing."""
-    for path in (request.out, request.plot):
-        if path is not None:
-            output.check_writable(path)
-    if request.out is not None and request.out.suffix.lower() not in VOLUME_SUFFIXES:
-        problem = f"has the unknown format '{request.out.suffix}'"
-        raise InputError(request.out, "", problem, f"use one of {', '.join(VOLUME_SUFFIXES)}")
 
 
 def _make_solid(request: MeshRequest, progress: Callable[[str], None]) -> tuple[Geometry, SolidMesh | None]:
@@ -256,7 +238,7 @@ def _doubts_about_scale(geometry: Geometry) -> list[tuple[str, str]]:
 
 def quality_table(title: str, quality: MeshQuality) -> Table:
     """Quality of a compliant mesh as a table; poor values are yellow."""
-    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=output.shown(title), title_justify="left", box=box.SIMPLE_HEAD)
     for heading in ("quantity", "unit", "least", "median", "largest"):
         table.add_column(heading, justify="left" if heading in ("quantity", "unit") else "right")
 

@@ -1,8 +1,4 @@
-"""Arguments and options that several commands share, and checks of their values.
-
-``--out`` names the main output of a command. Options for additional outputs have the same names in all commands:
-``--json`` for a report, ``--plot`` for a PNG, ``--video`` for a film, ``--record`` for a recording.
-"""
+"""Arguments and options that several commands share, and checks of their values; ``outputs`` has those for files."""
 
 from __future__ import annotations
 
@@ -14,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from hydro_sim_core.cli.completion import scenes_and_files, solver_settings
+from hydro_sim_core.cli.outputs import optional
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
@@ -26,24 +24,18 @@ _MOST_STEPS = 1e9
 
 SceneArgument = Annotated[
     str,
-    typer.Argument(metavar="SCENE", help="Scene YAML, URDF or xacro file, or the name of a shipped scene."),
-]
-JsonOption = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON.", dir_okay=False)
-]
-PlotOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--plot", metavar="FILE", help="Draw the result as PNG.", dir_okay=False, show_default=False
+    typer.Argument(
+        metavar="SCENE",
+        help="Scene YAML, URDF or xacro file, or the name of a shipped scene.",
+        autocompletion=scenes_and_files(".yaml", ".yml", ".urdf", ".xacro"),
     ),
 ]
 PackageDirOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    optional(
+        "Package, or folder that holds packages, for package:// and $(find …) in a URDF or xacro file.",
+        "DIR",
         "--package-dir",
-        metavar="DIR",
-        help="Package, or folder that holds packages, for package:// and $(find …) in a URDF or xacro file.",
-        show_default=False,
     ),
 ]
 
@@ -57,13 +49,7 @@ def _assignments(values: list[str] | None) -> list[str] | None:
 
 XacroArgOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--xacro-arg",
-        metavar="NAME:=VALUE",
-        help="Argument of a xacro file.",
-        callback=_assignments,
-        show_default=False,
-    ),
+    optional("Argument of a xacro file.", "NAME:=VALUE", "--xacro-arg", callback=_assignments),
 ]
 
 
@@ -81,13 +67,13 @@ def _settings(values: list[str] | None) -> list[str] | None:
 
 SetOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
+    optional(
+        "Another value in the scene: models.ball.friction=0.4, solver.friction=sap, "
         "models.arm.joints.joint_1.damping=2.",
+        "PATH=VALUE",
+        "--set",
         callback=_settings,
-        show_default=False,
+        autocompletion=solver_settings,
     ),
 ]
 
@@ -151,22 +137,20 @@ def refuse_without(needed: str, context: typer.Context, *names: str) -> None:
 
 ViewPortOption = Annotated[
     int | None,
-    typer.Option(
+    optional(
+        f"Port of the page; the next free one if it is in use (default: {DEFAULT_PORT})",
+        "PORT",
         "--view-port",
-        metavar="PORT",
-        help=f"Port of the page; the next free one if it is in use (default: {DEFAULT_PORT})",
         min=0,
         max=65535,
-        show_default=False,
     ),
 ]
 ViewAddressOption = Annotated[
     str | None,
-    typer.Option(
+    optional(
+        "Serve the page at another address than 127.0.0.1, to whoever has the token in the printed URL.",
+        "ADDRESS",
         "--view-address",
-        metavar="ADDRESS",
-        help="Serve the page at another address than 127.0.0.1, to whoever has the token in the printed URL.",
-        show_default=False,
     ),
 ]
 ViewTokenOption = Annotated[
@@ -199,12 +183,6 @@ def _picture_size(text: str) -> PictureSize:
     return PictureSize(*map(int, match.groups()))
 
 
-VideoOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--video", metavar="FILE", help="Film it: .mp4 or .webm (needs ffmpeg) or .gif.", show_default=False
-    ),
-]
 FrameRateOption = Annotated[
     float, typer.Option("--fps", metavar="N", help="Frames a second of a film.", callback=positive_and_finite)
 ]

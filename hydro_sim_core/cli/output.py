@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from hydro_sim_core.cli.outputs import STANDARD_OUTPUT
+from hydro_sim_core.console import PrintableConsole
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,10 +28,25 @@ _UNLIMITED = 10_000
 _NUMBERS = re.compile(r"\[\s+-?\d[-+.\deE,\s]*\]")
 
 
-def make_console() -> Console:
-    """Console on standard output: as wide as the terminal, or without a limit if there is none."""
-    console = Console(emoji=False)
-    return console if console.is_terminal else Console(width=_UNLIMITED, emoji=False)
+def make_console(report: Path | None = None, quiet: bool = False) -> Console:
+    """Console for what people read: as wide as the terminal, or without a limit if there is none.
+
+    Args:
+        report: File of the report; where it is standard output, people read standard error.
+        quiet: Print nothing.
+    """
+    aside = report == STANDARD_OUTPUT
+    console = PrintableConsole(emoji=False, stderr=aside, quiet=quiet)
+    return (
+        console
+        if console.is_terminal
+        else PrintableConsole(width=_UNLIMITED, emoji=False, stderr=aside, quiet=quiet)
+    )
+
+
+def shown(text: object) -> str:
+    """Text of a user's file or command line as it can be printed: markup and control characters have no effect."""
+    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text)))
 
 
 def versions() -> dict[str, str]:
@@ -56,27 +74,23 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before the run that would produce it.
-
-    Raises:
-        InputError: The folder is missing, or file or folder is not writeable.
-    """
-    folder = path.parent
-    if not folder.is_dir():
-        raise InputError(path, "", f"there is no folder {folder}", "make it first")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InputError(path, "", "may not be written", "give another file")
+def write_report(path: Path | None, data: dict[str, Any]) -> None:
+    """Write a report with the versions that it depends on, if it is asked for; errors as for ``write_json``."""
+    if path is not None:
+        write_json(path, {**versions(), **data})
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write plain data as JSON, each list of numbers on one line.
+    """Write plain data as JSON to a file, or ``-`` for standard output, each list of numbers on one line.
 
     Raises:
         InputError: The file cannot be written.
     """
     text = json.dumps(data, indent=2, allow_nan=False)
     text = _NUMBERS.sub(lambda numbers: " ".join(numbers[0].split()), text)
+    if path == STANDARD_OUTPUT:
+        print(text)
+        return
     try:
         path.write_text(text + "\n")
     except OSError as error:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import FullScaleOption, given_scale
+from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.plot_series import RecordedMotion
 from hydro_sim_core.drawing.figures import require_matplotlib
-from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plots import plot_grip_force, plot_pitch, plot_pressure_map
 
 commands = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -23,13 +23,11 @@ Array = NDArray[np.float64]
 RecordingArgument = Annotated[
     Path, typer.Argument(metavar="FILE.mcap", help="Recording of hydro-sim run or of the node.")
 ]
-OutOption = Annotated[
-    Path, typer.Option("--out", metavar="FILE.png", help="Picture to write.", dir_okay=False)
-]
+OutOption = Annotated[Path, out_option({"picture": PICTURE})]
 
 
 def _body_option(help_text: str) -> Any:
-    return typer.Option("--body", metavar="NAME", help=help_text, show_default=False)
+    return optional(help_text, "NAME", "--body")
 
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -43,13 +41,14 @@ def grip_force(
         list[str] | None,
         _body_option("Finger, or any other body; may be repeated (default: the links on prismatic joints)."),
     ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Contact force on fingers over time, and the commanded force.
 
     The component along the joint for a finger on a prismatic joint, otherwise the component normal to the touched
     surface.
     """
-    _check_picture(out)
+    _check_picture(out, overwrite)
     with RecordedMotion(recording, output.make_console()) as motion:
         bodies = list(dict.fromkeys(body or motion.fingers()))
         time, forces = motion.grip_forces(bodies)
@@ -70,15 +69,15 @@ def pitch(
     ] = None,
     axis: Annotated[
         str | None,
-        typer.Option(
-            metavar="X,Y,Z",
-            help="Axis in the world: x, y, z or three numbers (default: the one about which it turns most).",
-            show_default=False,
+        optional(
+            "Axis in the world: x, y, z or three numbers (default: the one about which it turns most).",
+            "X,Y,Z",
         ),
     ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Rotation of a body since the start."""
-    _check_picture(out)
+    _check_picture(out, overwrite)
     about = None if axis is None else _axis(axis)
     with RecordedMotion(recording, output.make_console()) as motion:
         name = body or motion.free_body()
@@ -97,14 +96,13 @@ def pressure_map(
     ] = None,
     time: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", help="Recorded time (default: when it is pressed hardest).", show_default=False
-        ),
+        optional("Recorded time (default: when it is pressed hardest).", "S"),
     ] = None,
     full_scale: FullScaleOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Pressure on a body, projected along an axis of its frame, in the colours of RViz and the viewer."""
-    _check_picture(out)
+    _check_picture(out, overwrite)
     given = given_scale(full_scale)
     with RecordedMotion(recording, output.make_console()) as motion:
         scale = given or motion.scale
@@ -115,12 +113,10 @@ def pressure_map(
     _say_written(out)
 
 
-def _check_picture(path: Path) -> None:
+def _check_picture(path: Path, overwrite: bool) -> None:
     """Refuse a picture that cannot be drawn or written, before the recording is read."""
     require_matplotlib()
-    if path.suffix.lower() != ".png":
-        raise InputError(path, "", "is no .png file", "give a name that ends in .png")
-    output.check_writable(path)
+    files_to_write([path], overwrite, {"picture": PICTURE})
 
 
 def _axis(text: str) -> tuple[float, ...]:
@@ -146,4 +142,4 @@ def _told_once(commanded: dict[str, Array]) -> dict[str, Array]:
 
 
 def _say_written(path: Path) -> None:
-    output.make_console().print(f"{path} written", markup=False, highlight=False)
+    output.make_console().print(f"{output.shown(path)} written", highlight=False)

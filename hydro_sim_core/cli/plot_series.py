@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
+from hydro_sim_core.recording import run_files
 from hydro_sim_core.replay import Recording
 from hydro_sim_core.viewer.frame import ViewPatch
 
@@ -53,7 +55,7 @@ class RecordedMotion:
     """Poses, contacts and commands of a recording by the names of its bodies; a context manager.
 
     Args:
-        path: MCAP file.
+        path: MCAP file; those that continue it are read too.
         console: Shows the progress of reading.
 
     Raises:
@@ -63,20 +65,24 @@ class RecordedMotion:
     def __init__(self, path: Path, console: Console) -> None:
         self.path = path
         self._console = console
-        self._recording = Recording(path)
-        self._joints = _joints(self._recording.messages("robot_description")[:1])
-        self._targets = self._recording.messages("joint_targets")
+        with ExitStack() as stack:
+            self._recordings = [stack.enter_context(Recording(part)) for part in run_files(path)]
+            self._joints = _joints(self._recordings[0].messages("robot_description")[:1])
+            self._targets = [
+                target for recording in self._recordings for target in recording.messages("joint_targets")
+            ]
+            self._open = stack.pop_all()
 
     def __enter__(self) -> RecordedMotion:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._recording.close()
+        self._open.close()
 
     @property
     def scale(self) -> PressureScale:
         """Colour scale of pressure, chosen from the contacts of the recording."""
-        return self._recording.scale
+        return max((one.scale for one in self._recordings), key=lambda scale: scale.maximum)
 
     def instants(self) -> Iterator[Instant]:
         """Every instant, in order.
@@ -84,8 +90,8 @@ class RecordedMotion:
         Raises:
             InputError: The file is damaged there.
         """
-        rows = range(len(self._recording.instants))
-        return (self._instant(row) for row in bar(rows, f"reading {self.path}", self._console))
+        rows = [(one, row) for one in self._recordings for row in range(len(one.instants))]
+        return (_instant(*row) for row in bar(rows, f"reading {self.path}", self._console))
 
     def instant(self, time: float) -> Instant:
         """The instant nearest to ``time`` (s).
@@ -93,16 +99,12 @@ class RecordedMotion:
         Raises:
             InputError: The time is outside of the recording, or the file is damaged there.
         """
-        start, end = self._recording.start, self._recording.end
+        start, end = self._recordings[0].start, self._recordings[-1].end
         if not start <= time <= end:
             problem = f"time {time:g} s is outside of the recording"
             raise InputError(self.path, "", problem, f"give {start:g} to {end:g}")
-        return self._instant(self._recording.row(time))
-
-    def _instant(self, row: int) -> Instant:
-        frame = self._recording.frame(row)
-        poses = dict(zip(self._recording.scene(row).links, frame.poses, strict=True))
-        return Instant(frame.time, poses, frame.patches)
+        recording = [one for one in self._recordings if one.start <= time][-1]
+        return _instant(recording, recording.row(time))
 
     # --- names
 
@@ -196,6 +198,12 @@ class RecordedMotion:
             raise InputError(
                 self.path, f"body '{body}'", "is not in the recording", did_you_mean(body, known)
             )
+
+
+def _instant(recording: Recording, row: int) -> Instant:
+    frame = recording.frame(row)
+    poses = dict(zip(recording.scene(row).links, frame.poses, strict=True))
+    return Instant(frame.time, poses, frame.patches)
 
 
 def _joints(descriptions: list[tuple[float, Any]]) -> tuple[_Joint, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,7 +27,6 @@ from hydro_sim_core.cli.options import (
     FullScaleOption,
     PackageDirOption,
     SizeOption,
-    VideoOption,
     ViewAddressOption,
     ViewPortOption,
     ViewTokenOption,
@@ -35,14 +35,23 @@ from hydro_sim_core.cli.options import (
     refuse_without,
     viewer_options,
 )
+from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.status import bar
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
+from hydro_sim_core.pictures.film import (
+    FILM_SUFFIXES,
+    AddFrame,
+    check_film,
+    check_frame_count,
+    open_page_film,
+)
+from hydro_sim_core.recording import recording_files
 from hydro_sim_core.replay import Player, Recording, TimeLine
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.viewer import Viewer
 
+_WRITTEN = {"film": FILM_SUFFIXES}
 #: Rows of the printed time line.
 _ROWS = 16
 _BAR_LENGTH = 24
@@ -52,9 +61,7 @@ def replay(
     context: typer.Context,
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE.mcap...", help="Recording; after resets, its other files too, in order."
-        ),
+        typer.Argument(metavar="FILE.mcap...", help="Recording and what continues it, folder, or files."),
     ],
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser, until Ctrl-C.")] = False,
     speed: Annotated[
@@ -63,15 +70,14 @@ def replay(
     ] = 1.0,
     begin: Annotated[
         float | None,
-        typer.Option(
-            "--from", metavar="T", help="Where to begin, s (default: the start)", show_default=False
-        ),
+        optional("Where to begin, s (default: the start)", "T", "--from"),
     ] = None,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
     view_token: ViewTokenOption = None,
     loop: Annotated[bool, typer.Option("--loop", help="With --view: begin anew at the end.")] = False,
-    video: VideoOption = None,
+    out: Annotated[list[Path] | None, out_option(_WRITTEN)] = None,
+    overwrite: OverwriteOption = False,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
@@ -79,14 +85,15 @@ def replay(
     package_dir: PackageDirOption = None,
 ) -> None:
     """Play recordings: print their time line, show them in the browser, or make a film of them."""
-    if view and video is not None:
-        raise typer.BadParameter("--view and --video exclude each other")
+    if view and out:
+        raise typer.BadParameter("--view and --out exclude each other")
     if not view:
         refuse_without("--view", context, "loop", "view_port", "view_address", "view_token")
+    video = files_to_write(out, overwrite, _WRITTEN).get("film")
     if video is None:
-        refuse_without("--video", context, "fps", "size", "camera")
+        refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not view:
-            refuse_without("--view or --video", context, "full_scale")
+            refuse_without("--view or a film", context, "full_scale")
     else:
         check_film(video, fps)
     console = output.make_console()
@@ -100,9 +107,8 @@ def replay(
         elif video is not None:
             places = film_places(video, start, line.end, fps, speed)
             with open_page_film(video, fps, line.scale, size, camera) as add:
-                for place in bar(places, f"filming {video}", console):
-                    add(line.scene(place), line.frame(place))
-            console.print(f"{video}: {len(places)} frames", markup=False, highlight=False)
+                film_line(line, places, add, video, console)
+            console.print(f"{output.shown(video)}: {len(places)} frames", highlight=False)
         else:
             if console.is_terminal:
                 _play_in_line(line, start, speed, console)
@@ -131,6 +137,16 @@ def view_line(player: Player, viewer: Viewer, console: Console) -> None:
             viewer.close()
 
 
+def film_line(line: TimeLine, places: Sequence[float], add: AddFrame, film: Path, console: Console) -> None:
+    """Add the frames of a time line at recorded times (s) to a film, with a progress bar.
+
+    Raises:
+        InputError: The recording is damaged, or the film cannot be written.
+    """
+    for place in bar(places, f"filming {output.shown(film)}", console):
+        add(line.scene(place), line.frame(place))
+
+
 def film_places(film: Path, start: float, end: float, rate: float, speed: float) -> list[float]:
     """Recorded times of a film's frames: both ends included if they are a whole number of frames apart.
 
@@ -148,7 +164,8 @@ def time_line_table(line: TimeLine, start: float) -> Table:
     Raises:
         InputError: The recording is damaged.
     """
-    frames = [line.frame(place) for place in np.linspace(start, line.end, _ROWS)]
+    places = np.linspace(start, line.end, _ROWS)
+    frames = [line.frame(place) for place in places]
     pairs = list(dict.fromkeys(pair for frame in frames for pair in _forces(frame)))
     totals = [sum(_forces(frame).values()) for frame in frames]
     longest = max(totals) or 1.0  # the largest force may be 0
@@ -159,19 +176,20 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         "time, s",
         "faces",
         "peak, kPa",
-        *(f"{pair}, N" for pair in pairs),
+        *(f"{output.shown(pair)}, N" for pair in pairs),
     )
     for heading in headings:
         table.add_column(heading, justify="right")
     if pairs:
         table.add_column("all forces")
-    for frame, total in zip(frames, totals, strict=True):
+    for place, frame, total in zip(places, frames, totals, strict=True):
         forces = _forces(frame)
         peak = max((patch.max_pressure for patch in frame.patches), default=0.0)
         cells = [f"{frame.time:.3f}", str(_faces(frame)), f"{1e-3 * peak:.2f}"]
         cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
         length = "█" * round(_BAR_LENGTH * total / longest) if pairs else ""
-        table.add_row(*([str(frame.epoch + 1)] if several else []), *cells, *([length] if pairs else []))
+        file = [str(line.locate(place)[0] + 1)] if several else []
+        table.add_row(*file, *cells, *([length] if pairs else []))
     return table
 
 
@@ -186,7 +204,7 @@ def topics_table(line: TimeLine) -> Table:
             key = (topic.name, topic.type_name, topic.shows)
             topics[key] = topics.get(key, 0) + topic.count
     for (name, type_name, shows), count in topics.items():
-        table.add_row(name, type_name, str(count), shows)
+        table.add_row(output.shown(name), output.shown(type_name), str(count), output.shown(shows))
     return table
 
 
@@ -194,10 +212,11 @@ def _open(
     files: Sequence[Path], scale: PressureScale | None, package_dirs: Sequence[Path]
 ) -> list[Recording]:
     for number, path in enumerate(files):
-        if path.resolve() in [other.resolve() for other in files[:number]]:
+        if os.path.realpath(path) in map(os.path.realpath, files[:number]):
             raise InputError(path, "", "is given twice", "name every recording once")
     with ExitStack() as stack:
-        recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in files]
+        paths = recording_files(files[0]) if len(files) == 1 else files
+        recordings = [stack.enter_context(Recording(path, scale, package_dirs)) for path in paths]
         stack.pop_all()
         return recordings
 

@@ -23,12 +23,10 @@ from hydro_sim_core.cli.options import (
     CameraOption,
     FrameRateOption,
     FullScaleOption,
-    JsonOption,
     PackageDirOption,
     SceneArgument,
     SetOption,
     SizeOption,
-    VideoOption,
     ViewAddressOption,
     ViewPortOption,
     ViewTokenOption,
@@ -37,47 +35,50 @@ from hydro_sim_core.cli.options import (
     positive,
     positive_and_finite,
     refuse_without,
-    set_values,
     step_count,
     viewer_options,
+)
+from hydro_sim_core.cli.outputs import (
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    check_writable,
+    files_to_write,
+    optional,
+    out_option,
 )
 from hydro_sim_core.cli.run_report import Pace, RunRecorder, RunReport
 from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
+from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.messages.view import View
-from hydro_sim_core.pictures.film import check_film, check_frame_count, open_page_film
-from hydro_sim_core.recording import Recorder, check_new_file
+from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
+from hydro_sim_core.recording import FileLimits, Recorder, check_new_recording
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
-from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
-from hydro_sim_core.viewer.viewer import Viewer
+from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
 #: Period at which the main thread polls a runner, s.
 _POLL = 0.02
+_WRITTEN = {"recording": (".mcap",), "film": FILM_SUFFIXES, "report": REPORT}
 
 DurationOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="S",
-        help="Simulated seconds to run; without it, until Ctrl-C.",
-        callback=positive_and_finite,
-        show_default=False,
-    ),
+    optional("Simulated seconds to run; without it, until Ctrl-C.", "S", callback=positive_and_finite),
 ]
 RateOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="X",
-        help="Simulated seconds a wall-clock second; inf for as fast as possible "
+    optional(
+        "Simulated seconds a wall-clock second; inf for as fast as possible "
         "(default: 1; inf with --headless)",
+        "X",
         callback=positive,
-        show_default=False,
     ),
 ]
 HeadlessOption = Annotated[
@@ -85,29 +86,39 @@ HeadlessOption = Annotated[
 ]
 FromStateOption = Annotated[
     Path | None,
-    typer.Option(
-        "--from-state",
-        metavar="FILE",
-        help="Go on from a state saved of this scene.",
-        dir_okay=False,
-        show_default=False,
-    ),
+    optional("Go on from a state saved of this scene.", "FILE", "--from-state", dir_okay=False),
 ]
 SaveFailedOption = Annotated[
     Path | None,
-    typer.Option(
+    optional(
+        "Save the state before the first step that does not converge.",
+        "FILE",
         "--save-failed",
-        metavar="FILE",
-        help="Save the state before the first step that does not converge.",
         dir_okay=False,
+    ),
+]
+MaxSizeOption = Annotated[
+    float,
+    typer.Option(
+        "--record-max-size",
+        metavar="MB",
+        help="Go on with the recording in another file when one is so large.",
+        callback=positive,
         show_default=False,
     ),
 ]
-RecordOption = Annotated[
-    Path | None,
-    typer.Option("--record", metavar="FILE", help="Record the run as MCAP.", show_default=False),
+MaxDurationOption = Annotated[
+    float,
+    typer.Option(
+        "--record-max-duration",
+        metavar="S",
+        help="The same after so much simulated time.",
+        callback=positive,
+        show_default=False,
+    ),
 ]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Let --record replace a file.")]
+OutOption = Annotated[list[Path] | None, out_option(_WRITTEN)]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print neither progress nor report.")]
 ViewOption = Annotated[bool, typer.Option("--view", help="Show the run in a browser, which may command it.")]
 
 
@@ -119,63 +130,79 @@ def run(
     headless: HeadlessOption = False,
     from_state: FromStateOption = None,
     save_failed: SaveFailedOption = None,
-    record: RecordOption = None,
+    out: OutOption = None,
     overwrite: OverwriteOption = False,
+    record_max_size: MaxSizeOption = math.inf,
+    record_max_duration: MaxDurationOption = math.inf,
     view: ViewOption = False,
     view_port: ViewPortOption = None,
     view_address: ViewAddressOption = None,
     view_token: ViewTokenOption = None,
-    video: VideoOption = None,
     fps: FrameRateOption = FRAME_RATE,
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
     full_scale: FullScaleOption = None,
     json: JsonOption = None,
+    quiet: QuietOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    _refuse_what_does_not_fit(context)
-    for path in filter(None, (json, save_failed)):
-        output.check_writable(path)
-    if record is not None:
-        check_new_file(record, overwrite)
+    record, video, report = map(files_to_write(out, overwrite, _WRITTEN, json).get, _WRITTEN)
+    _refuse_what_does_not_fit(context, record, video)
+    limits = _limits(record, overwrite, record_max_size, record_max_duration)
+    if save_failed is not None:
+        check_writable(save_failed, overwrite)
     if video is not None:
         check_film(video, fps)
     scale = given_scale(full_scale)
-    console = output.make_console()
-    with compile_progress(console):
-        world = open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
-        shown = view or video is not None or record is not None
-        scale = scale or (scale_of_world(world) if shown else PressureScale())
+    console = output.make_console(report, quiet)
+    world = opened(scene, package_dir, xacro_arg, setting, console)
+    tell_of_rest(world, scene, console)
+    shown = view or video is not None or record is not None
+    scale = scale or (scale_of_world(world) if shown else PressureScale())
     if duration is not None:
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:
         rate = math.inf if headless or video is not None else 1.0
-    recording = None if record is None else _recorder(record, overwrite, rate, scale)
+    recording = _recorder(record, overwrite, rate, limits, scale)
     with ExitStack() as stack:
         page = film = None
         if view:
-            page = RunPage(Viewer(viewer_options(view_port, view_address, view_token)), scale)
-            stack.callback(page.viewer.close)
-            page.viewer.start()
+            page = _started_page(stack, viewer_options(view_port, view_address, view_token), scale)
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
-        result = run_world(world, duration, rate, console, not headless, from_state, recording, page, film)
+        result = run_world(
+            world, duration, rate, console, not (headless or quiet), from_state, recording, page, film
+        )
     console.print(result.table())
-    if save_failed is not None:
-        _save_failed_step(world, save_failed, console)
-    if json is not None:
-        output.write_json(json, result.as_dict())
+    _save_failed_step(world, save_failed, console)
+    if report is not None:
+        output.write_json(report, result.as_dict())
     if result.error is not None:
         raise FloatingPointError(result.error)
 
 
-def _recorder(file: Path, overwrite: bool, rate: float, scale: PressureScale) -> Recorder:
+def _limits(record: Path | None, overwrite: bool, size: float, duration: float) -> FileLimits:
+    """Limits of a recording's files, of so many MB and s; refuses a recording that cannot be written."""
+    limits = FileLimits(1e6 * size, duration)
+    if record is not None:
+        check_new_recording(record, 0, overwrite, limits)
+    return limits
+
+
+def _recorder(
+    record: Path | None, overwrite: bool, rate: float, limits: FileLimits, scale: PressureScale
+) -> Recorder | None:
+    if record is None:
+        return None
     # Without deadlines there is no reason to leave steps out of the recording.
-    return Recorder(file, view=View(scale=scale), overwrite=overwrite, complete=math.isinf(rate), drives=True)
+    complete = math.isinf(rate)
+    return Recorder(
+        record, view=View(scale=scale), overwrite=overwrite, complete=complete, drives=True, limits=limits
+    )
 
 
 def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
@@ -186,24 +213,28 @@ def _check_duration(duration: float, time_step: float, video: Path | None, fps: 
         check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
 
 
-def _save_failed_step(world: World, file: Path, console: Console) -> None:
-    """Write the state before the first failed step, if there is one."""
-    if world.failed_step is not None:
+def _save_failed_step(world: World, file: Path | None, console: Console) -> None:
+    """Write the state before the first failed step, if there is one and it is asked for."""
+    if world.failed_step is not None and file is not None:
         world.failed_step.write(file)
-        console.print(f"the state before the first step that failed is in {file}", markup=False)
+        console.print(f"the state before the first step that failed is in {output.shown(file)}")
 
 
-def _refuse_what_does_not_fit(context: typer.Context) -> None:
+def _refuse_what_does_not_fit(context: typer.Context, record: Path | None, video: Path | None) -> None:
     """Refuse options that have no effect without another one, or that exclude each other."""
     given = context.params
     if not given["view"]:
         refuse_without("--view", context, "view_port", "view_address", "view_token")
-    if given["video"] is None:
-        refuse_without("--video", context, "fps", "size", "camera")
+    elif given["quiet"]:
+        raise typer.BadParameter("--view prints the address of the page, which --quiet would hide")
+    if record is None:
+        refuse_without("a recording (--out FILE.mcap)", context, "record_max_size", "record_max_duration")
+    if video is None:
+        refuse_without("a film (--out FILE.mp4)", context, "fps", "size", "camera")
         if not given["view"]:
-            refuse_without("--view or --video", context, "full_scale")
+            refuse_without("--view or a film", context, "full_scale")
     elif given["duration"] is None or given["rate"] is not None or given["view"]:
-        raise typer.BadParameter("--video needs --duration, and is made without --rate and --view")
+        raise typer.BadParameter("a film needs --duration, and is made without --rate and --view")
 
 
 @dataclass(frozen=True)
@@ -212,6 +243,14 @@ class RunPage:
 
     viewer: Viewer
     scale: PressureScale
+
+
+def _started_page(stack: ExitStack, options: ViewerOptions, scale: PressureScale) -> RunPage:
+    """A page that is served until the stack ends."""
+    page = RunPage(Viewer(options), scale)
+    stack.callback(page.viewer.close)
+    page.viewer.start()
+    return page
 
 
 def run_world(
@@ -253,7 +292,7 @@ def run_world(
     recorder = RunRecorder(world)
     line = StatusLine(console) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
-    console.print(f"running {world.name} {end}", markup=False, highlight=False)
+    console.print(f"running {output.shown(world.name)} {end}", highlight=False)
     if page is not None:
         console.print(f"watch it at {page.viewer.url}", markup=False, highlight=False, soft_wrap=True)
     if recording is not None or page is not None:
@@ -360,6 +399,7 @@ def _run_at_rate(
         step_time=report.step_time,
         late_steps=report.overruns,
         skipped_steps=report.skipped_steps,
+        times_given_up=report.times_given_up,
         late_max=report.late_max,
         error=runner.failure,
     )

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
-from hydro_sim_core.cli.output import versions
+from hydro_sim_core.cli.output import shown, versions
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.recording import RecordingReport
 from hydro_sim_core.simulation import Distribution, World
@@ -29,6 +28,7 @@ class Pace:
         step_time: Wall-clock time per step.
         late_steps: Steps that ended after their deadline; None without deadlines.
         skipped_steps: Skipped periods; None without deadlines.
+        times_given_up: How often periods were skipped; None without deadlines.
         late_max: Largest lateness; None without deadlines.
         error: Why the run ended early; None if it did not.
     """
@@ -37,6 +37,7 @@ class Pace:
     step_time: Distribution
     late_steps: int | None = None
     skipped_steps: int | None = None
+    times_given_up: int | None = None
     late_max: float | None = None
     error: str | None = None
 
@@ -187,7 +188,7 @@ class RunReport:
         """The report as a table."""
         ended = " (interrupted)" if self.interrupted else ""
         table = Table(
-            title=f"{escape(self.scene)}{ended}", title_justify="left", box=box.SIMPLE_HEAD, show_header=False
+            title=f"{shown(self.scene)}{ended}", title_justify="left", box=box.SIMPLE_HEAD, show_header=False
         )
         table.add_column(justify="right")
         table.add_column()
@@ -209,12 +210,16 @@ class RunReport:
         ]
         if pace.late_steps is not None and pace.late_max is not None:
             late = f"{pace.late_steps}, at most by {1e3 * pace.late_max:.1f} ms; {pace.skipped_steps} skipped"
+            if pace.skipped_steps:
+                late += (
+                    f", {pace.skipped_steps * self.time_step:.3f} s given up in {pace.times_given_up} times"
+                )
             rows.append(("late steps", late))
         rows += [
             ("solver", f"at most {self.max_iterations} iterations, residual {self.max_residual:.1e}"),
             ("unconverged steps", f"{self.unconverged_steps}"),
             ("unsettled steps", f"{self.unsettled_steps}"),
-            *((escape(name.replace("_", " ")), f"{value:.6g}") for name, value in self.stepping.items()),
+            *((shown(name.replace("_", " ")), f"{value:.6g}") for name, value in self.stepping.items()),
             (
                 "contact faces",
                 f"{sum(c['faces'] for c in self.contacts)} at the end, at most {self.max_faces}",
@@ -224,14 +229,14 @@ class RunReport:
             lost = f"of {self.deep_steps} steps lost force, of {self.faceless_steps} a pair overlapped without any"
             rows.append(("deep contact", lost))
         rows += [
-            (escape(f"grip force of {name}"), f"{force:.3f} N") for name, force in self.grip_forces.items()
+            (shown(f"grip force of {name}"), f"{force:.3f} N") for name, force in self.grip_forces.items()
         ]
         for c in self.contacts:
-            name = escape(f"{c['body_a']} on {c['body_b']}")
+            name = shown(f"{c['body_a']} on {c['body_b']}")
             force = f"{c['normal_force']:.3f} N normal"
             rows.append(
                 (name, f"{force}, {1e4 * c['area']:.2f} cm², {1e-3 * c['peak_pressure']:.2f} kPa peak")
             )
         if self.recording is not None:
-            rows.append(("recording", escape(str(self.recording))))
-        return rows + [("warning", escape(warning)) for warning in self.contact_warnings]
+            rows.append(("recording", shown(str(self.recording))))
+        return rows + [("warning", shown(warning)) for warning in self.contact_warnings]

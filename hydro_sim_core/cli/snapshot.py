@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.completion import scenes_and_files
 from hydro_sim_core.cli.options import (
     PICTURE_SIZE,
     CameraOption,
@@ -20,19 +21,19 @@ from hydro_sim_core.cli.options import (
     XacroArgOption,
     given_scale,
     refuse_without,
-    set_values,
     step_count,
 )
+from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, optional
 from hydro_sim_core.cli.status import bar
+from hydro_sim_core.cli.worlds import opened
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.pictures.files import check_picture_file, write_picture
+from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.page_camera import PageCamera
+from hydro_sim_core.recording import run_files
 from hydro_sim_core.replay import Recording, TimeLine
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import open_world
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
 from hydro_sim_core.viewer.world_view import frame_of_world
@@ -48,17 +49,18 @@ def snapshot(
         typer.Argument(
             metavar="SCENE|FILE.mcap",
             help="Scene YAML, URDF or xacro file, the name of a shipped scene, or a recording.",
+            autocompletion=scenes_and_files(*_SUFFIXES),
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
+        optional(
+            "Where to write it, as PNG; by default a file here, named after the scene or recording.",
+            "FILE",
             "--out",
-            metavar="FILE",
-            help="Where to write it, as PNG; by default a new file here, named after the scene or recording.",
-            show_default=False,
         ),
     ] = None,
+    overwrite: OverwriteOption = False,
     time: Annotated[
         float, typer.Option("--time", metavar="T", help="Simulated time of the picture, s.", min=0.0)
     ] = 0.0,
@@ -70,9 +72,8 @@ def snapshot(
     setting: SetOption = None,
 ) -> None:
     """Draw a picture of a scene after a simulated time, or of a recording at that time; needs no screen."""
-    if out is None:
-        out = _new_file_for(source)
-    check_picture_file(out, (".png",))
+    out = out or _file_for(source)
+    files_to_write([out], overwrite, {"picture": PICTURE})
     console = output.make_console()
     scale = given_scale(full_scale)
     if Path(source).suffix.lower() == ".mcap":
@@ -81,8 +82,8 @@ def snapshot(
         with PageCamera(size, camera) as page:
             picture = page.picture(scene, frame)
     else:
+        world = opened(source, package_dir, xacro_arg, setting, console)
         with compile_progress(console):
-            world = open_world(source, package_dir or (), xacro_arg or (), set_values(setting))
             scale = scale or scale_of_world(world)
         with PageCamera(size, camera) as page:  # opened first: if it fails, the run would be wasted
             run_until(world, time, console)
@@ -90,24 +91,15 @@ def snapshot(
             frame = frame_of_world(world, scene)
             picture = page.picture(scene, frame)
     write_picture(out, picture)
-    console.print(f"{out}: t = {frame.time:g} s", markup=False, highlight=False)
+    console.print(f"{output.shown(out)}: t = {frame.time:g} s", highlight=False)
 
 
-def _new_file_for(source: str) -> Path:
-    """Path of a picture in the working folder, named after a scene or recording.
-
-    Raises:
-        InputError: The file exists.
-    """
+def _file_for(source: str) -> Path:
+    """Path of a picture in the working folder, named after a scene or recording."""
     path = Path(source)
     while path.suffix.lower() in _SUFFIXES:
         path = path.with_suffix("")
-    out = Path(f"{path.name}.png")
-    if out.exists() or out.is_symlink():
-        raise InputError(
-            out, "", "exists already", f"name it with --out {out} to overwrite it, or another file"
-        )
-    return out
+    return Path(f"{path.name}.png")
 
 
 def run_until(world: World, time: float, console: Console) -> None:
@@ -121,7 +113,7 @@ def run_until(world: World, time: float, console: Console) -> None:
     with compile_progress(console):
         world.step()
         world.reset()
-    for _ in bar(steps, f"running {world.name}", console):
+    for _ in bar(steps, f"running {output.shown(world.name)}", console):
         world.step()
 
 
@@ -129,6 +121,6 @@ def _of_recording(
     path: Path, time: float, scale: PressureScale | None, package_dirs: Sequence[Path]
 ) -> tuple[ViewScene, ViewFrame]:
     """Scene and frame of the instant nearest to ``time``."""
-    with TimeLine([Recording(path, scale, package_dirs)]) as line:
+    with TimeLine([Recording(part, scale, package_dirs) for part in run_files(path)]) as line:
         line.check(time)
         return line.scene(time), line.frame(time)

@@ -9,6 +9,8 @@ from typing import TypeVar
 from rich.console import Console
 from rich.progress import track
 
+from hydro_sim_core.errors import printable
+
 _LIVE_PERIOD = 0.2
 Item = TypeVar("Item")
 
@@ -54,5 +56,6 @@ class StatusLine:
             self._write("\n")
 
     def _write(self, text: str) -> None:
-        self._console.file.write(text)
+        start = "\r" if text.startswith("\r") else ""
+        self._console.file.write(start + printable(text.removeprefix("\r")))
         self._console.file.flush()

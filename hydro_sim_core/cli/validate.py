@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,50 +15,64 @@ from rich.table import Table
 
 from hydro_sim_core.assets import folder as shipped_folder
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import JsonOption, PlotOption
+from hydro_sim_core.cli.outputs import (
+    PICTURE,
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    check_writable,
+    files_to_write,
+    optional,
+)
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import EXPERIMENTS, find_experiment
 from hydro_sim_core.experiments.page import Record, page, read_record, read_records
 
+_WRITTEN = {"picture": PICTURE, "report": REPORT}
+_SUFFIXES = (*PICTURE, *REPORT)
+
 
 def validate(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run; without it, list them.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Experiment to run; without it, list them.",
+            autocompletion=lambda incomplete: [name for name in EXPERIMENTS if name.startswith(incomplete)],
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run every experiment; needs --out DIR.")] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="With --all: write each experiment's numbers and picture to DIR, and a page of them to DIR.md.",
-            file_okay=False,
+        list[Path] | None,
+        optional(
+            "Write .png for the picture or .json for the report; may be repeated. With --all a folder: each "
+            "experiment's numbers and picture go to DIR, and a page of them to DIR.md.",
+            "FILE",
+            "--out",
         ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A short form that takes seconds and compares less.")
     ] = False,
     json: JsonOption = None,
-    plot: PlotOption = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Run an experiment and compare with known results; exit status 0 only if all comparisons agree."""
-    console = output.make_console()
-    if every != (out is not None):
-        raise typer.BadParameter("--all and --out DIR go together")
-    if every and not (name is json is plot is None):
-        raise typer.BadParameter(
-            "--all runs every experiment and writes its own files: leave NAME and FILE out"
-        )
-    if name is None and not every:
-        if json is not None or plot is not None:
-            raise typer.BadParameter("name the experiment to run")
-        list_experiments(console)
+    if every:
+        if name is not None or json is not None or out is None or len(out) != 1:
+            raise typer.BadParameter(
+                "--all runs every experiment: it needs one --out DIR, and no NAME or --json"
+            )
+        agrees = validate_all(quick, out[0], overwrite, output.make_console())
+    elif name is not None:
+        files = files_to_write(out, overwrite, _WRITTEN, json)
+        agrees = validate_one(name, quick, files, output.make_console(files.get("report")))
+    elif out or json is not None:
+        raise typer.BadParameter("name the experiment to run, or give --all")
+    else:
+        list_experiments(output.make_console())
         return
-    agrees = (
-        validate_all(quick, out, console)
-        if out is not None
-        else validate_one(str(name), quick, json, plot, console)
-    )
     if not agrees:
         raise typer.Exit(1)
 
@@ -78,8 +93,8 @@ def _took(name: str) -> str:
         return ""
 
 
-def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, console: Console) -> bool:
-    """Run an experiment, print the result and write the requested files.
+def validate_one(name: str, quick: bool, files: Mapping[str, Path], console: Console) -> bool:
+    """Run an experiment, print the result and write the requested files by their kinds.
 
     Returns:
         Whether all of it agrees.
@@ -88,34 +103,32 @@ def validate_one(name: str, quick: bool, json: Path | None, plot: Path | None, c
         InputError: There is no such experiment, or a file cannot be written.
     """
     experiment = find_experiment(name)
-    for path in (json, plot):
-        if path is not None:
-            output.check_writable(path)
     with compile_progress(console):
         report = experiment.run(quick)
     console.print(output.comparison_table(report))
-    if json is not None:
-        output.write_json(json, {**output.versions(), **report.as_dict()})
-    if plot is not None:
-        experiment.plot(report, plot)
+    output.write_report(files.get("report"), report.as_dict())
+    if "picture" in files:
+        experiment.plot(report, files["picture"])
     return report.agrees
 
 
-def validate_all(quick: bool, folder: Path, console: Console) -> bool:
+def validate_all(quick: bool, folder: Path, overwrite: bool, console: Console) -> bool:
     """Run every experiment; write results and pictures to ``folder``, and the page beside it.
 
     Returns:
         Whether all of it agrees.
 
     Raises:
-        InputError: The folder cannot be made or written, or an experiment lacks a package or file.
+        InputError: The folder cannot be made or written, a file would be replaced, or an experiment lacks a package or
+            file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(folder, "", error.strerror or "cannot be made", "give another folder") from None
     document = folder.with_name(f"{folder.name}.md")
-    output.check_writable(document)
+    for path in (document, *(folder / f"{name}{suffix}" for name in EXPERIMENTS for suffix in _SUFFIXES)):
+        check_writable(path, overwrite)
     with _progress(console) as progress:
         task = progress.add_task("", total=len(EXPERIMENTS))
         for name in EXPERIMENTS:
@@ -124,7 +137,7 @@ def validate_all(quick: bool, folder: Path, console: Console) -> bool:
             progress.advance(task)
     records = read_records(folder)
     document.write_text(page(records, folder.name))
-    console.print(f"written: {document}")
+    console.print(f"written: {output.shown(document)}")
     return all(record.report.agrees for record in records)
 
 

@@ -4,23 +4,56 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from hydro_sim_core.description.paths import MESH_EXTENSIONS
 from hydro_sim_core.description.xml_source import read_bytes
 from hydro_sim_core.errors import InputError
 
+
+class Foreign(NamedTuple):
+    """A format of other programs.
+
+    Attributes:
+        what: What a file in it is.
+        converter: Program that makes a URDF of it, and where it comes from; None if none is known.
+    """
+
+    what: str
+    converter: str | None = None
+
+    @property
+    def mend(self) -> str:
+        """What to do with such a file."""
+        if self.converter is None:
+            return "export the robot as URDF, and name that file"
+        return f"give the URDF that it was made from, or make one with {self.converter}"
+
+
 #: Formats of other programs by the root element of the XML.
 XML_FORMATS = {
-    "mujoco": "a MuJoCo model (MJCF)",
-    "sdf": "an SDF file, as Gazebo reads",
+    "mujoco": Foreign("a MuJoCo model (MJCF)", "mjcf_urdf_simple_converter (pip)"),
+    "sdf": Foreign("an SDF file, as Gazebo reads", "sdf2urdf of the ROS package sdformat_tools"),
 }
+_USD = Foreign("USD", "usd_to_urdf (pip install nvidia-srl-usd-to-urdf)")
+_OTHER_XML = Foreign("XML")
 _MESH_SUFFIXES = (*MESH_EXTENSIONS, ".vtu", ".gltf", ".3mf", ".off", ".step", ".stp")
 _USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 #: Everything that may precede the root element.
 _PROLOGUE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", re.DOTALL)
 _OUTERMOST = re.compile(rb"\s*<([\w.-]+)")
 _ACCEPTED = "a scene is YAML, a robot URDF or xacro"
-MEND = "export the robot as URDF, and name that file"
+
+
+def format_of(path: Path) -> Foreign | None:
+    """Format of another program that a file is in, by its suffix or outermost element; None if it is in none of them.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    if path.suffix.lower() in _USD_SUFFIXES:
+        return _USD
+    return XML_FORMATS.get(_outermost_tag(read_bytes(path)) or "")
 
 
 def refuse_what_is_no_scene(path: Path) -> None:
@@ -39,16 +72,15 @@ def refuse_what_is_no_scene(path: Path) -> None:
             "name it (STL, OBJ, DAE, GLB, PLY, VTK or MSH) as <mesh> in a URDF, or as mesh in a scene's environment",
         )
     if suffix in _USD_SUFFIXES:
-        raise InputError(path, "", f"is USD, and no scene; {_ACCEPTED}", MEND)
+        raise InputError(path, "", f"is {_USD.what}, and no scene; {_ACCEPTED}", _USD.mend)
     tag = _outermost_tag(text)
     if tag == "robot":
         raise InputError(
             path, "<robot>", "is a robot", "name the file .urdf, or .xacro if it has xacro: tags"
         )
     if tag is not None:
-        raise InputError(
-            path, f"<{tag}>", f"is {XML_FORMATS.get(tag, 'XML')}, and no scene; {_ACCEPTED}", MEND
-        )
+        found = XML_FORMATS.get(tag, _OTHER_XML)
+        raise InputError(path, f"<{tag}>", f"is {found.what}, and no scene; {_ACCEPTED}", found.mend)
 
 
 def _outermost_tag(text: bytes) -> str | None:

@@ -104,7 +104,8 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
 def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -> RobotSpec:
     robot, source = document.root, document.source
     if robot.tag in foreign.XML_FORMATS:
-        raise robot.error(f"is {foreign.XML_FORMATS[robot.tag]}, and no URDF", foreign.MEND)
+        found = foreign.XML_FORMATS[robot.tag]
+        raise robot.error(f"is {found.what}, and no URDF", found.mend)
     if robot.tag != "robot":
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
@@ -128,6 +129,9 @@ def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -
 def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
     suffix = source.suffix.lower()
     if suffix not in (".urdf", ".xacro"):
+        found = foreign.format_of(source) if source.exists() else None
+        if found is not None:
+            raise UnknownFormat(source, "", f"is {found.what}, and no URDF", found.mend)
         raise UnknownFormat(source, "", f"unknown file type '{suffix}'", "name a .urdf or .xacro file")
     if suffix == ".xacro":
         return expand_xacro(source, xacro_args, resolver)

@@ -16,7 +16,7 @@ from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 _RECORD_KEYS = ("experiment", "date", "versions", "quick", "seconds", "machine")
 #: Largest number of values kept of a column, and their number of digits.
 _MAX_VALUES, _DIGITS = 400, 6
-_MEND = "write it anew: hydro-sim validate --all --out"
+_MEND = "write it anew: hydro-sim validate --all --overwrite --out"
 
 
 @dataclass(frozen=True)

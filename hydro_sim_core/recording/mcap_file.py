@@ -19,6 +19,8 @@ from hydro_sim_core.recording.message_types import message_types
 _SPARE_SIZE = 8 * 1024 * 1024
 _PROFILE = "ros2"
 _LIBRARY = "hydro-sim"
+#: Remedy for a file that exists.
+OVERWRITE = "give another name, or allow it to be replaced (--overwrite; parameter overwrite of the node)"
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -35,7 +37,7 @@ def check_new_file(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise InputError(path, "", "is a folder", "give the name of a file")
     if path.exists() and not overwrite:
-        raise InputError(path, "", "exists already", "give another name, or overwrite it on purpose")
+        raise InputError(path, "", "exists already", OVERWRITE)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(path, "", "may not be written", "give another file")
 

@@ -18,8 +18,8 @@ from hydro_sim_core.messages.state import joint_state_template, split_time
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import JOINT_STATE, recorded_streams
 from hydro_sim_core.messages.view import View
-from hydro_sim_core.recording.episodes import EpisodeFiles, episode_path
-from hydro_sim_core.recording.mcap_file import check_new_file, reason
+from hydro_sim_core.recording.episodes import NO_LIMITS, EpisodeFiles, FileLimits, check_new_recording
+from hydro_sim_core.recording.mcap_file import reason
 from hydro_sim_core.simulation import Snapshot, World
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class RecordingReport:
     """Statistics of a recording.
 
     Attributes:
-        paths: Files: one from the start and one after every reset.
+        paths: Files: one from the start, one after every reset and at every limit.
         messages: Number of messages in them.
         size: Size of all files, bytes.
         lost_steps: Steps not recorded because the disk was too slow.
@@ -56,7 +56,8 @@ class RecordingReport:
     error: str | None
 
     def __str__(self) -> str:
-        names = ", ".join(self.paths)
+        first, *others = self.paths
+        names = f"{first} to {Path(others[-1]).name}" if len(others) > 2 else ", ".join(self.paths)
         text = f"{names}: {self.messages} messages, {self.size / 1e6:.2f} MB"
         if self.lost_steps or self.lost_commands:
             text += f"; the disk was too slow for {self.lost_steps} steps and {self.lost_commands} commands"
@@ -70,6 +71,7 @@ class _Command:
     serialize: Callable[[], bytes]
     time: float
     epoch: int
+    stands: bool = False
 
 
 def below_node(topic: str) -> str:
@@ -80,13 +82,13 @@ def below_node(topic: str) -> str:
 
 
 class Recorder:
-    """Writes snapshots and commands into an MCAP file, and into a new one whenever the simulation is reset.
+    """Writes snapshots and commands into an MCAP file, and into a new one after every reset and at every limit.
 
     ``record`` and ``record_command`` only append to a queue. When it is full, data is dropped and counted, or waits if
     ``complete`` is set. A disk error ends the recording, never the run.
 
     Args:
-        path: The first file; after resets, ``NAME_1.mcap`` and so on beside it.
+        path: The first file; later ones are ``NAME_1.mcap`` and so on beside it.
         rates: Messages per second of simulated time by the name of a kind of stream, 0 for every step; others keep
             theirs.
         view: How the world is shown.
@@ -96,6 +98,7 @@ class Recorder:
         complete: Whether the stepping thread waits for the disk, for runs without deadlines.
         warn: Called with a line of text when something goes wrong.
         number: Number of the first file: how many files of this name an earlier recorder has written.
+        limits: Limits of each file.
 
     Raises:
         InputError: The file cannot be written.
@@ -112,11 +115,13 @@ class Recorder:
         complete: bool = False,
         warn: Callable[[str], None] = logger.error,
         number: int = 0,
+        limits: FileLimits = NO_LIMITS,
     ) -> None:
-        check_new_file(episode_path(path, number), overwrite)
+        check_new_recording(path, number, overwrite, limits)
         self._path = path
         self._number = number
         self._overwrite = overwrite
+        self._limits = limits
         self._drives = drives
         self._drive_writes = 0
         self._complete = complete
@@ -140,7 +145,9 @@ class Recorder:
             InputError: The file cannot be created, or two pairs of bodies would share a topic.
         """
         self._make_streams(world)  # raises before a file is made or replaced
-        self._files = EpisodeFiles(self._path, self._make_streams, self._overwrite, self._number)
+        self._files = EpisodeFiles(
+            self._path, self._make_streams, self._overwrite, self._number, self._limits
+        )
         self._handed = (snapshot.epoch, snapshot.step)
         try:
             self._files.write_snapshot(snapshot, world)
@@ -184,10 +191,16 @@ class Recorder:
         began = max(0.0, snapshot.time - world.time_step)
         template = joint_state_template(world.actuated_joint_names)
         encode = partial(template.fill, split_time(began), targets)
-        self.record_command("~/joint_targets", JOINT_STATE, encode, began, snapshot.epoch)
+        self.record_command("~/joint_targets", JOINT_STATE, encode, began, snapshot.epoch, stands=True)
 
     def record_command(
-        self, topic: str, type_name: str, serialize: Callable[[], bytes], time: float, epoch: int
+        self,
+        topic: str,
+        type_name: str,
+        serialize: Callable[[], bytes],
+        time: float,
+        epoch: int,
+        stands: bool = False,
     ) -> None:
         """Queue a command that takes effect in the next step; called by the stepping thread.
 
@@ -197,11 +210,13 @@ class Recorder:
             serialize: Returns the serialised message; called by the recorder's thread.
             time: Simulated time, s.
             epoch: As in ``Snapshot``.
+            stands: Whether it tells a state that holds until the next one, to be repeated where a file continues.
         """
         if self._error is not None:
             return
         if self._has_room(COMMAND_QUEUE_LENGTH):
-            self._queue.put(_Command(self._absolute_name(topic), type_name, serialize, time, epoch))
+            name = self._absolute_name(topic)
+            self._queue.put(_Command(name, type_name, serialize, time, epoch, stands))
             return
         if self._lost_commands == 0:
             self._warn(f"{self._path}: writing is too slow for this recording; commands are left out")
@@ -261,8 +276,9 @@ class Recorder:
             if entry is None:
                 return False
             if isinstance(entry, _Command):
-                data = entry.serialize()
-                self._files.write_command(entry.topic, entry.type_name, data, entry.time, entry.epoch)
+                self._files.write_command(
+                    entry.topic, entry.type_name, entry.serialize(), entry.time, entry.epoch, entry.stands
+                )
             else:
                 self._files.write_snapshot(*entry)
         return True

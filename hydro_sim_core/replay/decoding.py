@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import MessageIndex, RecordedTopic
 
 Name = TypeVar("Name", bound=Hashable)
@@ -17,6 +18,8 @@ Value = TypeVar("Value")
 
 #: Size of the cache of decoded messages of a topic.
 _KEPT = 128
+#: Definitions of known packages have up to 60 000 characters, and parsing takes its time.
+_LONGEST_DEFINITION = 250_000
 #: How many messages back to search for a name that the newest message lacks; a topic may have several publishers.
 _LOOK_BACK = 50
 
@@ -38,9 +41,8 @@ class TopicReader:
         if topic.encoding != "cdr" or topic.definition_encoding != "ros2msg":
             problem = f"is encoded as '{topic.encoding}' and defined in '{topic.definition_encoding}'"
             raise self.error(problem, "give a recording of ROS 2 messages (cdr, ros2msg)")
-        self._store = get_typestore(Stores.EMPTY)
         try:
-            self._store.register(get_types_from_msg(topic.definition, topic.type_name))
+            self._store = _types(topic.definition, topic.type_name)
         except Exception as error:  # the parser may raise anything
             raise self.error(
                 f"has a definition that cannot be read ({_line(error)})", "record it again"
@@ -91,8 +93,18 @@ class TopicReader:
 
     def error(self, problem: str, mend: str) -> InputError:
         """An exception about the topic, to be raised."""
-        return InputError(self._index.path, f"topic '{self.topic.name}'", problem, mend)
+        return InputError(self._index.path, f"topic '{shortened(self.topic.name)}'", problem, mend)
+
+
+@lru_cache(maxsize=64)
+def _types(definition: str, type_name: str) -> Typestore:
+    """Types of a definition, which several topics may have."""
+    if len(definition) > _LONGEST_DEFINITION:
+        raise ValueError(f"it has {len(definition)} characters")
+    store = get_typestore(Stores.EMPTY)
+    store.register(get_types_from_msg(definition, type_name))
+    return store
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return shortened(str(error)) or type(error).__name__

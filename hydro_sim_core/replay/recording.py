@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import MessageIndex
+from hydro_sim_core.recording.contents import WALL_CLOCK
+from hydro_sim_core.recording.parts import CONTINUES, RECORDING
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.replay.patches import recorded_patches
 from hydro_sim_core.replay.transforms import RecordedTransforms
@@ -27,11 +29,11 @@ from hydro_sim_core.viewer.scene import ViewScene, scene_of_urdf
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 
-#: Later times than this are wall-clock times, s; the recording's time then starts at 0.
-_WALL_CLOCK = 1e6
 _NS = 1e-9
 #: Number of instants whose contacts choose the colour scale.
 _SCALE_INSTANTS = 60
+#: Most topics that may tell the same part of the picture: one of every robot.
+_MOST_TOPICS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,7 @@ class Recording:
     Attributes:
         path: MCAP file.
         instants: (N,) times at which poses or contact were recorded, s, increasing; one frame each.
+        gaps: First and last time of what is missing between them because the file is damaged, s.
         topics: Topics of the file.
 
     Raises:
@@ -94,6 +97,9 @@ class Recording:
                 for topic in self._index.topics
                 if topic.type_name == type_name and topic.name.endswith(ending)
             ]
+            if len(topics) > _MOST_TOPICS:
+                problem = f"shows {shows} on {len(topics)} topics"
+                raise InputError(self.path, "", problem, f"record {_MOST_TOPICS} at most")
             shown.update((id(topic), shows) for topic in topics)
             return [TopicReader(self._index, topic) for topic in topics]
 
@@ -106,13 +112,14 @@ class Recording:
         for reader in self._descriptions[1:]:
             del shown[id(reader.topic)]
         if not any(len(reader.topic.times) for reader in (*moving, *fixed)):
-            holds = ", ".join(topic.name for topic in self._index.topics) or "no messages"
+            holds = shortened(", ".join(topic.name for topic in self._index.topics)) or "no messages"
             problem = f"tells no poses: there is no /tf or /tf_static among its topics ({holds})"
             raise InputError(self.path, "", problem, "record /tf as well")
         self._transforms = RecordedTransforms(moving, fixed)
         self._times = np.unique(_all_times([*moving, *self._contacts] if moving else fixed))
-        self._zero = int(self._times[0]) if self._times[0] * _NS > _WALL_CLOCK else 0
+        self._zero = int(self._times[0]) if self._times[0] * _NS > WALL_CLOCK else 0
         self.instants: Array = np.asarray((self._times - self._zero) * _NS, dtype=np.float64)
+        self.gaps = tuple(self._gaps())
         self.topics = tuple(
             ReplayedTopic(topic.name, topic.type_name, len(topic.times), shown.get(id(topic), ""))
             for topic in self._index.topics
@@ -128,6 +135,16 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._index.close()
+
+    def continues(self, other: Recording) -> bool:
+        """Whether the time of this file goes on where that of another file has ended."""
+        about, before = self._index.about, other._index.about
+        return (
+            bool(about.get(CONTINUES))
+            and about[CONTINUES] == other.path.name
+            and about.get(RECORDING) == before.get(RECORDING)
+            and self.start >= other.end
+        )
 
     @property
     def start(self) -> float:
@@ -150,6 +167,13 @@ class Recording:
                 patches = self._patches(int(time), {})
                 instants.append({f"{p.name_a} on {p.name_b}": p.max_pressure for p in patches})
         return scale_of_peaks(instants)
+
+    def _gaps(self) -> Iterator[tuple[float, float]]:
+        for gap in self._index.gaps:
+            begin = self._times[0] if gap.begin is None else gap.begin
+            end = self._times[-1] if gap.end is None else gap.end
+            if begin < end:
+                yield (int(begin) - self._zero) * _NS, (int(end) - self._zero) * _NS
 
     def row(self, time: float) -> int:
         """Index in ``instants`` of the instant nearest to ``time`` (s)."""

@@ -1,4 +1,4 @@
-"""A time line of several recordings, because a run that was reset continues in another file."""
+"""A time line of several recordings, because a run that was reset, or is long, continues in another file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from hydro_sim_core.viewer.scene import ViewScene
 class TimeLine:
     """Recordings one after another. A place is the time of the first recording and runs on through the others.
 
+    Where a file continues the one before, their times go on; a reset begins a new episode.
+
     Usable as a context manager, which closes the recordings.
 
     Args:
@@ -27,10 +30,20 @@ class TimeLine:
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
         self.recordings = tuple(recordings)
-        starts = np.array([recording.start for recording in recordings])
-        lengths = np.array([recording.end for recording in recordings]) - starts
+        places, episodes = [recordings[0].start], [0]
+        for before, recording in pairwise(recordings):
+            continues = recording.continues(before)
+            places.append((recording.start if continues else before.end) + (places[-1] - before.start))
+            episodes.append(episodes[-1] + (not continues))
         #: (R,) place at which each recording begins, s.
-        self.places = starts[0] + np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
+        self.places = np.array(places)
+        self._episodes = episodes
+        #: First and last place of what is missing in damaged recordings, s.
+        self.gaps = tuple(
+            (begin + place - recording.start, end + place - recording.start)
+            for place, recording in zip(self.places.tolist(), recordings, strict=True)
+            for begin, end in recording.gaps
+        )
         self._last: tuple[ViewScene, ViewScene] | None = None
 
     def __enter__(self) -> TimeLine:
@@ -83,7 +96,8 @@ class TimeLine:
         number, row = self.locate(place)
         scene = self.recordings[number].scene(row)
         if self._last is None or self._last[0] is not scene:
-            self._last = scene, replace(scene, timeline=(self.start, self.end), scale=self.scale)
+            span = (self.start, self.end)
+            self._last = scene, replace(scene, timeline=span, gaps=self.gaps, scale=self.scale)
         return self._last[1]
 
     def frame(self, place: float) -> ViewFrame:
@@ -96,5 +110,7 @@ class TimeLine:
         recording = self.recordings[number]
         frame = recording.frame(row)
         return replace(
-            frame, epoch=number, timeline_time=frame.time - recording.start + float(self.places[number])
+            frame,
+            epoch=self._episodes[number],
+            timeline_time=frame.time - recording.start + float(self.places[number]),
         )

@@ -12,7 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.loading import find_scene, scene_of_robot, shipped_scenes
 from hydro_sim_core.simulation.world import World
 
-_ROBOT_SUFFIXES = (".urdf", ".xacro")
+ROBOT_SUFFIXES = (".urdf", ".xacro")
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -50,7 +50,7 @@ def open_world(
         InputError: There is no such file or scene, it is invalid, or options for robots are given for a scene.
     """
     path = Path(scene)
-    if path.suffix in _ROBOT_SUFFIXES:
+    if path.suffix in ROBOT_SUFFIXES:
         arguments = dict(argument.split(":=", 1) for argument in xacro_args)
         found = scene_of_robot(path, package_dirs, xacro_args=arguments)
         return World(found.with_(values) if values else found)

@@ -98,6 +98,7 @@ class ViewScene:
         grippers: Grippers of the scene.
         mode: Whether it shows a running simulation or a recording.
         timeline: First and last time of a recording, s; None for a simulation.
+        gaps: First and last time of what is missing in a damaged recording, s.
         time_step: Time step, s.
         takes_commands: Whether pages may command, pause and reset.
     """
@@ -112,6 +113,7 @@ class ViewScene:
     grippers: tuple[ViewGripper, ...] = ()
     mode: Literal["live", "replay"] = "live"
     timeline: tuple[float, float] | None = None
+    gaps: tuple[tuple[float, float], ...] = ()
     time_step: float = 1e-3
     takes_commands: bool = True
 
@@ -135,7 +137,8 @@ class ViewScene:
             },
             "time_step": self.time_step,
             "takes_commands": self.takes_commands,
-            "timeline": self.timeline and {"start": self.timeline[0], "end": self.timeline[1]},
+            "timeline": self.timeline
+            and {"start": self.timeline[0], "end": self.timeline[1], "gaps": self.gaps},
         }
         text = json.dumps(message, sort_keys=True, allow_nan=False)
         return {**message, "key": hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import hydro_sim_core
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.viewer import wire
 from hydro_sim_core.viewer.commands import Command, Shown, read_message
 from hydro_sim_core.viewer.frame import ViewFrame, encode_frame
@@ -38,6 +38,8 @@ _EVERY_ADDRESS = {
     "::": (socket.AF_INET6, "2001:db8::1"),
 }
 _DISCARD = 9
+#: Characters of an address that messages show.
+_LONGEST_SHOWN = 64
 _START_TIMEOUT = 30.0
 _STOP_TIMEOUT = 5.0
 
@@ -161,7 +163,7 @@ class Viewer:
 
     def _wait_until_ready(self, configure: bytes) -> int:
         """Wait for the server; returns the port on which it listens."""
-        element = f"{self._options.host} port {self._options.port}"
+        element = f"{shortened(self._options.host, _LONGEST_SHOWN)} port {self._options.port}"
         self._link.settimeout(_START_TIMEOUT)
         try:
             self._link.sendall(configure)

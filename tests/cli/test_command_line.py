@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from hydro_sim_core import World, load_scene
 from hydro_sim_core.assets import folder
@@ -20,22 +19,10 @@ from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, Expe
 from hydro_sim_core.experiments.page import read_record
 from hydro_sim_core.recording import read_messages
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from support.command_line import call, commands, refused
 
 WELDED = shipped_scenes()["spatula_slip_welded"]
 URDF = Path(__file__).parents[2] / "urdf"
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
-
-
-def refused(result):
-    """The one red line of a refusal."""
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 @pytest.fixture
@@ -44,7 +31,7 @@ def report(tmp_path):
 
     def run(*arguments):
         path = tmp_path / "report.json"
-        result = call("run", *arguments, "--json", path)
+        result = call("run", *arguments, "--json", path, "--overwrite")
         assert result.exit_code == 0, result.stderr
         return json.loads(path.read_text()), result.stdout
 
@@ -68,18 +55,15 @@ def test_help_says_of_every_command_what_the_command_says():
 
 
 def test_one_kind_of_file_has_one_option_in_every_command():
-    """What a command is for goes to --out; what it writes or reads besides is named after its kind."""
-    whole = get_command(app)
-    commands = {name: whole.get_command(None, name) for name in whole.list_commands(None)}
-    commands |= {f"plot {name}": one for name, one in commands.pop("plot").commands.items()}
+    """What a command writes goes to --out; --json is short for the report, and --save-failed is for a failure."""
     options = {
         option
-        for command in commands.values()
+        for command in commands().values()
         for param in command.params
         if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
         for option in param.opts
     }
-    written = {"--out", "--json", "--plot", "--video", "--record", "--save-failed"}
+    written = {"--out", "--json", "--save-failed"}
     assert options == written | {"--from-state", "--package-dir"}
 
 
@@ -91,7 +75,7 @@ def test_a_command_has_commands_of_its_own_only_where_they_are_several():
 
 def test_help_of_run_names_every_option():
     result = call("run", "--help")
-    for option in ("SCENE", "--headless", "--duration", "--rate", "--record", "--json"):
+    for option in ("SCENE", "--headless", "--duration", "--rate", "--out", "--json"):
         assert option in result.stdout
 
 
@@ -222,7 +206,7 @@ def test_check_cuts_no_name_without_a_terminal(tmp_path):
         f'<robot name="r"><link name="{name}"><collision name="{name}_collision">'
         f'<geometry><box size="1 1 1"/></geometry></collision></link></robot>'
     )
-    printed = CliRunner().invoke(app, ["check", str(path)], env={"COLUMNS": "40"}).stdout
+    printed = call("check", path, columns=40).stdout
     assert f" {name} " in printed
     assert f" {name}_collision " in printed
     assert "…" not in printed
@@ -405,7 +389,7 @@ def test_validate_lists_how_long_each_takes(monkeypatch):
 
 def test_validate_writes_report_and_figure(tmp_path):
     numbers, picture = tmp_path / "slip.json", tmp_path / "slip.png"
-    result = call("validate", "slip_control", "--json", numbers, "--plot", picture)
+    result = call("validate", "slip_control", "--json", numbers, "--out", picture)
     assert result.exit_code == 0
     data = json.loads(numbers.read_text())
     assert data["agrees"] is True
@@ -471,7 +455,7 @@ def test_validate_refuses_an_unknown_experiment():
 def test_a_recorded_run_has_every_step_and_says_so(report, tmp_path, rate):
     path = tmp_path / "run.mcap"
     data, printed = report(
-        "spatula_slip_welded", "--headless", "--duration", "0.1", "--rate", rate, "--record", path
+        "spatula_slip_welded", "--headless", "--duration", "0.1", "--rate", rate, "--out", path
     )
     times = [message.time for message in read_messages(path, ["/joint_states"])]
     assert times == [10**6 * i for i in range(101)]
@@ -484,7 +468,7 @@ def test_a_recorded_run_has_every_step_and_says_so(report, tmp_path, rate):
 def test_a_recording_replaces_a_file_only_on_purpose(tmp_path):
     path = tmp_path / "run.mcap"
     path.write_text("precious")
-    arguments = ("run", "drop_box", "--headless", "--duration", "0.01", "--record", path)
+    arguments = ("run", "drop_box", "--headless", "--duration", "0.01", "--out", path)
     assert "exists already" in refused(call(*arguments))
     assert path.read_text() == "precious"
     assert call(*arguments, "--overwrite").exit_code == 0

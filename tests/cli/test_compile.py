@@ -60,7 +60,7 @@ def test_portable_code_is_for_every_level(cache, tmp_path):
     """And comes into a folder a level, as wheels carry it."""
     wheel, seen = tmp_path / "wheel", []
     with builds.observed_by(seen.append):
-        result = call("--portable", "--into", wheel)
+        result = call("--portable", "--out", wheel)
     assert result.exit_code == 0, result.output
     assert {progress.total for progress in seen if progress.done} == {2 * len(levels())}
     kept = cache.glob("kernels/*/*.o")
@@ -76,7 +76,7 @@ def test_a_damaged_file_is_made_anew_and_not_copied(cache, tmp_path, monkeypatch
     sound = kept.read_bytes()
     kept.write_bytes(sound[:-1])
     forget(monkeypatch)
-    assert call("--into", tmp_path / "wheel").exit_code == 0
+    assert call("--out", tmp_path / "wheel").exit_code == 0
     assert kept.read_bytes()[:60] == sound[:60]
     (copied,) = (tmp_path / "wheel").glob("*calling-*.o")
     assert copied.read_bytes() == kept.read_bytes()
@@ -107,7 +107,7 @@ def test_on_a_full_disk_that_is_said(cache, monkeypatch):
 
 
 def test_what_came_with_a_wheel_need_not_be_kept(cache, tmp_path, monkeypatch):
-    call("--portable", "--into", tmp_path / "wheel")
+    call("--portable", "--out", tmp_path / "wheel")
     forget(monkeypatch)
     monkeypatch.setattr(store, "PREBUILT", tmp_path / "wheel")
     monkeypatch.setattr(store, "_folders", {})
@@ -123,7 +123,7 @@ def test_where_nothing_is_compiled_that_is_said(cache, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_named(cache, tmp_path):
     (tmp_path / "file").touch()
-    assert "--into: cannot be written" in refused(call("--into", tmp_path / "file" / "folder"))
+    assert "--out: cannot be written" in refused(call("--out", tmp_path / "file" / "folder"))
 
 
 def test_the_engine_compiles(monkeypatch):

@@ -18,7 +18,7 @@ def call(*arguments):
 
 def test_table_file_and_picture_say_the_same(tmp_path):
     path, picture = tmp_path / "report.json", tmp_path / "steps.png"
-    result = call("drop_box", "--duration", 0.5, "--levels", 4, *FIXED, "--json", path, "--plot", picture)
+    result = call("drop_box", "--duration", 0.5, "--levels", 4, *FIXED, "--json", path, "--out", picture)
     assert result.exit_code == 0, result.stderr
     data = json.loads(path.read_text())
     assert [level["time_step"] for level in data["levels"]] == [1e-3, 5e-4, 2.5e-4, 1.25e-4]
@@ -41,7 +41,7 @@ def test_table_file_and_picture_say_the_same(tmp_path):
         (("drop_box", "--duration", 1e-4), 1, "less than one step"),
         (("drop_box", "--levels", 12, "--set", "time_step=1e-4"), 1, "give fewer"),
         (("drop_box", "--json", "nowhere/a.json"), 1, "there is no folder"),
-        (("drop_box", "--plot", "nowhere/a.png"), 1, "there is no folder"),
+        (("drop_box", "--out", "nowhere/a.png"), 1, "there is no folder"),
         (("drop_box", "--set", "time_stp=1"), 1, "time_step"),
     ],
 )

@@ -57,7 +57,7 @@ def run(tmp_path):
 def test_figures_and_picture(run, report, tmp_path):
     """Every figure of the report, only the interfaces that were used, and a PNG with both plots."""
     picture = tmp_path / "report.png"
-    done = run(report, "--plot", str(picture))
+    done = run(report, "--out", str(picture))
     assert done.exit_code == 0, done.output
     for text in ("1 of 1000 steps", "9 of 12 applied, 3 lost", "p99.9", "commands refused", "998.0 Hz"):
         assert text in done.output
@@ -76,7 +76,7 @@ def test_run_without_steps_is_shown_too(run, report, mode, tmp_path):
         "histograms": {},
         "latency_histograms": {},
     }
-    done = run(report, "--plot", str(tmp_path / "empty.png"))
+    done = run(report, "--out", str(tmp_path / "empty.png"))
     assert done.exit_code == 0, done.output
 
 

@@ -51,7 +51,7 @@ def test_a_surface_becomes_a_solid_with_report_file_and_picture(bracket, tmp_pat
     written, picture, report = (tmp_path / name for name in ("solid.vtk", "section.png", "report.json"))
     result = call(
         bracket, "--scale", 0.001, "--resolution", 0.015, "--modulus", 2e5,
-        "--out", written, "--plot", picture, "--json", report,
+        "--out", written, "--out", picture, "--json", report,
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     for line in ("tetrahedra", "radius ratio", "largest pressure", "volume"):
@@ -75,7 +75,7 @@ def test_tetrahedra_of_a_file_are_kept_and_get_the_field_that_is_asked_for(tmp_p
     kept = hs.geometry.stored_geometry(written)
     np.testing.assert_array_equal(kept.elements, SOLIDS["lobed solid"].elements)
     np.testing.assert_allclose(kept.pressure, 3.0 * SOLIDS["lobed solid"].pressure)
-    assert call(given, "--out", written, "--field", "laplace", "--margin", 1e-3).exit_code == 0
+    assert call(given, "--overwrite", "--out", written, "--field", "laplace", "--margin", 1e-3).exit_code == 0
     laplace = hs.geometry.stored_geometry(written)
     assert len(laplace.elements) > len(kept.elements)
     assert laplace.pressure.min() < 0.0
@@ -91,10 +91,10 @@ def test_tetrahedra_of_a_file_are_kept_and_get_the_field_that_is_asked_for(tmp_p
         ("open.stl", (), "open.stl"),
         ("bracket.stl", ("--resolution", 1e-3), "resolution"),
         ("solid.vtk", ("--resolution", 0.01), "leave it out"),
-        ("bracket.stl", ("--out", "solid.stl"), "unknown format '.stl'"),
+        ("bracket.stl", ("--out", "solid.stl"), "end it in .vtk"),
         ("bracket.stl", ("--out", "none/solid.vtk"), "no folder"),
-        ("bracket.stl", ("--plot", "none/section.png"), "no folder"),
-        ("solid.vtk", ("--plot", "section.png", "--axis", "y", "--at", 0.2), "between -0.05 and 0.05 m"),
+        ("bracket.stl", ("--out", "none/section.png"), "no folder"),
+        ("solid.vtk", ("--out", "section.png", "--axis", "y", "--at", 0.2), "between -0.05 and 0.05 m"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(bracket, tmp_path, monkeypatch, name, options, says):

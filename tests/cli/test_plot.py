@@ -149,7 +149,7 @@ def test_bad_input_is_refused_in_one_line(run, tmp_path, arguments, line):
 
 
 @pytest.mark.parametrize(
-    ("name", "line"), [("plot.pdf", "is no .png file"), ("no/plot.png", "there is no folder")]
+    ("name", "line"), [("plot.pdf", "end it in .png"), ("no/plot.png", "there is no folder")]
 )
 def test_picture_that_cannot_be_written_is_refused_before_reading(tmp_path, name, line):
     result = plot("pitch", tmp_path / "missing.mcap", "--out", tmp_path / name)

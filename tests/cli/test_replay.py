@@ -45,7 +45,7 @@ def refused(result):
 def recording(tmp_path_factory):
     """A third of a second of the gripper that holds the spatula."""
     path = tmp_path_factory.mktemp("recording") / "run.mcap"
-    result = call("run", SCENE, "--headless", "--duration", 0.3, "--record", path)
+    result = call("run", SCENE, "--headless", "--duration", 0.3, "--out", path)
     assert result.exit_code == 0, result.output
     return path
 
@@ -148,19 +148,18 @@ def test_a_snapshot_of_a_scene_shows_contact_in_the_colours_of_pressure(tmp_path
     assert (np.abs(pixels - yellow).max(axis=2) < 10).sum() > 20
 
 
-def test_a_snapshot_without_a_name_is_a_new_file_named_after_what_it_shows(recording, tmp_path, monkeypatch):
-    """An older file is only overwritten by name."""
+def test_a_snapshot_without_a_name_is_a_file_named_after_what_it_shows(recording, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for source, name in ((SCENE, f"{SCENE}.png"), (recording, "run.png")):
         result = call("snapshot", source, *SMALL)
         assert result.exit_code == 0, result.output
         assert f"{name}: t = 0 s" in result.stdout
         (tmp_path / name).write_bytes(b"older")
-        assert f"{name}: exists already; name it with --out {name}" in refused(
+        assert f"{name}: exists already; give another name, or --overwrite" in refused(
             call("snapshot", source, *SMALL)
         )
         assert (tmp_path / name).read_bytes() == b"older"
-    assert call("snapshot", recording, *SMALL, "--out", "run.png").exit_code == 0
+    assert call("snapshot", recording, *SMALL, "--out", "run.png", "--overwrite").exit_code == 0
     with Image.open("run.png") as picture:
         assert picture.size == (160, 120)
     assert sorted(os.listdir()) == ["run.png", f"{SCENE}.png"]
@@ -168,7 +167,7 @@ def test_a_snapshot_without_a_name_is_a_new_file_named_after_what_it_shows(recor
 
 def test_a_recording_is_filmed_from_where_it_is_told(recording, tmp_path):
     out = tmp_path / "run.gif"
-    result = call("replay", recording, "--video", out, "--fps", 20, "--from", 0.1, "--speed", 0.5, *SMALL)
+    result = call("replay", recording, "--out", out, "--fps", 20, "--from", 0.1, "--speed", 0.5, *SMALL)
     assert result.exit_code == 0, result.output
     assert f"{out}: 9 frames" in result.stdout  # 0.2 s at half the speed, both ends
     with Image.open(out) as film:
@@ -179,7 +178,7 @@ def test_a_recording_is_filmed_from_where_it_is_told(recording, tmp_path):
 
 def test_a_run_is_filmed_in_simulated_time(tmp_path):
     out = tmp_path / "run.gif"
-    result = call("run", SCENE, "--duration", 0.2, "--video", out, "--fps", 10, *SMALL)
+    result = call("run", SCENE, "--duration", 0.2, "--out", out, "--fps", 10, *SMALL)
     assert result.exit_code == 0, result.output
     with Image.open(out) as film:
         durations = [film.seek(i) or film.info["duration"] for i in range(film.n_frames)]
@@ -188,7 +187,7 @@ def test_a_run_is_filmed_in_simulated_time(tmp_path):
 
 def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
     """As at a terminal, where it reaches every process of the group."""
-    command = [*PROGRAM, "run", SCENE, "--duration", "600", "--video", str(tmp_path / "x.mp4"), *SMALL]
+    command = [*PROGRAM, "run", SCENE, "--duration", "600", "--out", str(tmp_path / "x.mp4"), *SMALL]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, preexec_fn=heed_ctrl_c
     )
@@ -217,24 +216,24 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("replay", "gone.mcap"), "gone.mcap: no such file or directory"),
+        (("replay", "gone.mcap"), "gone.mcap: no such file"),
         (("replay", "empty.mcap"), "empty.mcap: is no MCAP file"),
         (("replay", "text.mcap"), "text.mcap: is no MCAP file"),
         (("replay", "RUN", "--from", 7), "time 7 s is outside of the recording; give 0 to 0.3"),
-        (("replay", "RUN", "--video", "x.avi"), "x.avi: .*end it in .mp4 or .webm or .gif"),
+        (("replay", "RUN", "--out", "x.avi"), "x.avi: .*end it in .mp4, .webm or .gif for the film"),
         (("snapshot", "RUN", "--time", 0.5, "--out", "x.png"), "time 0.5 s is outside of the recording; give 0 to 0.3"),
         (("snapshot", "RUN", "--out", "x.jpg"), "x.jpg: .*end it in .png"),
         (("snapshot", "RUN", "--out", "nowhere/x.png"), "there is no folder"),
         (("snapshot", "nosuch", "--out", "x.png"), "nosuch"),
-        (("run", SCENE, "--duration", 1, "--video", "x.avi"), "end it in .mp4"),
+        (("run", SCENE, "--duration", 1, "--out", "x.avi"), "end it in .mcap for the recording, .mp4, .webm or .gif"),
         (("run", SCENE, "--duration", 1e300), r"--duration: 1e\+300 s take more than 1e\+09 steps of 0.001"),
         (("snapshot", SCENE, "--out", "x.png", "--time", 1e300), r"--time: 1e\+300 s .* give at most 1e\+06"),
-        (("run", SCENE, "--duration", 1e4, "--video", "x.gif"), r"3e\+05 frames, .* shorter --duration"),
-        (("replay", "RUN", "--video", "x.gif", "--speed", 1e-6), r"x.gif: would have 9e\+06 frames.*higher --speed"),
-        (("replay", "RUN", "--video", "x.gif", "--speed", 1e-308), "x.gif: would have inf frames"),
-        (("replay", "RUN", "--video", "x.mp4", "--fps", 1e9), "0.01 to 1000 frames a second"),
+        (("run", SCENE, "--duration", 1e4, "--out", "x.gif"), r"3e\+05 frames, .* shorter --duration"),
+        (("replay", "RUN", "--out", "x.gif", "--speed", 1e-6), r"x.gif: would have 9e\+06 frames.*higher --speed"),
+        (("replay", "RUN", "--out", "x.gif", "--speed", 1e-308), "x.gif: would have inf frames"),
+        (("replay", "RUN", "--out", "x.mp4", "--fps", 1e9), "0.01 to 1000 frames a second"),
         (("replay", "RUN", "RUN"), "run.mcap: is given twice; name every recording once"),
-        (("snapshot", "GONE.MCAP", "--out", "x.png"), "GONE.MCAP: no such file or directory"),
+        (("snapshot", "GONE.MCAP", "--out", "x.png"), "GONE.MCAP: no such file"),
         (("snapshot", SCENE, "--out", "x.png", "--full-scale", 1e10), "upper end is not 0.001 to 1e"),
     ],
 )  # fmt: skip
@@ -250,9 +249,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(recording, tmp_path, monkeypat
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("run", SCENE, "--video", "x.gif"),
-        ("run", SCENE, "--video", "x.gif", "--duration", 1, "--rate", 1),
-        ("replay", "x.mcap", "--video", "x.gif", "--view"),
+        ("run", SCENE, "--out", "x.gif"),
+        ("run", SCENE, "--out", "x.gif", "--duration", 1, "--rate", 1),
+        ("replay", "x.mcap", "--out", "x.gif", "--view"),
         ("replay", "x.mcap", "--loop"),
         ("replay", "x.mcap", "--fps", 10),
         ("replay", "x.mcap", "--view", "--size", "160x120"),

@@ -333,6 +333,13 @@ def test_scale_to_nothing(tmp_path):
         ("test.urdf", '<robot name="r"><link name="a" name="b"/></robot>', "malformed XML"),
         ("test.urdf", '<sdf version="1.7"/>', "<sdf>, line 1: is an SDF file, as Gazebo reads, and no URDF"),
         ("test.urdf", "<robo/>", "outermost element is <robo>"),
+        (
+            "test.sdf",
+            '<sdf version="1.7"/>',
+            "is an SDF file, as Gazebo reads, and no URDF; give the URDF that it was made from",
+        ),
+        ("test.xml", "<mujoco/>", "make one with mjcf_urdf_simple_converter"),
+        ("test.usda", "#usda 1.0", "make one with usd_to_urdf"),
         ("test.urdf", '<robot><link name="a"/></robot>', "'name' of <robot> is missing"),
         ("test.sdf", "<robot/>", "unknown file type '.sdf'"),
     ],

@@ -274,18 +274,26 @@ def test_file_that_is_no_scene(write_scene, text, problem):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("arm.xml", b"<mujoco/>", ("<mujoco>: is a MuJoCo model", "export the robot as URDF")),
+        (
+            "arm.xml",
+            b"<mujoco/>",
+            ("<mujoco>: is a MuJoCo model", "make one with mjcf_urdf_simple_converter"),
+        ),
         (
             "arm.xml",
             b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- <robot/> -->\n<mujoco model='a'/>",
             ("<mujoco>: is a MuJoCo model",),
         ),
-        ("world.sdf", b"<?xml version='1.0'?><sdf version='1.7'/>", ("SDF", "Gazebo")),
-        ("page.html", b"<!DOCTYPE html>\n<html></html>", ("<html>: is XML",)),
+        (
+            "world.sdf",
+            b"<?xml version='1.0'?><sdf version='1.7'/>",
+            ("SDF", "Gazebo", "sdf2urdf of the ROS package sdformat_tools"),
+        ),
+        ("page.html", b"<!DOCTYPE html>\n<html></html>", ("<html>: is XML", "export the robot as URDF")),
         ("part.STL", b"solid part\nendsolid", ("is a mesh, and no scene", "<mesh> in a URDF")),
         ("part.stl", bytes(range(256)), ("is a mesh",)),
         ("part.obj", b"# obj\nv 0 0 0", ("is a mesh",)),
-        ("arm.usda", b"#usda 1.0", ("is USD",)),
+        ("arm.usda", b"#usda 1.0", ("is USD", "usd_to_urdf")),
     ],
 )
 def test_what_is_of_another_format_is_named(tmp_path, name, text, words):

@@ -203,7 +203,7 @@ def test_recordings_hold_the_topic(plugin):
         "--headless",
         "--duration",
         "0.1",
-        "--record",
+        "--out",
         "run.mcap",
     )
     assert done.returncode == 0, done.stderr
@@ -297,7 +297,7 @@ def test_broken_packages_leave_recordings_alone(plugin, file, before, after, tol
         "--headless",
         "--duration",
         "0.02",
-        "--record",
+        "--out",
         "run.mcap",
     )
     kept = b"an earlier recording"

@@ -226,7 +226,7 @@ def test_a_kill_costs_the_last_moment_only(tmp_path):
     """SIGKILL at any time: what is in the file is whole and in order, from the first step on."""
     path = tmp_path / "run.mcap"
     program = "from hydro_sim_core.cli import main; main()"
-    arguments = ["run", "spatula_slip_welded", "--headless", "--record", str(path)]
+    arguments = ["run", "spatula_slip_welded", "--headless", "--out", str(path)]
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)
     try:
         deadline = time.monotonic() + 300

@@ -141,7 +141,7 @@ def test_recordings_follow_each_other_on_a_time_line(run):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "no such file or directory"),
+        (None, "no such file"),
         (b"", "is no MCAP file"),
         (b"time,force\n0,1\n", "is no MCAP file"),
         (b"\x89MCAP0\r\n", "tells no poses.*holds|tells no poses.*no messages"),

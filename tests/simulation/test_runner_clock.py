@@ -99,6 +99,50 @@ def test_catch_up_gives_up_an_endless_backlog(world: hs.World, monkeypatch: pyte
     assert runner.report().skipped_steps == pytest.approx(3600.0 / DT, abs=2)
 
 
+def test_catch_up_works_off_what_the_largest_backlog_allows(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A little less is caught up with in silence; a little more is dropped, logged and counted."""
+    for late, dropped in ((0.019, 0), (0.021, 21)):
+        caplog.clear()
+        durations = [0.0, late + DT, *[0.0] * 30]
+        _, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="catch_up", max_backlog=0.02)
+        report = runner.report()
+        assert report.skipped_steps == pytest.approx(dropped, abs=1)
+        assert report.given_up == pytest.approx(report.skipped_steps * DT)
+        assert report.times_given_up == len(caplog.records) == (1 if dropped else 0)
+    assert "0.021 s late, more than the largest backlog of 0.02 s: 0.02" in caplog.text
+    assert "s of simulated time given up; leave it more" in caplog.text
+
+
+def test_time_given_up_again_and_again_is_told_in_one_line(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first time at once, then every ten seconds, with the sum since."""
+    durations = [0.0] + [0.5 + DT] * 45 + [0.0]
+    _, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="catch_up", max_backlog=0.1)
+    assert runner.report().times_given_up == 45
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 3
+    assert "0.5 s of simulated time given up; leave" in lines[0]
+    for line in lines[1:]:
+        assert " s of simulated time given up, 20 times; leave" in line or ", 21 times; leave" in line
+
+
+def test_skipping_is_as_asked_for_and_not_logged(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, runner = run_on_made_up_clock(world, monkeypatch, [0.0, 3.4 * DT, 0.0, 0.0], overrun="skip")
+    assert runner.report().times_given_up == 1
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("backlog", [0.0, -1.0, math.nan])
+def test_a_backlog_that_is_none_is_refused(world: hs.World, backlog: float) -> None:
+    with pytest.raises(hs.InputError, match=r"max_backlog: .* is not above 0; use skip for none"):
+        FixedRateRunner(world, max_backlog=backlog)
+
+
 def test_endless_speed_never_sleeps(world: hs.World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps follow each other; nothing is late."""
     starts, runner = run_on_made_up_clock(world, monkeypatch, [DT] * 5, real_time_factor=math.inf)

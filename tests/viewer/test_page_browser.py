@@ -354,6 +354,17 @@ def test_time_line_seeks(browser, scripted):
         wait_until(lambda: sought[-1].type == "pause" and sought[-1].paused is False)
 
 
+def test_time_line_marks_what_is_missing(browser, scripted):
+    scripted.show_scene(replace(make_scene("torn"), mode="replay", timeline=(1.0, 9.0), gaps=((2.0, 4.0),)))
+    scripted.show(replace(make_frame(step=2500), timeline_time=2.5, paused=True))
+    with opened(browser, scripted.url) as page:
+        wait_until(lambda: text(page, "#timeline output") == "1.50 / 8.00 s, missing")
+        mark = page.locator("#timeline .gaps span")
+        assert mark.get_attribute("title") == "damaged: 1.00 to 3.00 s are missing"
+        share = mark.bounding_box()["width"] / page.locator("#timeline .line").bounding_box()["width"]
+        assert share == pytest.approx(0.25, abs=0.01)
+
+
 def test_picture_has_only_scene_legend_and_time(browser, simulation):
     with opened(browser, f"{simulation.viewer.url}&still&view=contact") as page:
         for shown in ("#legend", "#clock", "#view"):

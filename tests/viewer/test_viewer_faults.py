@@ -67,6 +67,15 @@ def goes_on(runner):
     assert runner.error is None
 
 
+@pytest.mark.parametrize("host", ["a" * 300, "a..b", "no\0name"])
+def test_an_address_that_no_host_has_is_one_line(host, capfd):
+    """The server's process fails on some of them before it asks anyone."""
+    with pytest.raises(InputError, match="cannot be served: ") as caught, started(host=host):
+        pass
+    assert len(str(caught.value)) < 250
+    assert capfd.readouterr().err == ""
+
+
 def test_a_port_in_use_gives_the_next_and_says_so(caplog):
     with started() as first:
         port = address(first)[1]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.simulation.running.backlog import GivenUpLog
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
 from hydro_sim_core.simulation.world.snapshot import Snapshot, take_snapshot
@@ -25,7 +26,7 @@ OverrunPolicy = Literal["skip", "catch_up"]
 
 #: Smallest real-time factor; anything slower should be paused.
 SLOWEST = 1e-3
-#: With ``catch_up``, a runner this far behind (s) drops the backlog, which it might never work off.
+#: Default of the largest backlog that is caught up with, s.
 MAX_BACKLOG = 1.0
 #: Longer waits than this (s) can be interrupted; shorter ones are slept, which meets the deadline more exactly.
 LONGEST_SLEEP = 0.02
@@ -47,7 +48,8 @@ class FixedRateRunner:
 
     A step that ends after the next deadline is an overrun. With ``skip`` the missed periods are dropped: simulated time
     falls behind and the rate is kept from there on. With ``catch_up`` steps follow each other without sleeping until
-    the schedule is met again; a backlog over ``MAX_BACKLOG`` is dropped. Both are counted in the report.
+    the schedule is met again; a larger backlog than ``max_backlog`` is dropped, which is logged. Both are counted in
+    the report.
 
     A step without a finite result (``FloatingPointError``) pauses the runner at the last good state, so that it can be
     reset; see ``failure``. Any other exception ends the thread; see ``error``.
@@ -63,9 +65,11 @@ class FixedRateRunner:
         start_paused: Whether to start paused, until ``resume``.
         lock_step: Whether to wait for ``permit`` before every step except single steps while paused.
         thread_setup: Called first in the stepping thread, for example to make it a real-time thread.
+        max_backlog: With ``catch_up``, the largest lateness that is caught up with, s of wall-clock time: steps follow
+            each other without sleeping for as much simulated time at most.
 
     Raises:
-        InputError: The factor is not a number or too small, or the policy is unknown.
+        InputError: The factor is not a number or too small, the policy unknown, or the backlog not above 0.
     """
 
     def __init__(
@@ -76,9 +80,11 @@ class FixedRateRunner:
         start_paused: bool = False,
         lock_step: bool = False,
         thread_setup: Callable[[], None] | None = None,
+        max_backlog: float = MAX_BACKLOG,
     ) -> None:
         self.world = world
-        self.set_pace(real_time_factor, overrun)
+        self.set_pace(real_time_factor, overrun, max_backlog)
+        self._given_up = GivenUpLog()
         self._lock_step = lock_step
         self._permitted = 0
         self._thread_setup = thread_setup
@@ -99,18 +105,28 @@ class FixedRateRunner:
 
     # --- control, from any thread
 
-    def set_pace(self, real_time_factor: float = 1.0, overrun: OverrunPolicy = "skip") -> None:
-        """Change real-time factor and overrun policy from the next deadline on; arguments as for the constructor.
+    def set_pace(
+        self,
+        real_time_factor: float = 1.0,
+        overrun: OverrunPolicy = "skip",
+        max_backlog: float = MAX_BACKLOG,
+    ) -> None:
+        """Change what the constructor has set, from the next deadline on.
 
         Raises:
-            InputError: The factor is not a number or too small, or the policy is unknown.
+            InputError: As for the constructor.
         """
         if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
             problem = f"{real_time_factor!r} is no factor that a run could keep"
             raise InputError("runner", "real_time_factor", problem, f"give {SLOWEST:g} or more")
         if overrun not in ("skip", "catch_up"):
             raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
+        if not max_backlog > 0.0:
+            raise InputError(
+                "runner", "max_backlog", f"{max_backlog!r} s is not above 0", "use skip for none"
+            )
         self._real_time_factor, self._overrun = real_time_factor, overrun
+        self._max_backlog = max_backlog
 
     @property
     def real_time_factor(self) -> float:
@@ -453,10 +469,13 @@ class FixedRateRunner:
         if self._period == 0.0:
             return time.monotonic()
         self._pace.overran(late)
-        if self._overrun == "catch_up" and late < MAX_BACKLOG:
+        if self._overrun == "catch_up" and late < self._max_backlog:
             return deadline
         dropped = math.ceil(late / self._period)
-        self._pace.skipped_steps += dropped
+        self._pace.gave_up(dropped)
+        if self._overrun == "catch_up":
+            simulated = dropped * self.world.time_step
+            self._given_up.note(time.monotonic(), late, self._max_backlog, simulated)
         deadline += dropped * self._period
         self._wait_until(deadline)
         return deadline

@@ -138,6 +138,8 @@ class RunnerReport:
         step_time: Durations of steps.
         period: Times from the start of a step to the start of the next.
         jitter: Deviations of the period from the nominal one; empty without a nominal one.
+        times_given_up: How often periods were dropped.
+        given_up: Simulated time of the dropped periods, s.
     """
 
     simulated_time: float
@@ -151,6 +153,8 @@ class RunnerReport:
     step_time: Distribution
     period: Distribution
     jitter: Distribution
+    times_given_up: int = 0
+    given_up: float = 0.0
 
     @property
     def achieved_rate(self) -> float:
@@ -207,6 +211,7 @@ class PaceRecorder:
     overruns: int = 0
     longest_overrun: int = 0
     skipped_steps: int = 0
+    times_given_up: int = 0
     late_max: float = 0.0
     step_time: Durations = field(default_factory=Durations)
     period: Durations = field(default_factory=Durations)
@@ -253,6 +258,11 @@ class PaceRecorder:
         self.longest_overrun = max(self.longest_overrun, self._overruns_in_a_row)
         self.late_max = max(self.late_max, late)
 
+    def gave_up(self, periods: int) -> None:
+        """Record that so many periods were dropped."""
+        self.skipped_steps += periods
+        self.times_given_up += 1
+
     def _since_resumed(self) -> float:
         return 0.0 if self._resumed_at is None else self.clock() - self._resumed_at
 
@@ -273,4 +283,6 @@ class PaceRecorder:
             step_time=self.step_time.distribution(),
             period=self.period.distribution(),
             jitter=self.jitter.distribution(),
+            times_given_up=self.times_given_up,
+            given_up=self.skipped_steps * time_step,
         )

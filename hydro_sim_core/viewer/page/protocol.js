@@ -13,7 +13,9 @@
  * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
  * @property {number} time_step
  * @property {boolean} takes_commands
- * @property {{start: number, end: number}|null} timeline
+ * @property {Range|null} timeline
+ *
+ * @typedef {{start: number, end: number, gaps: [number, number][]}} Range Of a recording, s; gaps are missing in it.
  *
  * @typedef {object} Joint
  * @property {string} name

@@ -20,17 +20,32 @@ export class Timeline {
     this._text = make("output");
     const speed = make("select", { ariaLabel: "Speed" });
     this._speed = new SpeedChoice(speed, SPEEDS, (factor) => send({ type: "speed", factor }));
-    root.append(this._play, this._slider, this._text, speed);
+    this._gaps = make("div", { className: "gaps" });
+    const line = make("div", { className: "line" });
+    line.append(this._slider, this._gaps);
+    root.append(this._play, line, this._text, speed);
     this._send = send;
     this._seek = throttle((time) => send({ type: "seek", time }), SEEK_PERIOD);
     this._listen();
   }
 
-  /** @param {{start: number, end: number}|null} range s */
+  /** @param {import("./protocol.js").Range|null} range */
   load(range) {
     this.root.hidden = !range;
     this._range = range;
-    if (range) Object.assign(this._slider, { min: range.start, max: range.end });
+    if (!range) return;
+    Object.assign(this._slider, { min: range.start, max: range.end });
+    this._gaps.replaceChildren(...range.gaps.map((gap) => this._mark(gap)));
+  }
+
+  /** A mark where the recording is damaged. */
+  _mark([begin, end]) {
+    const { start, end: last } = this._range;
+    const share = (time) => `${(100 * (time - start)) / (last - start)}%`;
+    const shown = (time) => (time - start).toFixed(2);
+    const mark = make("span", { title: `damaged: ${shown(begin)} to ${shown(end)} s are missing` });
+    Object.assign(mark.style, { left: share(begin), width: share(start + end - begin) });
+    return mark;
   }
 
   /** @param {import("./protocol.js").Frame} frame */
@@ -49,7 +64,9 @@ export class Timeline {
   }
 
   _tell(time) {
-    this._text.textContent = `${(time - this._range.start).toFixed(2)} / ${(this._range.end - this._range.start).toFixed(2)} s`;
+    const { start, end, gaps } = this._range;
+    const missing = gaps.some(([begin, last]) => begin < time && time < last);
+    this._text.textContent = `${(time - start).toFixed(2)} / ${(end - start).toFixed(2)} s${missing ? ", missing" : ""}`;
   }
 
   _listen() {

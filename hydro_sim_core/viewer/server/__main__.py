@@ -49,8 +49,13 @@ async def main(descriptor: int) -> None:
     settings: dict[str, Any] = json.loads(first[1])
     try:
         listener = _listen(settings["host"], settings["port"])
+    except ValueError:  # the name has a part longer than 63 characters, or a character that no name has
+        problem: str | None = "is no name of a host"
     except OSError as error:
         problem = (error.strerror or str(error)).partition(" (")[0]  # without the address that Python adds
+    else:
+        problem = None
+    if problem is not None:
         writer.write(wire.pack_json(Kind.FAILED, problem))
         await writer.drain()
         return

@@ -14,12 +14,14 @@ from rclpy.node import Node
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
-from hydro_sim_core.simulation import Distribution, FixedRateRunner
+from hydro_sim_core.simulation import Distribution, FixedRateRunner, RunnerReport
 from hydro_sim_core.simulation.running.timing import LOSSES
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 #: Share of the requested real-time factor below which the simulation counts as slow.
 _ON_TIME = 0.95
+#: Share of late steps in a second from which on they are worth a warning, and share of steps given up for an error.
+_MANY_LATE, _MANY_GIVEN_UP = 0.01, 0.01
 
 
 class Diagnostics:
@@ -48,8 +50,8 @@ class Diagnostics:
         self._link = link
         self._lost: Counter[str] = Counter()
         self._shared: set[str] = set()
-        self._simulated = self._wall = 0.0
-        self._overruns = self._refused = self._clamped = self._bad_steps = 0
+        self._last = runner.report()
+        self._refused = self._clamped = self._bad_steps = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -69,14 +71,10 @@ class Diagnostics:
         self._publisher.publish(message)
 
     def _timing(self) -> DiagnosticStatus:
-        report = self._runner.report()
-        simulated, wall = report.simulated_time - self._simulated, report.wall_time - self._wall
-        overruns = report.overruns - self._overruns
-        self._simulated, self._wall = report.simulated_time, report.wall_time
-        self._overruns = report.overruns
-
+        report, last = self._runner.report(), self._last
+        self._last = report
+        simulated, wall = report.simulated_time - last.simulated_time, report.wall_time - last.wall_time
         factor = simulated / wall if wall > 0.0 else 0.0
-        target = self._parameters.pace
         if self._runner.failure is not None:
             level, text = DiagnosticStatus.ERROR, f"paused: {self._runner.failure}"
         elif self._runner.paused:
@@ -84,12 +82,8 @@ class Diagnostics:
         elif self._parameters.mode == LOCK_STEP:
             waits = self._runner.waiting_for_permit and simulated == 0.0
             level, text = DiagnosticStatus.OK, "waiting for a command" if waits else "in lock-step"
-        elif factor < _ON_TIME * target and math.isfinite(target):
-            level, text = DiagnosticStatus.WARN, f"slower than asked for: {factor:.3f} of {target:g}"
-        elif overruns:
-            level, text = DiagnosticStatus.OK, f"on time, {overruns} late steps in the last second"
         else:
-            level, text = DiagnosticStatus.OK, "on time"
+            level, text = punctuality(last, report, factor, self._parameters.pace)
         values = {
             "real-time factor": factor,
             "real-time factor since start": report.real_time_factor,
@@ -98,6 +92,7 @@ class Diagnostics:
             "overruns": report.overruns,
             "most overruns in a row": report.longest_overrun,
             "skipped steps": report.skipped_steps,
+            "time given up [s]": report.given_up,
             "largest lateness [ms]": 1e3 * report.late_max,
             "achieved rate [Hz]": report.achieved_rate,
             **_milliseconds("step time", report.step_time),
@@ -192,6 +187,34 @@ class Diagnostics:
         pairs = [KeyValue(key=key, value=_format(value)) for key, value in values.items()]
         name = f"{self._node.get_name()}: {part}"
         return DiagnosticStatus(level=level, name=name, message=text, hardware_id="hydro_sim", values=pairs)
+
+
+def punctuality(before: RunnerReport, now: RunnerReport, factor: float, target: float) -> tuple[bytes, str]:
+    """Level and text for how a runner kept its deadlines between two reports.
+
+    A late step that is caught up with may still have disturbed a controller, so many of them are a warning; steps that
+    were given up are missing from the simulated time for good, so they are one always, and many of them an error.
+
+    Args:
+        before: The earlier report.
+        now: The later report.
+        factor: Real-time factor between them.
+        target: Real-time factor asked for; infinite for no deadlines.
+    """
+    steps, late = now.steps - before.steps, now.overruns - before.overruns
+    given_up = now.skipped_steps - before.skipped_steps
+    words = [f"{late} of {steps} steps late"] if late else []
+    level = DiagnosticStatus.WARN if late > _MANY_LATE * steps else DiagnosticStatus.OK
+    if factor < _ON_TIME * target and math.isfinite(target):
+        level = DiagnosticStatus.WARN
+        words.insert(0, f"slower than asked for: {factor:.3f} of {target:g}")
+    if given_up:
+        many = given_up > _MANY_GIVEN_UP * (steps + given_up)
+        level = DiagnosticStatus.ERROR if many else DiagnosticStatus.WARN
+        words.insert(0, f"gave up {given_up} steps ({now.given_up - before.given_up:.3f} s)")
+    if level == DiagnosticStatus.OK:
+        words.insert(0, "on time")
+    return level, ", ".join(words) + (" in the last second" if late or given_up else "")
 
 
 def _milliseconds(name: str, durations: Distribution) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import format_exception
 
 from rclpy.node import Node
 
@@ -31,8 +32,12 @@ class _NodeLog(logging.Handler):
         self._node_logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record; rclpy requires that a line of code has one severity."""
-        if record.levelno >= logging.ERROR:
-            self._node_logger.error(self.format(record))
-        else:
-            self._node_logger.warning(self.format(record))
+        """Log a record, and each line of its traceback; rclpy requires that a line of code has one severity."""
+        lines = [record.getMessage()]
+        if record.exc_info is not None:
+            lines += "".join(format_exception(*record.exc_info)).splitlines()
+        for line in lines:
+            if record.levelno >= logging.ERROR:
+                self._node_logger.error(line)
+            else:
+                self._node_logger.warning(line)

@@ -23,15 +23,17 @@ from rich.console import Console
 
 from hydro_sim import optional
 from hydro_sim.engine_log import engine_log
-from hydro_sim.hil.report import make_report, write_report
+from hydro_sim.hil.report import ReportFile, make_report
 from hydro_sim.loading import Interrupted, load_world
 from hydro_sim.parameters import declare_parameters
+from hydro_sim.printable_log import PrintableLogger
 from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
 from hydro_sim.status import StatusLine, print_report
+from hydro_sim_core.console import PrintableConsole
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
-from hydro_sim_core.recording import check_new_file, episode_path
+from hydro_sim_core.recording import check_new_recording
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 
 _NODE_NAME = "hydro_sim"
@@ -42,7 +44,7 @@ _SPIN_PERIOD = 0.05  # s, largest delay until a signal or the end of the run is 
 def run(arguments: list[str], stop: Event) -> int:
     """Run the node until ``stop`` is set or the end of ``duration``; return the exit status."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    console = Console(emoji=False)
+    console = PrintableConsole(emoji=False)
     status = 0
     try:
         _init(arguments)
@@ -117,9 +119,15 @@ class SimulationNode(LifecycleNode):
         self.simulation: Simulation | None = None
         self.active = False
         self._recorded: Counter[str] = Counter()
+        self._starting = False
         self.parameters = declare_parameters(
             self, lambda: self.simulation is not None, self._parameters_changed
         )
+        self._report_file = ReportFile(self.parameters.overwrite)
+
+    def get_logger(self) -> PrintableLogger:
+        """The node's logger, which escapes control characters in what it logs."""
+        return PrintableLogger(super().get_logger().name)
 
     def _parameters_changed(self, names: set[str]) -> None:
         if self.simulation is not None:
@@ -133,10 +141,12 @@ class SimulationNode(LifecycleNode):
             FloatingPointError: The first step of the scene has no finite result.
             Interrupted: The process should end.
         """
+        self._starting = True
         for transition in (self.trigger_configure, self.trigger_activate):
             transition()
             if self.error is not None:
                 raise self.error
+        self._starting = False
 
     # --- transitions, called by rclpy
 
@@ -157,31 +167,40 @@ class SimulationNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the scene; a bad one leaves the node unconfigured."""
-        return self._attempt(self._configure)
+        return self._attempt("not configured", self._configure)
 
     def _configure(self) -> None:
         self.get_logger().info(optional.summary())
         self.parameters.require_scene()
         check_replay(self.parameters)
-        if self.parameters.record:
-            number = self._recorded[self.parameters.record]
-            check_new_file(episode_path(Path(self.parameters.record), number), overwrite=False)
+        parameters = self.parameters
+        if parameters.record:
+            number = self._recorded[parameters.record]
+            path = Path(parameters.record)
+            check_new_recording(path, number, parameters.overwrite, parameters.file_limits)
+        if parameters.report_file:
+            self._report_file.check(parameters.report_file)
         world = load_world(self.parameters.scene, self._console, self._stop)
         self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start stepping and publishing."""
+        return self._attempt("not activated", self._activate)
+
+    def _activate(self) -> None:
         assert self.simulation is not None
-        self.simulation.start()
+        try:
+            self.simulation.start()
+        except BaseException:
+            self.simulation.stop()
+            raise
         self.active = True
-        return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop stepping and publishing, in the present state."""
         assert self.simulation is not None
         self.active = False
-        self.simulation.stop()
-        return TransitionCallbackReturn.SUCCESS
+        return self._attempt("not deactivated", self.simulation.stop)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Remove the scene."""
@@ -189,33 +208,49 @@ class SimulationNode(LifecycleNode):
             self.get_logger().warning("not cleaned up: a client still waits for an answer; try again")
             return TransitionCallbackReturn.FAILURE
         self.active = False
-        if self.simulation is not None:
-            self.report()
-            self.simulation.close()
-            self.simulation = None
+        # What goes wrong is told, but leaves nothing behind that would be in the way of the next configuring.
+        self._attempt("cleaned up, but", self._clean_up)
         return TransitionCallbackReturn.SUCCESS
+
+    def _clean_up(self) -> None:
+        simulation, self.simulation = self.simulation, None
+        if simulation is not None:
+            try:
+                self._write_report(simulation)
+            finally:
+                simulation.close()
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End the process."""
         self._stop.set()
         return TransitionCallbackReturn.SUCCESS
 
-    def _attempt(self, step: Callable[[], None]) -> TransitionCallbackReturn:
-        """Run a step of a transition and log its error, which rclpy would hide."""
+    def _attempt(self, failed: str, step: Callable[[], None]) -> TransitionCallbackReturn:
+        """Run a step of a transition and log its error: neither rclpy nor the answer to the client would tell it.
+
+        Args:
+            failed: What the node is then, for the log.
+            step: The step.
+        """
         self.error = None
         try:
             step()
         except Exception as error:
             self.error = error
-            if not isinstance(error, Interrupted) and not self.parameters.autostart:
-                self.get_logger().error(in_one_line(error) or str(error))
+            # The error of a node that starts by itself ends the process, which prints it.
+            if not isinstance(error, Interrupted) and not self._starting:
+                line = in_one_line(error) or f"{type(error).__name__}: {error}"
+                self.get_logger().error(f"{failed}: {line}")
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 
     def report(self) -> None:
         """Write the report on timing and commands, if requested."""
+        self._write_report(self.simulation)
+
+    def _write_report(self, simulation: Simulation | None) -> None:
         if self.parameters.report_file:
-            write_report(make_report(self.simulation), self.parameters.report_file, self.get_logger())
+            self._report_file.write(make_report(simulation), self.parameters.report_file, self.get_logger())
 
 
 def _serve(node: SimulationNode, console: Console, stop: Event) -> None:

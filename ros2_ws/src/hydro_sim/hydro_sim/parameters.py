@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording import FileLimits
 from hydro_sim_core.simulation.running.realtime import check_realtime
 from hydro_sim_core.simulation.running.runner import SLOWEST
 
@@ -32,6 +33,7 @@ def _parameter(
     high: float | None = None,
     choices: tuple[str, ...] = (),
     live: bool = False,
+    fixed: bool = False,
 ) -> Any:
     """A field of ``Parameters``.
 
@@ -42,8 +44,16 @@ def _parameter(
         high: Largest allowed number.
         choices: Allowed strings.
         live: Whether it may be set while the node runs; others are read when the node is configured.
+        fixed: Whether it is given when the process starts, and by nobody over the network.
     """
-    metadata = {"description": description, "low": low, "high": high, "choices": choices, "live": live}
+    metadata = {
+        "description": description,
+        "low": low,
+        "high": high,
+        "choices": choices,
+        "live": live,
+        "fixed": fixed,
+    }
     return field(default=default, metadata=metadata)
 
 
@@ -72,6 +82,13 @@ class Parameters:
         "catch_up",
         "After a late step: 'catch_up' steps faster until the time is regained, 'skip' gives it up.",
         choices=("skip", "catch_up"),
+        live=True,
+    )
+    max_backlog: float = _parameter(
+        0.1,
+        "What 'catch_up' regains at most, s of wall time: steps follow each other at full speed for as long as that.",
+        low=1e-3,
+        high=3600.0,
         live=True,
     )
     mode: Literal["free_running", "lock_step"] = _parameter(
@@ -217,12 +234,23 @@ class Parameters:
         "",
         "MCAP file to record to what is published and commanded; a new one after every reset. '' for none.",
     )
+    record_max_size: float = _parameter(
+        0.0, "Size at which the recording goes on in another file, MB; 0 for any.", low=0.0, high=1e9
+    )
+    record_max_duration: float = _parameter(
+        0.0, "Simulated time after which it does, s; 0 for any.", low=0.0, high=1e9
+    )
     replay: str = _parameter("", "MCAP file whose commands are obeyed in simulated time; '' for none.")
     replay_joint_states: bool = _parameter(
         False, "Replay the joint_states of the recording as position commands of command_joints."
     )
     report_file: str = _parameter(
         "", "JSON file to write the report on timing and commands to at the end; '' for none."
+    )
+    overwrite: bool = _parameter(
+        False,
+        "Let record and report_file replace files that exist; given when the process starts.",
+        fixed=True,
     )
     bubbles: tuple[str, ...] = _parameter(
         ("",),
@@ -259,6 +287,11 @@ class Parameters:
     def pace(self) -> float:
         """Real-time factor, infinite for as fast as possible."""
         return self.real_time_factor or math.inf
+
+    @property
+    def file_limits(self) -> FileLimits:
+        """Limits of each file of the recording."""
+        return FileLimits(1e6 * self.record_max_size or math.inf, self.record_max_duration or math.inf)
 
     @property
     def processors(self) -> tuple[int, ...]:
@@ -394,7 +427,9 @@ def _declare(node: Node, spec: dataclasses.Field[Any], value: Any) -> Any:
     constraints = [f"one of {', '.join(choices)}"] if choices else []
     constraints += [] if spec.metadata["live"] else ["read when the node is configured"]
     descriptor = ParameterDescriptor(
-        description=spec.metadata["description"], additional_constraints="; ".join(constraints)
+        description=spec.metadata["description"],
+        additional_constraints="; ".join(constraints),
+        read_only=spec.metadata["fixed"],
     )
     if isinstance(value, float) and low is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
@@ -443,6 +478,10 @@ def _check_contents(values: Parameters) -> None:
         raise InputError(
             _SOURCE, "link_outage_length", problem, "give a shorter one, or link_loss 1 for no link"
         )
+    try:
+        _ = values.file_limits
+    except InputError as error:
+        raise InputError(_SOURCE, f"record_max_{error.element}", error.problem, error.mend) from None
     try:
         check_realtime(values.realtime_priority, values.processors)
     except InputError as error:

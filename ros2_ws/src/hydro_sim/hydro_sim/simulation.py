@@ -33,7 +33,7 @@ from hydro_sim_core.simulation.running.realtime import make_realtime, set_aside_
 from hydro_sim_core.viewer.viewer import ServerDied
 
 #: Parameters whose changes are passed to the runner.
-_PACE = {"real_time_factor", "overrun"}
+_PACE = {"real_time_factor", "overrun", "max_backlog"}
 
 
 class Simulation:
@@ -67,9 +67,9 @@ class Simulation:
         recorded: Counter[str],
     ) -> None:
         self._node = node
-        self._recorded = recorded
         self.parameters = parameters
         self.rejections = Rejections(node.get_logger())
+        self._recorder: NodeRecorder | None = None
         self._running = ExitStack()
         self._entities = ExitStack()
         self._begin(world, parameters.start_paused)
@@ -91,6 +91,8 @@ class Simulation:
             if parameters.viewer:
                 self._viewer = self._serve_page(undo)
             self._show()
+            if parameters.record:  # last, as it makes a file
+                self._recorder = NodeRecorder(node, self.runner, self.link, parameters, recorded, self._scale)
             undo.pop_all()
 
     def _serve_page(self, undo: ExitStack) -> NodeViewer | None:
@@ -114,6 +116,7 @@ class Simulation:
             paused,
             lock_step=parameters.mode == LOCK_STEP,
             thread_setup=self._make_realtime,
+            max_backlog=parameters.max_backlog,
         )
         self.end = EndOfRun(self.runner, world, parameters.duration)
         with ExitStack() as undo:
@@ -203,9 +206,6 @@ class Simulation:
         self._states = StatePublisher(node, world, runner, parameters, self._scale)
         self._contacts = ContactPublisher(node, runner, parameters, self._scale)
         self._threads = (self._states.thread, self._contacts.thread)
-        self._recorder: NodeRecorder | None = None
-        if parameters.record:
-            self._recorder = NodeRecorder(node, runner, self.link, parameters, self._recorded, self._scale)
 
     def _tell_of_jump(self, before: float) -> None:
         """Log what a time that went back means to those who follow it."""
@@ -256,19 +256,21 @@ class Simulation:
         self.control.abort_goals("the simulation was stopped")
 
     def close(self) -> None:
-        """Destroy all entities on the node."""
-        self.stop()
-        self._services.close()
-        if self._recorder is not None:
-            self._recorder.stop()
-        self._entities.close()
-        if self._viewer is not None:
-            self._viewer.close()
+        """Destroy all entities on the node, also where a part fails."""
+        with ExitStack() as ends:
+            if self._viewer is not None:
+                ends.callback(self._viewer.close)
+            ends.callback(self._entities.close)
+            if self._recorder is not None:
+                ends.callback(self._recorder.stop)
+            ends.callback(self._services.close)
+            self.stop()
 
     def parameters_changed(self, names: set[str]) -> None:
         """Pass changed parameters to the parts that do not read them continuously."""
         if names & _PACE:
-            self.runner.set_pace(self.parameters.pace, self.parameters.overrun)
+            parameters = self.parameters
+            self.runner.set_pace(parameters.pace, parameters.overrun, parameters.max_backlog)
 
 
 @contextmanager

@@ -70,6 +70,7 @@ def print_report(
         ("real-time factor", f"{pace.real_time_factor:.3f}"),
         ("steps", f"{pace.steps}"),
         ("late steps", f"{pace.overruns} ({late}, most in a row {pace.longest_overrun})"),
+        ("time given up [s]", f"{pace.given_up:.3f} ({pace.times_given_up} times)"),
         ("step time", f"{pace.step_time}"),
         ("period", f"{pace.period}"),
         ("commands refused", f"{refused}"),

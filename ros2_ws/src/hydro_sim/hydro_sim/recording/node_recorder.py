@@ -29,7 +29,7 @@ class NodeRecorder:
         node: Node that resolves topic names and logs errors.
         runner: Runner of the World, not started yet.
         link: Command link.
-        parameters: ``record``, ``world_frame``, and the rates at which the node publishes.
+        parameters: ``record`` with its limits, ``overwrite``, ``world_frame``, and the rates of publishing.
         recorded: Numbers of files that this process has written, by the value of ``record``; updated here.
         scale: Colour scale of pressure.
 
@@ -62,6 +62,8 @@ class NodeRecorder:
             complete=math.isinf(parameters.pace),
             warn=self._logger.error,
             number=recorded[parameters.record],
+            overwrite=parameters.overwrite,
+            limits=parameters.file_limits,
         )
         self._recorder.start(runner.snapshot(), runner.world)
         self._recorded, self._record = recorded, parameters.record

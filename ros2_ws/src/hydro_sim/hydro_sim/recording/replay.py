@@ -19,7 +19,7 @@ from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.recording.type_names import type_name
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.recording import RecordedMessage, read_messages
+from hydro_sim_core.recording import RecordedMessage, read_messages, run_files
 from hydro_sim_core.simulation import FixedRateRunner, World
 
 #: Later times than this (s) are wall-clock times; such a recording starts at its first command.
@@ -48,7 +48,8 @@ def check_replay(parameters: Parameters) -> None:
     """
     if not parameters.replay:
         return
-    next(read_messages(Path(parameters.replay)), None)
+    for path in run_files(Path(parameters.replay)):
+        next(read_messages(path), None)
     if parameters.mode == LOCK_STEP:
         problem = "does not permit steps, which lock-step waits for"
         raise InputError("parameters", "replay", problem, "use mode free_running")
@@ -94,7 +95,7 @@ class Replay:
             states = self._node.resolve_topic_name("joint_states")
             clamp = PositionClamp(self._runner.world, partial(self._rejections.count_clamped, states))
             topics[states] = (JointState, partial(_follow_joint_state, frozenset(joints), clamp))
-        commands = sorted(_read_commands(path, topics), key=lambda command: command.time)
+        commands = sorted(_read_commands(run_files(path), topics), key=lambda command: command.time)
         if not commands:
             mend = "" if parameters.replay_joint_states else "set replay_joint_states, or "
             problem = "holds no commands that this scene takes"
@@ -120,10 +121,11 @@ class Replay:
                 self._node.get_logger().info("the replay is over")
 
 
-def _read_commands(path: Path, topics: Mapping[str, tuple[type, Obey]]) -> Iterator[_Command]:
-    for recorded in read_messages(path, topics):
-        message_type, obey = topics[recorded.topic]
-        yield _Command(1e-9 * recorded.time, recorded.topic, _message(path, recorded, message_type), obey)
+def _read_commands(paths: Sequence[Path], topics: Mapping[str, tuple[type, Obey]]) -> Iterator[_Command]:
+    for path in paths:
+        for recorded in read_messages(path, topics):
+            message_type, obey = topics[recorded.topic]
+            yield _Command(1e-9 * recorded.time, recorded.topic, _message(path, recorded, message_type), obey)
 
 
 def _message(path: Path, recorded: RecordedMessage, wanted: type) -> Any:

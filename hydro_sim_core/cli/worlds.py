@@ -1,0 +1,44 @@
+"""Worlds that commands load, and what is worth saying of them before they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from hydro_sim_core.cli import output
+from hydro_sim_core.cli.options import set_values
+from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, open_world
+
+
+def opened(
+    scene: str,
+    package_dir: list[Path] | None,
+    xacro_arg: list[str] | None,
+    setting: list[str] | None,
+    console: Console,
+) -> World:
+    """World of a command's scene and of its options for it; says what is compiled meanwhile.
+
+    Raises:
+        InputError: There is no such scene, or it or an option is invalid.
+    """
+    with compile_progress(console):
+        return open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+
+
+def tell_of_rest(world: World, scene: str, console: Console) -> None:
+    """Say that nothing can move, where that is so, and how it would."""
+    if len(world.velocity_names):
+        return
+    if Path(scene).suffix in ROBOT_SUFFIXES:
+        what = "it has no joints that move, and its root link is welded to the world"
+        mend = f"to let it fall, put it in a scene with base: floating and a ground, as hydro-sim init {scene} does"
+    else:
+        what = "no model has joints that move or base: floating"
+        mend = "give a model base: floating to let it fall"
+    console.print(
+        f"[yellow]nothing moves:[/yellow] {what}; {output.shown(mend)}", highlight=False, soft_wrap=True
+    )

@@ -1,0 +1,45 @@
+"""Log of the time that a runner gives up because it is too late to catch up."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+logger = logging.getLogger(__name__)
+
+#: Wall-clock time between two lines, s; what happens in between is told in the next one.
+_LINE_PERIOD = 10.0
+
+
+class GivenUpLog:
+    """Tells when a backlog is dropped: the first time at once, then at most every ten seconds, with the sum since."""
+
+    def __init__(self) -> None:
+        self._next_line = -math.inf
+        self._times = 0
+        self._simulated = 0.0
+
+    def note(self, now: float, late: float, most: float, simulated: float) -> None:
+        """Note that a backlog is dropped.
+
+        Args:
+            now: Time of a monotonic clock, s.
+            late: How late the runner is, s of wall-clock time.
+            most: The largest backlog that it works off, s of wall-clock time.
+            simulated: Simulated time that is given up, s.
+        """
+        self._times += 1
+        self._simulated += simulated
+        if now < self._next_line:
+            return
+        often = f", {self._times} times" if self._times > 1 else ""
+        logger.warning(
+            "runner: %.3g s late, more than the largest backlog of %g s: %.3g s of simulated time given up%s; "
+            "leave it more processor time, or ask for a lower real-time factor",
+            late,
+            most,
+            self._simulated,
+            often,
+        )
+        self._next_line = now + _LINE_PERIOD
+        self._times, self._simulated = 0, 0.0
