@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 
 from hydro_sim_core.errors import InputError, printable, shortened
@@ -17,10 +18,13 @@ _PLACE = re.compile(r'File "((?!.*/numba/)[^"]+)", (line \d+)')
 def in_one_line(error: BaseException) -> str | None:
     """One-line message for a user; None if the error is not an expected one.
 
-    Expected errors are bad input, a diverging run, and a kernel that cannot be compiled.
+    Expected errors are bad input, a diverging run, a kernel that cannot be compiled, and a name that is too long for a
+    file, which any call may meet first.
     """
     if isinstance(error, (InputError, FloatingPointError)):
         return printable(shortened(str(error), _LONGEST))
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{shortened(str(error.filename))}: is too long for the name of a file; give a shorter one"
     # Imported here because it imports NumPy, for which "--help" should not wait.
     from hydro_sim_core.compilation import CompilationFailed
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from hydro_sim_core import load_scene
+from hydro_sim_core import World, load_scene
 from hydro_sim_core.assets import folder
 from support.command_line import call, refused
 
@@ -149,3 +149,39 @@ def test_control_characters_in_names_do_not_reach_the_terminal(here):
     line = refused(call("check", "a\x1b[31m\rb"))
     assert "\x1b" not in line
     assert "\r" not in line
+
+
+@pytest.mark.parametrize("suffix", ["", ".yaml", ".urdf", ".mcap", ".stl", ".json"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "NAME"),
+        ("snapshot", "NAME"),
+        ("replay", "NAME"),
+        ("mesh", "NAME"),
+        ("hil-report", "NAME"),
+        ("compile", "NAME"),
+        ("init", "NAME"),
+        ("run", "drop_box", "--from-state", "NAME"),
+        ("run", "drop_box", "--out", "NAME"),
+        ("check", "drop_box", "--json", "NAME"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_too_long_for_a_file_is_one_line(command, suffix):
+    refused(call(*("a" * 5000 + suffix if argument == "NAME" else argument for argument in command)))
+
+
+@pytest.mark.parametrize("name", ["~nobody_here/x.yaml", "~nobody_here/x.urdf"])
+def test_a_home_folder_of_nobody_is_one_line(name):
+    assert f"{name}: names no user with a home folder" in refused(call("check", name))
+
+
+def test_a_report_nested_too_deep_is_one_line(here):
+    (here / "deep.json").write_text("[" * 100_000 + "]" * 100_000)
+    assert "is not JSON" in refused(call("hil-report", "deep.json"))
+
+
+def test_a_file_system_that_takes_no_file_is_told_before_the_run(monkeypatch):
+    monkeypatch.setattr(World, "step", lambda *_: pytest.fail("stepped"))
+    assert "/proc/report.json: " in refused(call("run", "drop_box", "--json", "/proc/report.json"))
