@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 from hydro_sim_core.errors import InputError
 
 T = TypeVar("T")
+
+#: What to do about a package whose code does not do what its table asks for.
+MEND_PACKAGE = "mend the package that adds it"
 
 
 def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "name") -> list[T]:
@@ -63,4 +66,24 @@ def referred(reference: str, where: str) -> Any:
         return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # code of a plug-in may raise anything
         problem = f"cannot be found ({type(error).__name__}: {error})"
-        raise InputError(reference, where, problem, "mend the package that adds it") from error
+        raise InputError(reference, where, problem, MEND_PACKAGE) from error
+
+
+def guarded(function: Callable[[], T], source: str, where: str) -> T:
+    """Call the code of a row, and turn what it raises into one error that names the row.
+
+    Args:
+        function: The call.
+        source: Reference or name of the code in error messages.
+        where: Name of the row in error messages.
+
+    Raises:
+        InputError: The code raises it itself, or anything else.
+    """
+    try:
+        return function()
+    except InputError:
+        raise
+    except Exception as error:  # code of a plug-in may raise anything
+        problem = f"does not work ({type(error).__name__}: {error})"
+        raise InputError(source, where, problem, MEND_PACKAGE) from error

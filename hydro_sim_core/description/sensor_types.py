@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from hydro_sim_core.description.names import is_key
 from hydro_sim_core.description.scene_fields import NonNegative, Vector3, WholeNumber
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.plugins import is_reference, load_plugins, referred
+from hydro_sim_core.plugins import guarded, is_reference, load_plugins, referred
 
 if TYPE_CHECKING:
     from hydro_sim_core.description.sensor_spec import SensorSpec
@@ -96,14 +96,7 @@ class SensorType:
             InputError: The sensor does not fit the world, or the code of a plug-in fails.
         """
         make = referred(self.make, f"sensor '{spec.name}'")
-        try:
-            made: Sensor = make(spec, world)
-        except InputError:
-            raise
-        except Exception as error:  # code of a plug-in may raise anything
-            problem = f"does not work ({type(error).__name__}: {error})"
-            mend = "mend the package that adds it"
-            raise InputError(self.make, f"sensor '{spec.name}'", problem, mend) from error
+        made: Sensor = guarded(lambda: make(spec, world), self.make, f"sensor '{spec.name}'")
         return made
 
 

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,9 @@ from numpy.typing import NDArray
 from hydro_sim_core.description.names import is_key
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.plugins import load_plugins
+from hydro_sim_core.plugins import guarded, is_reference, load_plugins, referred
 
 Array = NDArray[np.float64]
-T = TypeVar("T")
 #: Function from the lengths of a solid to its volume, m^3, and its inertia (3, 3) about the centre, per mass, m^2.
 Solid = Callable[..., tuple[float, Array]]
 _GROUP = "hydro_sim.shapes"
@@ -97,7 +95,7 @@ class ShapeType:
             refuse("lengths", "give a tuple of Length")
         if len({length.name for length in lengths}) != len(lengths):
             refuse("lengths", "give each its own name")
-        if not isinstance(self.make, str) or ":" not in self.make:
+        if not is_reference(self.make):
             refuse("make", "write module:function")
         if not set(self.options) <= {"resolution", "slab_thickness"}:
             refuse("options", "name resolution, slab_thickness or both")
@@ -117,8 +115,9 @@ class ShapeType:
         Raises:
             InputError: A length does not fit, or the code of a plug-in fails.
         """
-        module, _, name = self.make.partition(":")
-        return self._called(lambda: getattr(import_module(module), name)(*size, **options))
+        where = f"shape '{self.kind}'"
+        make = referred(self.make, where)
+        return guarded(lambda: make(*size, **options), self.make, where)
 
     def volume_and_inertia(self, size: Sequence[float]) -> tuple[float, Array]:
         """Call ``solid`` for given lengths, m.
@@ -134,18 +133,7 @@ class ShapeType:
             volume, inertia = solid(*size)
             return float(volume), np.asarray(inertia, dtype=float).reshape(3, 3)
 
-        return self._called(measured)
-
-    def _called(self, function: Callable[[], T]) -> T:
-        try:
-            return function()
-        except InputError:
-            raise
-        except Exception as error:  # code of a plug-in may raise anything
-            problem = f"does not work ({type(error).__name__}: {error})"
-            raise InputError(
-                self.make, f"shape '{self.kind}'", problem, "mend the package that adds it"
-            ) from error
+        return guarded(measured, self.make, f"shape '{self.kind}'")
 
     def surface(self, size: Sequence[float], segments: int = 48) -> tuple[Array, NDArray[np.int64]]:
         """Finely meshed surface for display.

@@ -15,7 +15,7 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.description.joint_types import JointType, joint_types
 from hydro_sim_core.dynamics.joint_kernels import JointKernels
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.plugins import referred
+from hydro_sim_core.plugins import MEND_PACKAGE, referred
 
 #: Number of parameters of each kernel in ``JointKernels``.
 _NUM_PARAMETERS = {"place": 7, "accelerate": 4, "rates": 3, "integrate": 4}
@@ -44,7 +44,7 @@ def _found_kernels(row: JointType) -> JointKernels:
     """
 
     def error(problem: str) -> InputError:
-        return InputError(row.kernels, f"joint '{row.name}'", problem, "mend the package that adds it")
+        return InputError(row.kernels, f"joint '{row.name}'", problem, MEND_PACKAGE)
 
     kernels = referred(row.kernels, f"joint '{row.name}'")
     if not isinstance(kernels, JointKernels):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.plugins import MEND_PACKAGE, guarded
 
 if TYPE_CHECKING:
     from hydro_sim_core.messages.view import View
@@ -91,36 +92,23 @@ class StreamKind:
             InputError: They cannot be made.
         """
         where = f"stream '{self.name}'"
-        try:
-            streams = list(self.streams(world, view))
-        except InputError:
-            raise
-        except Exception as error:  # a stranger's code may raise anything
-            problem = f"does not work ({type(error).__name__}: {error})"
-            raise InputError(where, "streams", problem, _MEND) from error
+        streams = guarded(lambda: list(self.streams(world, view)), where, "streams")
         for stream in streams:
             if not isinstance(stream, Stream):
-                raise InputError(where, "streams", f"gives {excerpt(stream)}, which is no Stream", _MEND)
-        return [replace(stream, encode=_guarded(stream)) for stream in streams]
+                raise InputError(
+                    where, "streams", f"gives {excerpt(stream)}, which is no Stream", MEND_PACKAGE
+                )
+        return [replace(stream, encode=_checked(stream)) for stream in streams]
 
 
-_MEND = "mend the package that adds it"
-
-
-def _guarded(stream: Stream) -> Callable[[Snapshot], bytes | None]:
+def _checked(stream: Stream) -> Callable[[Snapshot], bytes | None]:
     encode = stream.encode
 
-    def guarded(snapshot: Snapshot) -> bytes | None:
-        try:
-            message = encode(snapshot)
-        except InputError:
-            raise
-        except Exception as error:  # a stranger's code may raise anything
-            problem = f"does not work ({type(error).__name__}: {error})"
-            raise InputError(f"topic '{stream.topic}'", "encode", problem, _MEND) from error
+    def checked(snapshot: Snapshot) -> bytes | None:
+        message = guarded(lambda: encode(snapshot), f"topic '{stream.topic}'", "encode")
         if not (message is None or isinstance(message, bytes | bytearray | memoryview)):
             problem = f"gives {excerpt(message)}, which are no bytes"
-            raise InputError(f"topic '{stream.topic}'", "encode", problem, _MEND)
+            raise InputError(f"topic '{stream.topic}'", "encode", problem, MEND_PACKAGE)
         return message
 
-    return guarded
+    return checked

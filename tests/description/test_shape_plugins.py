@@ -168,8 +168,8 @@ def gives_nothing(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        ("nowhere:make", r"does not work \(ModuleNotFoundError"),
-        (f"{__name__}:nothing", r"does not work \(AttributeError"),
+        ("nowhere:make", r"cannot be found \(ModuleNotFoundError"),
+        (f"{__name__}:nothing", r"cannot be found \(AttributeError"),
         (f"{__name__}:fails", r"does not work \(KeyError: 'radius'\)"),
         (f"{__name__}:gives_nothing", "gave None; let it return a Geometry"),
     ],

@@ -19,6 +19,7 @@ from hydro_sim.hil.link import Action, CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.plugins import guarded
 from hydro_sim_core.simulation import FixedRateRunner, World
 
 if TYPE_CHECKING:
@@ -140,11 +141,4 @@ class ControllerKind:
         Raises:
             InputError: A parameter does not fit the scene, or a plug-in fails.
         """
-        try:
-            return list(self.controllers(context))
-        except InputError:
-            raise
-        except Exception as error:  # a plug-in may raise anything
-            problem = f"does not work ({type(error).__name__}: {error})"
-            mend = "mend the package that adds it"
-            raise InputError("hydro_sim.controllers", f"'{self.name}'", problem, mend) from error
+        return guarded(lambda: list(self.controllers(context)), "hydro_sim.controllers", f"'{self.name}'")
