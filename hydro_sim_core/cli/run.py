@@ -160,8 +160,7 @@ def run(
     console = output.make_console(report, quiet)
     world = opened(scene, package_dir, xacro_arg, setting, console)
     tell_of_rest(world, scene, console)
-    shown = view or video is not None or record is not None
-    scale = scale or (scale_of_world(world) if shown else PressureScale())
+    scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:
         _check_duration(duration, world.time_step, video, fps)
     if rate is None:

@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.parameters import Parameters
+from hydro_sim.rejections import Rejections
 from hydro_sim_core import contact, geometry
 from hydro_sim_core.simulation.running.timing import PaceRecorder
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
@@ -38,7 +39,7 @@ def status():
             paused=True,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
-        Diagnostics(node, runner, Parameters(), SimpleNamespace(total=0, counts={}), link)
+        Diagnostics(node, runner, Parameters(), Rejections(None), link)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == "node: contact"]

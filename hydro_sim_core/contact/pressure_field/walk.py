@@ -288,11 +288,9 @@ def walk_surface(
             return faces.num_vertices.shape[0] + count + 1
         neighbor_retries = retries_left(scratch, num_pending)
         num_pending -= 1
-        if neighbor_retries < 0:
-            continue
         waiting = scratch.pending[num_pending]
         element_a, element_b, slot = waiting[0], waiting[1], waiting[2]
-        if _opposed(geometries, element_a, element_b):
+        if neighbor_retries < 0 or _opposed(geometries, element_a, element_b):
             continue
         n = _face_of_pair(
             geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch

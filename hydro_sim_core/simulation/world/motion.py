@@ -18,6 +18,9 @@ from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
 Array = NDArray[np.float64]
 
+#: Difference from one of the length of a quaternion that a step has normalised.
+_ROUND_OFF = 1e-15
+
 
 class WorldMotion(WorldParts):
     """State, placement, prescribed motion and external wrenches, by name."""
@@ -39,7 +42,8 @@ class WorldMotion(WorldParts):
                 raise InputError(
                     "set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one"
                 )
-            q[first : first + 4] /= length
+            if abs(length - 1.0) > _ROUND_OFF:  # else a state that the world told would change when set again
+                q[first : first + 4] /= length
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
         for history in (
             self._state.extrapolate,

@@ -53,7 +53,8 @@ class NodeControls:
 
     def set_joint(self, name: str, position: float) -> None:
         """Command a joint to a position, rad or m."""
-        self._active_world()
+        # A slider ends at the limits: what lies beyond is a mistake, and not moved to the limit as on the topic.
+        self._active_world().check_command({name: position}, "position")
         self._link.deliver("joint_commands", JointState(name=[name], position=[position]))
 
     def set_grip(self, name: str, force: float) -> None:
