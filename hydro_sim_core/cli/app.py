@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from hydro_sim_core.console import PrintableConsole, PrintableFormatter
+from hydro_sim_core.errors import printable
 from hydro_sim_core.failures import in_one_line
 
 #: Module and name of each command: a function, or a ``Typer`` for a command with subcommands. Modules are imported on
@@ -34,6 +35,8 @@ _PLACES = {
     "init": "init:init",
     "doctor": "doctor:doctor",
 }
+#: Base of all errors of usage, which typer gives no public name.
+_UsageError: Any = typer.BadParameter.__base__
 _STYLE: dict[str, Any] = {
     "no_args_is_help": True,
     "pretty_exceptions_enable": False,
@@ -113,6 +116,9 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except _UsageError as error:  # its text may quote what a stranger's script gave as an argument
+            error.message = printable(error.message)
+            raise
         except Exception as error:
             line = in_one_line(error)
             if line is None:

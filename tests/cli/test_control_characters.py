@@ -7,7 +7,9 @@ import logging
 
 import pytest
 from rich.table import Table
+from typer.testing import CliRunner
 
+from hydro_sim_core.cli import app
 from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.console import PrintableConsole, PrintableFormatter
 from hydro_sim_core.errors import InputError, printable
@@ -59,3 +61,14 @@ def test_status_line_escapes_names():
     assert stream.getvalue().startswith("\r")
     assert HARMLESS in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["\x1b[31m"], ["check", "drop_box", "--\x1b[31m"], ["check", "drop_box", "--set", "name=\x1b[31m"]],
+)
+def test_errors_of_usage_quote_arguments_harmlessly(arguments):
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert "\\x1b[31m" in result.output
+    assert "\x1b" not in result.output
