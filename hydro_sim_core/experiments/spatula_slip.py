@@ -3,7 +3,8 @@
 Masterjohn 2022, section V-C and figure 10: the grip force follows a square wave between 16 N and 1 N with a period of 6
 s, high for 75 % of it. The paper gives no other numbers; the reference is Drake with the same scene
 (``benchmarks/drake_scene.py``). Both use the inertia that Drake publishes for the spatula, a thousand times that of its
-shapes; this slip does not occur with another (``spatula_release``).
+shapes; this slip does not occur with another (``spatula_release``). Both also use the coarse meshes of Drake's example
+(edges of 40 mm), where the shipped scenes have finer ones.
 
 At each release the fingers also open for some hundredths of a second, in which the handle sinks by 3 cm, in Drake too.
 At the third release the bubbles hold the handle by its rim, and a millimetre decides whether they keep it: Drake keeps
