@@ -33,10 +33,11 @@ from viewer_clients import Clients
 from hydro_sim_core import World, load_scene
 from hydro_sim_core.drawing.patch_surface import patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
-from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
+from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView
@@ -338,7 +339,8 @@ def main() -> None:
     arguments = parser.parse_args()
     sys.setswitchinterval(SWITCH_INTERVAL)
     result: dict[str, Any] = {"scenes": {}}
-    for name, world in (("fine bubbles", fine_scene()), ("spatula_slip", open_world("spatula_slip"))):
+    coarse = World(published_scene("spatula_slip"))
+    for name, world in (("fine bubbles", fine_scene()), ("spatula_slip", coarse)):
         world.step(500)  # compiled, and at rest
         building = measure_building(world)
         with running_show(world) as show:
