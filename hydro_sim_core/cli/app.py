@@ -144,7 +144,7 @@ def main() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    app()
+    app(prog_name="hydro-sim")  # `python -m hydro_sim_core` too, or completion would be installed for python
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,6 +15,7 @@ import typer
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import PackageDirOption, XacroArgOption
 from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional
+from hydro_sim_core.description import foreign
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
@@ -37,6 +38,9 @@ def init(
 ) -> None:
     """Write a first scene for a URDF: the robot or object, a ground, and comments that tell how to drive and grip."""
     if robot.suffix.lower() not in ROBOT_SUFFIXES:
+        found = foreign.format_of(robot) if robot.exists() else None
+        if found is not None:
+            raise InputError(robot, "", f"is {found.what}, which is not read", found.mend)
         raise InputError(robot, "", "is no URDF", "name a .urdf or .xacro file")
     out = out or robot.with_name(f"{re.split(r'[.](?:urdf|xacro)', robot.name)[0]}.yaml")
     files_to_write([out], overwrite, {"scene": _SCENE})

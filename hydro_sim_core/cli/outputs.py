@@ -88,7 +88,9 @@ def check_writable(path: Path, overwrite: bool = False) -> None:
         raise InputError(path, "", f"there is no folder {folder}", "make it first")
     if path.is_dir():
         raise InputError(path, "", "is a folder", "give the name of a file")
-    # What is no file, such as /dev/stdout or a pipe, is not replaced by being written to.
+    # A pipe waits for its reader, and a picture would take its place; /dev/stdout may be one too, and is meant.
+    if path.is_fifo() and path.parent not in (Path("/dev"), Path("/dev/fd")):
+        raise InputError(path, "", "is a pipe", "give another file")
     if path.is_file() and not overwrite:
         raise InputError(path, "", "exists already", "give another name, or --overwrite to replace it")
     try:

@@ -18,7 +18,7 @@ from hydro_sim_core.compilation import (
     ConstInt2D,
 )
 from hydro_sim_core.geometry import Geometry, GeometryKind
-from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency
+from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency, signs_of, zero_faces
 from hydro_sim_core.geometry.simplices import boundary_triangles, coordinate_functions
 
 FloatArray = NDArray[np.float64]
@@ -41,9 +41,10 @@ class GeometrySet(NamedTuple):
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
-        sign: (M,) 1 for tetrahedra whose pressure is nowhere negative, -1 for those of margin layers, in which it is
-            nowhere positive, 0 for all other elements.
-        zero_face: (M,) face between tetrahedra of both signs, given by the vertex opposite; -1 without.
+        sign: (M,) of meshes without chords: 1 for tetrahedra whose pressure is nowhere negative, -1 for those of a
+            margin layer, in which it is nowhere positive. 0 for all other elements.
+        zero_face: (M,) of meshes without chords: face with pressure zero, between tetrahedra of both signs or on the
+            boundary, by the vertex opposite; -1 without.
         boxes: (K, 6) bounds of the nodes of the tree over all elements, centre then half lengths.
         links: (K, 2) children of the nodes; (-1, element) for leaves.
         shell_start: (G,) root of each geometry's shell tree (see ``geometry.adjacency``).
@@ -60,6 +61,7 @@ class GeometrySet(NamedTuple):
         is_closed: (G,) whether a rigid surface has an inside.
         boundary_is_low: (G,) whether the shell contains the boundary curves of every contact surface.
         has_valley: (G,) whether the pressure has a local minimum inside.
+        has_chords: (G,) whether a face inside has pressure zero, so that surfaces may end or fold there.
         margin: (G,) m.
     """
 
@@ -91,6 +93,7 @@ class GeometrySet(NamedTuple):
     is_closed: ConstBool1D
     boundary_is_low: ConstBool1D
     has_valley: ConstBool1D
+    has_chords: ConstBool1D
     margin: ConstFloat1D
 
 
@@ -141,6 +144,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
         boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
         has_valley=np.array([a.has_valley for a in adjacency], dtype=np.bool_),
+        has_chords=np.array([a.has_chords for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
     )
     for array in arrays:
@@ -160,6 +164,7 @@ _EMPTY = Adjacency(
     anchors=np.zeros((0, 3)),
     boundary_is_low=True,
     has_valley=False,
+    has_chords=False,
     is_closed=False,
 )
 
@@ -204,22 +209,16 @@ def _rim_pressure(geometry: Geometry) -> tuple[float, float]:
 
 def _signs(geometry: Geometry, rows: int) -> IntArray:
     """Rows of the array ``sign`` for one geometry."""
-    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+    if geometry.kind != GeometryKind.COMPLIANT_MESH or geometry.adjacency.has_chords:
         return np.zeros(rows, dtype=np.int64)
-    values = geometry.pressure[geometry.elements]
-    positive, negative = (values > 0.0).any(axis=1), (values < 0.0).any(axis=1)
-    return np.subtract(positive, negative, dtype=np.int64)
+    return signs_of(geometry.pressure[geometry.elements])
 
 
 def _zero_faces(geometry: Geometry, rows: int) -> IntArray:
     """Rows of the array ``zero_face`` for one geometry."""
-    if geometry.kind != GeometryKind.COMPLIANT_MESH:
+    if geometry.kind != GeometryKind.COMPLIANT_MESH or geometry.adjacency.has_chords:
         return np.full(rows, -1)
-    is_zero = geometry.pressure[geometry.elements] == 0.0
-    faces = np.full(rows, -1)
-    one_face = is_zero.sum(axis=1) == 3
-    faces[one_face] = is_zero[one_face].argmin(axis=1)
-    return faces
+    return zero_faces(geometry.pressure[geometry.elements])
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:

@@ -5,7 +5,8 @@ A contact surface is found by walking over it from element to neighbour. Walks s
 
 - the *shell* and the *rim*: a contact surface with a boundary ends on the boundary of one body (its rim: the boundary
   triangles), where the pressure of both is at most zero, hence in the other's shell: the parts of tetrahedra with
-  pressure of at most zero, and all of a rigid surface. Without a margin both are the same.
+  pressure of at most zero, and all of a rigid surface. Without a margin both are the same. Chords are exceptions: faces
+  inside on which the pressure is zero.
 - *peaks*: a closed contact surface encloses a vertex at which the pressure of one of the bodies has an extremum, or
   exceeds that of all neighbours after subtraction of a linear function; a closed rigid surface inside a compliant body
   is found from any of its triangles.
@@ -61,8 +62,8 @@ class Adjacency(NamedTuple):
             none.
         shell_boxes: (K, 6) tree over the boxes of the shell's elements, lower corner then upper corner, m.
         shell_links: (K, 2) children of the tree's nodes; (-1, element) for a leaf.
-        rim_boxes: (R, 6) tree over the boxes of the boundary triangles of a compliant mesh with a margin, like
-            ``shell_boxes``; empty where it would be the shell's.
+        rim_boxes: (R, 6) tree over the boxes of the boundary triangles of a mesh with a margin layer and no chords,
+            like ``shell_boxes``; empty for others, whose shell stands for it.
         rim_links: (R, 2) children of its nodes; (-1, element with the triangle) for a leaf.
         peak_elements: (P, 6) first element of each of the ``RAYS`` from a peak; for a surface the peak's triangle.
         peaks: (P, 3) position of the peak, m.
@@ -71,6 +72,8 @@ class Adjacency(NamedTuple):
             boundary of every contact surface.
         has_valley: Whether the pressure has a local minimum inside. Two such fields can have closed contact surfaces
             that enclose no peak.
+        has_chords: Whether a face inside has pressure zero at its three vertices, without a margin layer behind it.
+            A contact surface may end or fold there, outside of every rim.
         is_closed: Whether a surface has an inside.
     """
 
@@ -84,6 +87,7 @@ class Adjacency(NamedTuple):
     anchors: FloatArray
     boundary_is_low: bool
     has_valley: bool
+    has_chords: bool
     is_closed: bool
 
 
@@ -99,8 +103,10 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     on_boundary = _boundary_vertices(tetrahedra, neighbors)
     shell = _shell(vertices, tetrahedra, pressure, neighbors)
     shell_boxes, shell_links = _tree_of(*shell)
-    has_margin = bool((neighbors[shell.members] >= 0).all(axis=1).any())
-    rim_boxes, rim_links = _tree_of(*_rim(vertices, tetrahedra, neighbors)) if has_margin else NO_TREE
+    signs = signs_of(pressure[tetrahedra])
+    has_chords = _has_chords(pressure[tetrahedra], neighbors, signs)
+    is_layered = bool((signs < 0).any()) and not has_chords
+    rim_boxes, rim_links = _tree_of(*_rim(vertices, tetrahedra, neighbors)) if is_layered else NO_TREE
     inner = np.ones(len(vertices), dtype=bool)
     inner[on_boundary] = False
     elements, points = _pressure_peaks(vertices, tetrahedra, pressure, inner)
@@ -118,6 +124,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
         anchors=vertices[tetrahedra[anchors, corner]],
         boundary_is_low=bool((pressure[on_boundary] <= 0.0).all()),
         has_valley=bool((_maxima(tetrahedra, -pressure) & inner).any()),
+        has_chords=has_chords,
         is_closed=True,
     )
 
@@ -142,6 +149,7 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
         anchors=points,
         boundary_is_low=True,
         has_valley=False,
+        has_chords=False,
         is_closed=is_closed,
     )
 
@@ -167,6 +175,25 @@ def _tree_of(lower: FloatArray, upper: FloatArray, members: IntArray) -> _Tree:
     is_leaf = links[:, 0] < 0
     links[is_leaf, 1] = members[links[is_leaf, 1]]
     return _Tree(boxes, links)
+
+
+def signs_of(values: FloatArray) -> IntArray:
+    """Sign of the pressure in tetrahedra with values (M, 4) at their vertices; 0 where it has both, or is zero."""
+    return np.subtract((values > 0.0).any(axis=1), (values < 0.0).any(axis=1), dtype=np.int64)
+
+
+def zero_faces(values: FloatArray) -> IntArray:
+    """Face of tetrahedra with values (M, 4) that are zero at its three vertices alone; -1 for none."""
+    is_zero = values == 0.0
+    return np.where(is_zero.sum(axis=1) == 3, is_zero.argmin(axis=1), -1)
+
+
+def _has_chords(values: FloatArray, neighbors: IntArray, signs: IntArray) -> bool:
+    """Whether a face inside with pressure zero at its vertices lies between tetrahedra of the same sign."""
+    is_zero = values == 0.0
+    of_face = np.stack([np.delete(is_zero, face, axis=1).all(axis=1) for face in range(4)], axis=1)
+    element, face = np.nonzero(of_face & (neighbors >= 0))
+    return bool((signs[element] * signs[neighbors[element, face]] >= 0).any())
 
 
 def _rim(vertices: FloatArray, tetrahedra: IntArray, neighbors: IntArray) -> _Boxes:

@@ -1,9 +1,10 @@
 """Program that reads mesh files for another process, under limits: ``python -P parser_process.py LIBRARY``.
 
 Third-party parsers believe the sizes that a file claims, unpack archives and follow references. Here they get the bytes
-of one file at a time, and nothing else: once the library is imported, the process may open no file, device, pipe or
-socket and start no program, has a bounded memory, and is ended by the kernel when a file takes too much time. It
-imports nothing from this package, so that it starts quickly.
+of one file at a time, and nothing else: once the library is imported, the process has no descriptor left for a file,
+device, pipe or socket and starts no program, has a bounded memory, and is ended by the kernel when a file takes long.
+meshio alone keeps two descriptors, as it reads from files by name: from a copy of the bytes. This program imports
+nothing from this package, so that it starts quickly.
 
 A request is a JSON header and the bytes of a file; an answer is a JSON header and the bytes of arrays. Headers are
 preceded by their length in 8 bytes, big-endian.

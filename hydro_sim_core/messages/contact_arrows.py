@@ -20,13 +20,16 @@ _SHAFT, _HEAD, _HEAD_LENGTH, _TEXT_HEIGHT, _SHORTEST = 0.022, 0.06, 0.10, 0.08, 
 #: Lever at which a force has a moment with an arrow as long as its own.
 _LEVER = 0.1
 _LEAST = 1e-3  # N, of the longest arrow before any force was larger
+#: Share of the scale that no force has reached for so many markers, before the scale falls: two seconds or so.
+_SMALL, _PATIENCE = 0.1, 60
 
 
 class ContactArrows:
-    """Markers of contact wrenches, with one scale for all, which only grows, in steps of 1, 2 and 5.
+    """Markers of contact wrenches, with one scale for all, in steps of 1, 2 and 5.
 
-    A length then stands for the same force as long as possible, whatever the scene's forces are, and the arrows of two
-    contacts can be compared.
+    The scale grows at once, and falls when forces have been far smaller for many markers, as after an impact. A length
+    then stands for the same force as long as possible, whatever the scene's forces are, and the arrows of two contacts
+    can be compared.
 
     Args:
         longest: Length of the longest arrow, m.
@@ -34,7 +37,8 @@ class ContactArrows:
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
-        self._full_force = _LEAST
+        self._full_force = self._lately = _LEAST
+        self._small = 0  # markers since there was a force of a good part of the scale
 
     def markers(self, pairs: Sequence[tuple[str, Sequence[ContactPatch]]]) -> list[Marker]:
         """Markers of the wrenches between pairs of bodies.
@@ -43,9 +47,10 @@ class ContactArrows:
             pairs: Name of each pair, and its patches.
         """
         wrenches = [(name, *wrench_at_centre(patches)) for name, patches in pairs]
-        for _, _, force, moment in wrenches:
-            largest = max(norm(force), norm(moment) / (_LEVER * self._longest))
-            self._full_force = max(self._full_force, _round_up(largest))
+        sizes = (
+            max(norm(force), norm(moment) / (_LEVER * self._longest)) for _, _, force, moment in wrenches
+        )
+        self._rescale(max(sizes, default=0.0))
         return [
             marker
             for name, centre, force, moment in wrenches
@@ -54,6 +59,17 @@ class ContactArrows:
                 *self._moment(name, centre, moment),
             )
         ]
+
+    def _rescale(self, largest: float) -> None:
+        """Choose the scale for wrenches of which the largest is as long as an arrow of ``largest`` (N)."""
+        if largest >= _SMALL * self._full_force:
+            self._full_force = max(self._full_force, _round_up(largest))
+            self._small, self._lately = 0, _LEAST
+        elif largest > 0.0:
+            self._small += 1
+            self._lately = max(self._lately, _round_up(largest))
+            if self._small >= _PATIENCE:
+                self._full_force, self._small, self._lately = self._lately, 0, _LEAST
 
     def _force(self, name: str, centre: Array, force: Array) -> list[Marker]:
         reach = force * (self._longest / self._full_force)

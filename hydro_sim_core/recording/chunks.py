@@ -53,6 +53,18 @@ def unpack_chunk(file: BinaryIO, start: int, length: int) -> bytes:
     return records
 
 
+def claimed_size(file: BinaryIO, start: int) -> int:
+    """Bytes to which a chunk claims to unpack; more are never unpacked.
+
+    Raises:
+        OSError: It cannot be read.
+        struct.error: It ends too early.
+    """
+    file.seek(start)
+    _, _, size, _, _ = _HEADER.unpack(file.read(_HEADER.size))
+    return int(min(size, LARGEST_CHUNK))
+
+
 def _plain(data: bytes, most: int) -> bytes:
     return data[:most]
 

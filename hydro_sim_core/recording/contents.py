@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.files import open_regular_file
-from hydro_sim_core.recording.chunks import LARGEST_CHUNK, unpack_chunk
+from hydro_sim_core.recording.chunks import LARGEST_CHUNK, claimed_size, unpack_chunk
 from hydro_sim_core.recording.mcap_records import DAMAGED, FRAME, MAGIC, MESSAGE, RecordWalk
 
 logger = logging.getLogger(__name__)
@@ -173,10 +173,10 @@ class RecordingContents:
             return None
 
     def _chunk(self, start: int, length: int) -> Piece:
-        records = unpack_chunk(self.file, start, length)
-        self._unpacked += len(records)
+        self._unpacked += claimed_size(self.file, start)  # also of a chunk that turns out to be damaged
         if self._unpacked > _UNPACKED + _UNPACKED_RATIO * self._size:
             raise self._implausible("unpacks to more than a recording of its size would")
+        records = unpack_chunk(self.file, start, length)
         channels, times, offsets = [], [], []
         at, end = 0, len(records)
         most = _RECORDS + self._size // _BYTES_A_RECORD

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording.contents import RecordingContents
 from hydro_sim_core.recording.mcap_file import OVERWRITE
+
+logger = logging.getLogger(__name__)
 
 #: Metadata of a file: the recording that it belongs to, its number there, and the file whose time it continues.
 RECORDING, NUMBER, CONTINUES = "recording", "number", "continues"
@@ -41,7 +45,7 @@ def check_later_files(path: Path, number: int) -> None:
     Raises:
         InputError: There is such a file.
     """
-    pattern = re.compile(rf"{re.escape(path.stem)}_(\d+){re.escape(path.suffix)}")
+    pattern = _numbered(path)
     for there in sorted(path.parent.iterdir()):
         match = pattern.fullmatch(there.name)
         if match is not None and int(match[1]) > number:
@@ -60,12 +64,10 @@ def recording_files(path: Path) -> tuple[Path, ...]:
     """
     if path.is_dir():
         return tuple(part.path for part in _recording_in(path))
-    run = [_part(path)]
-    if run[0].recording and not run[0].continues:
-        first = _first_path(run[0])
-        while (following := _next_part(first, run[-1])) is not None:
-            run.append(following)
-    return tuple(part.path for part in run)
+    begin = _part(path)
+    if not begin.recording or begin.continues:
+        return (path,)
+    return (path, *(part.path for part in _following(begin)))
 
 
 def run_files(path: Path) -> tuple[Path, ...]:
@@ -96,13 +98,33 @@ def _recording_in(folder: Path) -> list[_Part]:
     return sorted(parts, key=lambda part: part.number)
 
 
-def _next_part(first: Path, part: _Part) -> _Part | None:
-    path = episode_path(first, part.number + 1)
-    if not path.is_file():
-        return None
-    following = _part(path)
-    belongs = following.recording == part.recording and following.continues == part.path.name
-    return following if belongs else None
+def _following(begin: _Part) -> Iterator[_Part]:
+    """The parts that continue a run, in order; of those that are missing or cannot be read a warning tells."""
+    first, lost = _first_path(begin), []
+    for number in range(begin.number + 1, _last_number(first) + 1):
+        path = episode_path(first, number)
+        try:
+            part = _part(path)
+        except InputError:  # gone, or empty, or of another program
+            lost.append(path.name)
+            continue
+        if part.recording != begin.recording or not part.continues:
+            return
+        if lost:
+            logger.warning("%s: %s missing or unreadable; the rest is used", begin.path, ", ".join(lost))
+            lost = []
+        yield part
+
+
+def _last_number(first: Path) -> int:
+    """Largest number of a file of a recording; 0 if there is the first alone."""
+    pattern = _numbered(first)
+    matches = filter(None, (pattern.fullmatch(there.name) for there in first.parent.iterdir()))
+    return max((int(match[1]) for match in matches), default=0)
+
+
+def _numbered(first: Path) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(first.stem)}_(\d{{1,6}}){re.escape(first.suffix)}")
 
 
 def _first_path(part: _Part) -> Path:

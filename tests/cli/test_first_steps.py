@@ -103,9 +103,13 @@ def test_arguments_and_packages_go_into_the_scene(here):
 
 def test_what_is_no_robot_gets_no_scene(here):
     (here / "a.sdf").write_text("<sdf/>")
-    assert "a.sdf: is no URDF; name a .urdf or .xacro file" in refused(call("init", "a.sdf"))
+    assert "a.sdf: is an SDF file, as Gazebo reads, which is not read; give the URDF" in refused(
+        call("init", "a.sdf")
+    )
+    (here / "a.txt").write_text("none")
+    assert "a.txt: is no URDF; name a .urdf or .xacro file" in refused(call("init", "a.txt"))
     assert "gone.urdf" in refused(call("init", "gone.urdf"))
-    assert [path.name for path in here.iterdir()] == ["a.sdf"]
+    assert sorted(path.name for path in here.iterdir()) == ["a.sdf", "a.txt"]
 
 
 @pytest.mark.parametrize("command", ["check", "run"])

@@ -30,9 +30,13 @@ def test_what_is_there_stays_as_it_is(tmp_path):
     assert os.listdir(tmp_path) == ["old.json"]
 
 
-def test_a_pipe_without_reader_does_not_block(tmp_path):
-    os.mkfifo(tmp_path / "pipe.json")
-    check_writable(tmp_path / "pipe.json")
+def test_a_pipe_is_refused_and_stays(tmp_path):
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    for overwrite in (False, True):
+        with pytest.raises(InputError, match=r"pipe\.json: is a pipe; give another file"):
+            check_writable(pipe, overwrite)
+    assert pipe.is_fifo()
 
 
 def test_a_full_disk_is_told(tmp_path, monkeypatch):

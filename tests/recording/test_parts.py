@@ -83,13 +83,18 @@ def test_targets_that_stand_are_the_last_ones(parts, tmp_path):
     np.testing.assert_array_equal(after.effort, before.effort)
 
 
-def test_the_first_file_and_the_folder_stand_for_all(parts, tmp_path):
+@pytest.mark.parametrize("fate", ["missing", "empty"])
+def test_the_first_file_and_the_folder_stand_for_all(parts, tmp_path, caplog, fate):
     files = tuple(tmp_path / name for name in ("run.mcap", "run_1.mcap", "run_2.mcap"))
     for named in (files[0], tmp_path):
         assert recording_files(named) == run_files(named) == files
     assert recording_files(files[1]) == (files[1],)
+    assert not caplog.records
     files[1].unlink()
-    assert recording_files(files[0]) == files[:1]
+    if fate == "empty":
+        files[1].touch()
+    assert recording_files(files[0]) == (files[0], files[2])
+    assert "run_1.mcap missing or unreadable; the rest is used" in caplog.text
 
 
 def test_a_file_of_another_recording_does_not_continue_this_one(parts, record, tmp_path, world):

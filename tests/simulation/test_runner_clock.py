@@ -118,15 +118,27 @@ def test_catch_up_works_off_what_the_largest_backlog_allows(
 def test_time_given_up_again_and_again_is_told_in_one_line(
     world: hs.World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The first time at once, then every ten seconds, with the sum since."""
+    """The first time at once, then every ten seconds with the sum since, and the rest at the end."""
     durations = [0.0] + [0.5 + DT] * 45 + [0.0]
     _, runner = run_on_made_up_clock(world, monkeypatch, durations, overrun="catch_up", max_backlog=0.1)
     assert runner.report().times_given_up == 45
     lines = [record.getMessage() for record in caplog.records]
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert "0.5 s of simulated time given up; leave" in lines[0]
-    for line in lines[1:]:
+    for line in lines[1:3]:
         assert " s of simulated time given up, 20 times; leave" in line or ", 21 times; leave" in line
+    assert ", 4 times; leave" in lines[3]
+
+
+def test_a_long_stop_is_told_at_once(
+    world: hs.World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also when a shorter one was told a moment before."""
+    run_on_made_up_clock(world, monkeypatch, [0.0, 0.5, 3.0, 0.0], overrun="catch_up", max_backlog=0.1)
+    assert [record.getMessage().partition(" late")[0] for record in caplog.records] == [
+        "runner: 0.499 s",
+        "runner: 3 s",
+    ]
 
 
 def test_skipping_is_as_asked_for_and_not_logged(

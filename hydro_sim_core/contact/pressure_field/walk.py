@@ -162,13 +162,14 @@ def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_
 def _must_try_all(geometries, a, b):
     """Whether a contact surface may have no start on rims and peaks, so that every pair of elements is tried.
 
-    It may end outside the shells if the pressure is positive on a boundary, and enclose no peak if both fields have
-    valleys.
+    It may end outside the shells if the pressure is positive on a boundary, end or fold at a chord, and enclose no peak
+    if both fields have valleys.
 
-    Reads geometries: boundary_is_low, has_valley.
+    Reads geometries: boundary_is_low, has_chords, has_valley.
     """
     low = geometries.boundary_is_low[a] and geometries.boundary_is_low[b]
-    return not low or (geometries.has_valley[a] and geometries.has_valley[b])
+    has_chords = geometries.has_chords[a] or geometries.has_chords[b]
+    return not low or has_chords or (geometries.has_valley[a] and geometries.has_valley[b])
 
 
 @kernel(inline=True)

@@ -9,15 +9,22 @@ logger = logging.getLogger(__name__)
 
 #: Wall-clock time between two lines, s; what happens in between is told in the next one.
 _LINE_PERIOD = 10.0
+#: Lateness that is told at once, s.
+_LONG = 1.0
 
 
 class GivenUpLog:
-    """Tells when a backlog is dropped: the first time at once, then at most every ten seconds, with the sum since."""
+    """Tells when a backlog is dropped: the first time at once, then at most every ten seconds, with the sum since.
+
+    A second or more at once is told at once, too, and at the end what is not told yet.
+    """
 
     def __init__(self) -> None:
         self._next_line = -math.inf
         self._times = 0
         self._simulated = 0.0
+        self._late = 0.0
+        self._most = math.inf
 
     def note(self, now: float, late: float, most: float, simulated: float) -> None:
         """Note that a backlog is dropped.
@@ -30,16 +37,23 @@ class GivenUpLog:
         """
         self._times += 1
         self._simulated += simulated
-        if now < self._next_line:
+        self._late, self._most = max(self._late, late), most
+        if now < self._next_line and late < _LONG:
+            return
+        self.tell()
+        self._next_line = now + _LINE_PERIOD
+
+    def tell(self) -> None:
+        """Tell what was given up since the last line, if anything was."""
+        if not self._times:
             return
         often = f", {self._times} times" if self._times > 1 else ""
         logger.warning(
             "runner: %.3g s late, more than the largest backlog of %g s: %.3g s of simulated time given up%s; "
             "leave it more processor time, or ask for a lower real-time factor",
-            late,
-            most,
+            self._late,
+            self._most,
             self._simulated,
             often,
         )
-        self._next_line = now + _LINE_PERIOD
-        self._times, self._simulated = 0, 0.0
+        self._times, self._simulated, self._late = 0, 0.0, 0.0

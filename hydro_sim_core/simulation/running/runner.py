@@ -152,6 +152,7 @@ class FixedRateRunner:
         if self._thread is not None:
             self._thread.join(HANDSHAKE_TIMEOUT)
             self._thread = None
+            self._given_up.tell()
 
     @property
     def running(self) -> bool:

@@ -179,6 +179,12 @@ class SimulationNode(LifecycleNode):
             path = Path(parameters.record)
             check_new_recording(path, number, parameters.overwrite, parameters.file_limits)
         if parameters.report_file:
+            if (
+                parameters.record
+                and Path(parameters.report_file).resolve() == Path(parameters.record).resolve()
+            ):
+                problem = "is the recording's file too, which it would replace"
+                raise InputError("parameters", "report_file", problem, "give another name")
             self._report_file.check(parameters.report_file)
         world = load_world(self.parameters.scene, self._console, self._stop)
         self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)

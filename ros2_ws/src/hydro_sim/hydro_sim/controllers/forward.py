@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from std_msgs.msg import Float64MultiArray
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
@@ -46,7 +48,11 @@ class ForwardController(Controller):
             InputError: Wrong length, or not finite.
         """
         values = message.data.tolist()
-        if self.interface == "position" and len(values) == len(self._joints):
+        if (
+            self.interface == "position"
+            and len(values) == len(self._joints)
+            and all(map(math.isfinite, values))
+        ):
             pairs = zip(self._joints, values, strict=True)
             values = [self._clamp.inside(joint, value) for joint, value in pairs]
         self._world.check_command(values, mode=self.interface, joints=self._joints)
