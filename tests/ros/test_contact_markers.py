@@ -1,6 +1,7 @@
 """Contact in RViz: markers that are updated in place and end once, arrows, a legend, words on coarse patches."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hydro_sim_core import contact, geometry
 from hydro_sim_core.drawing.focus import Focus
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.drawing.stroke_font import text_strokes, text_width
+from hydro_sim_core.messages.contact_arrows import ContactArrows
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.pressure_legend import legend, legend_words
 
@@ -204,3 +206,26 @@ def test_words_follow_the_quality_once_a_second():
     assert words(fine, 1012) == []
     assert words(coarse, 1013) == []
     assert words(coarse, 0) == [(Marker.ADD, True)]
+
+
+def test_arrows_are_seen_again_after_an_impact():
+    """The scale grows at once, and falls when forces have been far smaller for a while."""
+    arrows = ContactArrows(0.2)
+
+    def length_of(force):
+        areas, pressures = np.array([1.0]), np.array([force])
+        patch = SimpleNamespace(
+            areas=areas,
+            pressures=pressures,
+            centroids=np.zeros((1, 3)),
+            force_on_b=np.array([0.0, 0.0, force]),
+            moment_on_b=lambda centre: np.zeros(3),
+        )
+        found = [m for m in arrows.markers([("a on b", [patch])]) if m.type == Marker.ARROW]
+        return float(np.linalg.norm(found[0].points[1] - found[0].points[0])) if found else 0.0
+
+    assert length_of(10.0) == pytest.approx(0.2)
+    assert length_of(2000.0) == pytest.approx(0.2)
+    lengths = [length_of(10.0) for _ in range(70)]
+    assert lengths[0] == 0.0
+    assert lengths[-1] == pytest.approx(0.2)

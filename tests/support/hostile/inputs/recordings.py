@@ -230,6 +230,7 @@ each(
         "zstd bomb of little claim": lambda: around(chunk(zeros(2**31), 1000)),
         "zstd bomb of its claim": lambda: around(chunk(zeros(2**31), 2**31)),
         "zstd bombs of the largest chunk": lambda: around(*[chunk(zeros(2**27), 2**27)] * 40),
+        "zstd bombs of wrong checksums": lambda: around(*[chunk(zeros(2**27), 2**27, checksum=1)] * 100),
         "lz4 bomb of little claim": lambda: around(chunk(lz4_zeros(2**31), 1000, b"lz4")),
         "lz4 bomb of its claim": lambda: around(chunk(lz4_zeros(2**31), 2**31, b"lz4")),
         "large window": around(chunk(b"\x28\xb5\x2f\xfd\x00\xf8" + bytes(99), 99)),
