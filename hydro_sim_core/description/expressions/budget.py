@@ -12,7 +12,7 @@ MOST_WORK = 2_000_000
 #: Processor time of one file, s. It is measured for the thread, so that a busy machine refuses nothing.
 MOST_SECONDS = 4.0
 #: Calls of ``spend`` between two looks at the clock.
-_CALLS_PER_LOOK = 64
+_CALLS_PER_LOOK = 16
 
 
 class BudgetExceeded(ExpressionError):

@@ -13,7 +13,7 @@ MOST_UNITS = 200_000
 #: Longest text of a value, characters.
 MOST_CHARACTERS = 8 * MOST_UNITS
 #: Most entries of a dict or set: numbers can be chosen so that their hashes collide, which takes quadratic time.
-MOST_HASHED = 10_000
+MOST_HASHED = 2_000
 
 _SEQUENCES = (list, tuple, set, frozenset)
 #: What operators and functions take. Subclasses are accepted for lists and dicts from YAML files.
@@ -72,6 +72,8 @@ def units_of(value: object) -> int:
     while waiting:
         one = waiting.pop()
         total += 1
+        if isinstance(one, (dict, set, frozenset)) and len(one) > MOST_HASHED:
+            raise ExpressionError("a dict or set becomes too large")
         if isinstance(one, str):
             total += len(one) // 8
         elif isinstance(one, int):
