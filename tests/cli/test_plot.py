@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from hydro_sim_core import InputError, load_scene
+from hydro_sim_core import InputError, World
 from hydro_sim_core.cli import app
 from hydro_sim_core.cli.plot_series import RecordedMotion
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.recording import Recorder, read_messages
 from hydro_sim_core.recording.mcap_file import RecordingFile
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,7 +23,7 @@ STEPS = 200
 def run(tmp_path_factory):
     """A recorded fifth of a second of the gripper with the spatula, and its states."""
     path = tmp_path_factory.mktemp("plots") / "run.mcap"
-    world = load_scene(shipped_scenes()["spatula_slip_welded"])
+    world = World(published_scene("spatula_slip_welded"))
     recorder = Recorder(path, complete=True, drives=True)
     states = [take_snapshot(world, epoch=0)]
     recorder.start(states[0], world)

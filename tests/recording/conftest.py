@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hydro_sim_core import load_scene
+from hydro_sim_core import World
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.recording import Recorder
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 
 @pytest.fixture
 def world():
     """The gripper with the spatula, at its start."""
-    return load_scene(shipped_scenes()["spatula_slip_welded"])
+    return World(published_scene("spatula_slip_welded"))
 
 
 @pytest.fixture

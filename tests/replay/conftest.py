@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hydro_sim_core import load_scene
+from hydro_sim_core import World
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.recording import Recorder
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 STEPS = 300
@@ -15,7 +15,7 @@ STEPS = 300
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
     """World, path of its recording, and its snapshot after every step."""
-    world = load_scene(shipped_scenes()["spatula_slip_welded"])
+    world = World(published_scene("spatula_slip_welded"))
     path = tmp_path_factory.mktemp("run") / "run.mcap"
     recorder = Recorder(path, complete=True, drives=True)
     snapshots = [take_snapshot(world, epoch=0)]

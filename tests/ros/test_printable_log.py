@@ -21,9 +21,12 @@ def test_a_page_cannot_forge_a_line(start_node):
     (address,) = [
         line.partition("viewer: http")[2] for line in node.output.splitlines() if "viewer: http" in line
     ]
+    time.sleep(
+        2.0
+    )  # until it is active: refusals are logged every 5 s at most, and the first would be of that
     page, _, query = address.partition("?")
     with connect(f"ws{page.rstrip('/')}/ws" + (f"?{query}" if query else ""), max_size=None) as socket:
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + 120.0
         while "forged line" not in node.output:  # commands are taken when the node is active
             assert time.monotonic() < deadline
             socket.send(json.dumps({"type": "joint", "name": ESCAPE, "position": 0.0}))

@@ -6,8 +6,8 @@ import pytest
 
 from hydro_sim_core.simulation.scenes import open_world, shipped_scenes
 
-#: Simulated time of a full run and of a quick one, which covers a grip and a release, and between two looks, s.
-FULL, QUICK, INTERVAL = 20.0, 3.2, 0.02
+#: Simulated time of a full run, of a quick one (a grip and the begin of a release), and between two looks, s.
+FULL, QUICK, INTERVAL = 20.0, 1.8, 0.02
 #: A contact that begins or ends has few faces, whose forces are of no account as soon as others act; s.
 BRIEFLY = 0.05
 
