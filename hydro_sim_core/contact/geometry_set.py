@@ -18,8 +18,8 @@ from hydro_sim_core.compilation import (
     ConstInt2D,
 )
 from hydro_sim_core.geometry import Geometry, GeometryKind
-from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency, signs_of, zero_faces
-from hydro_sim_core.geometry.simplices import boundary_triangles, coordinate_functions
+from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency
+from hydro_sim_core.geometry.simplices import coordinate_functions
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -41,10 +41,8 @@ class GeometrySet(NamedTuple):
         steepness: (M,) length of each field's gradient, Pa/m.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
-        sign: (M,) of meshes without chords: 1 for tetrahedra whose pressure is nowhere negative, -1 for those of a
-            margin layer, in which it is nowhere positive. 0 for all other elements.
-        zero_face: (M,) of meshes without chords: face with pressure zero, between tetrahedra of both signs or on the
-            boundary, by the vertex opposite; -1 without.
+        sign: (M,) sign of the pressure in each element where it has one (see ``geometry.adjacency``).
+        zero_face: (M,) face with pressure zero of each tetrahedron; -1 without.
         boxes: (K, 6) bounds of the nodes of the tree over all elements, centre then half lengths.
         links: (K, 2) children of the nodes; (-1, element) for leaves.
         shell_start: (G,) root of each geometry's shell tree (see ``geometry.adjacency``).
@@ -99,7 +97,7 @@ class GeometrySet(NamedTuple):
 
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     """Concatenate geometries; geometry i of the set is ``geometries[i]``."""
-    adjacency = [_EMPTY if g.is_half_space else g.adjacency for g in geometries]
+    adjacency = [_of_half_space(g) if g.is_half_space else g.adjacency for g in geometries]
     # A half space has no element but keeps one row for its field.
     rows = [max(len(g.elements), 1) for g in geometries]
     field_start = _starts(rows)
@@ -123,13 +121,13 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         steepness=np.linalg.norm(fields[:, :3], axis=1),
         coordinates=_joined([_coordinates(g, n) for g, n in zip(geometries, rows, strict=True)], 4, 4),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
-        sign=_joined([_signs(g, n) for g, n in zip(geometries, rows, strict=True)], dtype=np.int64),
-        zero_face=_joined([_zero_faces(g, n) for g, n in zip(geometries, rows, strict=True)], dtype=np.int64),
+        sign=_joined([a.sign for a in adjacency], dtype=np.int64),
+        zero_face=_joined([a.zero_face for a in adjacency], dtype=np.int64),
         boxes=_centred([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
         shell_start=tree_start[:-1:2].copy(),
         rim_start=np.where(has_rim, tree_start[1::2], tree_start[:-1:2]),
-        rim_pressure=np.array([_rim_pressure(g) for g in geometries]).reshape(-1, 2),
+        rim_pressure=np.array([a.rim_pressure for a in adjacency]).reshape(-1, 2),
         shell_boxes=_centred(tree_boxes),
         shell_links=_shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2)),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
@@ -152,13 +150,23 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     return arrays
 
 
-#: Placeholder for the adjacency of a half space.
+def _of_half_space(geometry: Geometry) -> Adjacency:
+    """Adjacency of a half space: nothing but a row of the arrays of elements, and the pressure at its top."""
+    is_compliant = geometry.kind == GeometryKind.COMPLIANT_HALF_SPACE
+    top = float(geometry.fields[0] @ [0.0, 0.0, geometry.margin, 1.0]) if is_compliant else -math.inf
+    return _EMPTY._replace(rim_pressure=(top, top))
+
+
+#: Adjacency without anything.
 _EMPTY = Adjacency(
     neighbors=np.zeros((0, 4), dtype=np.int64),
     shell_boxes=np.zeros((0, 6)),
     shell_links=np.zeros((0, 2), dtype=np.int64),
     rim_boxes=NO_TREE.boxes,
     rim_links=NO_TREE.links,
+    rim_pressure=(-math.inf, -math.inf),
+    sign=np.zeros(1, dtype=np.int64),
+    zero_face=np.full(1, -1),
     peak_elements=np.zeros((0, 6), dtype=np.int64),
     peaks=np.zeros((0, 3)),
     anchors=np.zeros((0, 3)),
@@ -194,31 +202,6 @@ def _coordinates(geometry: Geometry, rows: int) -> FloatArray:
     if geometry.kind != GeometryKind.COMPLIANT_MESH:
         return np.zeros((rows, 4, 4))
     return coordinate_functions(geometry.vertices, geometry.elements)
-
-
-def _rim_pressure(geometry: Geometry) -> tuple[float, float]:
-    """Row of the array ``rim_pressure`` for one geometry."""
-    if geometry.kind == GeometryKind.COMPLIANT_MESH:
-        on_rim = geometry.pressure[boundary_triangles(geometry.elements)]
-        return float(on_rim.min()), float(on_rim.max())
-    if geometry.kind == GeometryKind.COMPLIANT_HALF_SPACE:
-        top = float(geometry.fields[0] @ [0.0, 0.0, geometry.margin, 1.0])
-        return top, top
-    return -math.inf, -math.inf
-
-
-def _signs(geometry: Geometry, rows: int) -> IntArray:
-    """Rows of the array ``sign`` for one geometry."""
-    if geometry.kind != GeometryKind.COMPLIANT_MESH or geometry.adjacency.has_chords:
-        return np.zeros(rows, dtype=np.int64)
-    return signs_of(geometry.pressure[geometry.elements])
-
-
-def _zero_faces(geometry: Geometry, rows: int) -> IntArray:
-    """Rows of the array ``zero_face`` for one geometry."""
-    if geometry.kind != GeometryKind.COMPLIANT_MESH or geometry.adjacency.has_chords:
-        return np.full(rows, -1)
-    return zero_faces(geometry.pressure[geometry.elements])
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:

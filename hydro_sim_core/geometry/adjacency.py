@@ -14,6 +14,7 @@ A contact surface is found by walking over it from element to neighbour. Walks s
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,12 @@ class Adjacency(NamedTuple):
         rim_boxes: (R, 6) tree over the boxes of the boundary triangles of a mesh with a margin layer and no chords,
             like ``shell_boxes``; empty for others, whose shell stands for it.
         rim_links: (R, 2) children of its nodes; (-1, element with the triangle) for a leaf.
+        rim_pressure: Least and largest pressure on the boundary, Pa; -inf for a rigid surface, which ends no contact
+            surface.
+        sign: (M,) 1 for tetrahedra whose pressure is nowhere negative, -1 for those of a margin layer, in which it is
+            nowhere positive, 0 for others and in meshes with chords.
+        zero_face: (M,) face with pressure zero, between tetrahedra of both signs or on the boundary, by the vertex
+            opposite; -1 without, and in meshes with chords.
         peak_elements: (P, 6) first element of each of the ``RAYS`` from a peak; for a surface the peak's triangle.
         peaks: (P, 3) position of the peak, m.
         anchors: (C, 3) a point of every connected component, m: that of highest pressure, or a point of the surface.
@@ -82,6 +89,9 @@ class Adjacency(NamedTuple):
     shell_links: IntArray
     rim_boxes: FloatArray
     rim_links: IntArray
+    rim_pressure: tuple[float, float]
+    sign: IntArray
+    zero_face: IntArray
     peak_elements: IntArray
     peaks: FloatArray
     anchors: FloatArray
@@ -103,10 +113,13 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     on_boundary = _boundary_vertices(tetrahedra, neighbors)
     shell = _shell(vertices, tetrahedra, pressure, neighbors)
     shell_boxes, shell_links = _tree_of(*shell)
-    signs = signs_of(pressure[tetrahedra])
-    has_chords = _has_chords(pressure[tetrahedra], neighbors, signs)
-    is_layered = bool((signs < 0).any()) and not has_chords
-    rim_boxes, rim_links = _tree_of(*_rim(vertices, tetrahedra, neighbors)) if is_layered else NO_TREE
+    values = pressure[tetrahedra]
+    sign, zero_face = _signs(values), _zero_faces(values)
+    has_chords = _has_chords(values, neighbors, sign)
+    if has_chords:
+        sign, zero_face = np.zeros_like(sign), np.full_like(zero_face, -1)
+    has_layer = bool((sign < 0).any())
+    rim_boxes, rim_links = _tree_of(*_rim(vertices, tetrahedra, neighbors)) if has_layer else NO_TREE
     inner = np.ones(len(vertices), dtype=bool)
     inner[on_boundary] = False
     elements, points = _pressure_peaks(vertices, tetrahedra, pressure, inner)
@@ -119,6 +132,9 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
         shell_links=shell_links,
         rim_boxes=rim_boxes,
         rim_links=rim_links,
+        rim_pressure=(float(pressure[on_boundary].min()), float(pressure[on_boundary].max())),
+        sign=sign,
+        zero_face=zero_face,
         peak_elements=elements,
         peaks=points,
         anchors=vertices[tetrahedra[anchors, corner]],
@@ -144,6 +160,9 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
         shell_links=links,
         rim_boxes=NO_TREE.boxes,
         rim_links=NO_TREE.links,
+        rim_pressure=(-math.inf, -math.inf),
+        sign=np.zeros(len(triangles), dtype=np.int64),
+        zero_face=np.full(len(triangles), -1),
         peak_elements=np.repeat(first[:, None], len(RAYS), axis=1),
         peaks=points,
         anchors=points,
@@ -177,12 +196,12 @@ def _tree_of(lower: FloatArray, upper: FloatArray, members: IntArray) -> _Tree:
     return _Tree(boxes, links)
 
 
-def signs_of(values: FloatArray) -> IntArray:
+def _signs(values: FloatArray) -> IntArray:
     """Sign of the pressure in tetrahedra with values (M, 4) at their vertices; 0 where it has both, or is zero."""
     return np.subtract((values > 0.0).any(axis=1), (values < 0.0).any(axis=1), dtype=np.int64)
 
 
-def zero_faces(values: FloatArray) -> IntArray:
+def _zero_faces(values: FloatArray) -> IntArray:
     """Face of tetrahedra with values (M, 4) that are zero at its three vertices alone; -1 for none."""
     is_zero = values == 0.0
     return np.where(is_zero.sum(axis=1) == 3, is_zero.argmin(axis=1), -1)

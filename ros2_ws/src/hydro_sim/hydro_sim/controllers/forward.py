@@ -6,14 +6,14 @@ import math
 
 from std_msgs.msg import Float64MultiArray
 
-from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.arbiter import Arbiter
+from hydro_sim.controllers.direct import DirectController
 from hydro_sim.controllers.position_clamp import PositionClamp
-from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim.hil.link import Action
 from hydro_sim_core.simulation import JointCommand, World
 
 
-class ForwardController(Controller):
+class ForwardController(DirectController):
     """Passes one value per joint on to the drives: positions within the limits, and velocities through a servo.
 
     Args:
@@ -32,12 +32,9 @@ class ForwardController(Controller):
         arbiter: Arbiter,
         clamp: PositionClamp | None = None,
     ) -> None:
+        super().__init__(world, arbiter, clamp)
         self.interface = mode
         self._joints = joints
-        self._world = world
-        self._arbiter = arbiter
-        self._clamp = clamp or PositionClamp(world)
-        self._servo = SpeedServo(world)
 
     # --- called in the executor's thread
 
@@ -66,23 +63,3 @@ class ForwardController(Controller):
             self._arbiter.take(self, self._joints, world.time)
 
         return apply
-
-    # --- called in the stepping thread
-
-    def advance(self, world: World) -> None:
-        """See ``Controller``."""
-        self._servo.advance(world)
-
-    def lost(self, joints: frozenset[str], to: str | None) -> None:
-        """See ``Controller``."""
-        self._servo.drop(joints)
-
-    def forget(self) -> None:
-        """See ``Controller``."""
-        self._servo.forget()
-
-    def world_changed(self, world: World) -> None:
-        """See ``Controller``."""
-        self._world = world
-        self._clamp.world_changed(world)
-        self._servo.world_changed(world)

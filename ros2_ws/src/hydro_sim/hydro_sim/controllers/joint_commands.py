@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from hydro_sim.controllers.arbiter import Arbiter, Controller
-from hydro_sim.controllers.position_clamp import PositionClamp
-from hydro_sim.controllers.speed_servo import SpeedServo
+from hydro_sim.controllers.direct import DirectController
 from hydro_sim.hil.link import Action
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
@@ -17,25 +15,14 @@ from hydro_sim_core.simulation import JointCommand, World
 _SOURCE = "joint command"
 
 
-class JointCommandsController(Controller):
+class JointCommandsController(DirectController):
     """Passes positions, velocities and efforts on to the drives; empty or NaN values are not commanded.
 
     With a position, a velocity is the rate of that position; with either, an effort is a feed-forward. Positions beyond
     the limits are moved to them. A velocity alone goes through a servo.
-
-    Args:
-        world: World that checks commands.
-        arbiter: Arbiter of the joints.
-        clamp: Clamp of positions.
     """
 
     interface = "joint"
-
-    def __init__(self, world: World, arbiter: Arbiter, clamp: PositionClamp | None = None) -> None:
-        self._world = world
-        self._arbiter = arbiter
-        self._clamp = clamp or PositionClamp(world)
-        self._servo = SpeedServo(world)
 
     # --- called in the executor's thread
 
@@ -60,26 +47,6 @@ class JointCommandsController(Controller):
 
         # A hardware interface sends NaN, which commands nothing, until a controller is active.
         return apply if commands else lambda world: None
-
-    def world_changed(self, world: World) -> None:
-        """See ``Controller``."""
-        self._world = world
-        self._clamp.world_changed(world)
-        self._servo.world_changed(world)
-
-    # --- called in the stepping thread
-
-    def advance(self, world: World) -> None:
-        """See ``Controller``."""
-        self._servo.advance(world)
-
-    def lost(self, joints: frozenset[str], to: str | None) -> None:
-        """See ``Controller``."""
-        self._servo.drop(joints)
-
-    def forget(self) -> None:
-        """See ``Controller``."""
-        self._servo.forget()
 
 
 def _is_speed(command: JointCommand) -> bool:
