@@ -51,6 +51,9 @@ def read_regular_file(
         except OSError as error:
             where = path if source is None else source
             raise InputError(where, element, f"'{path}' cannot be read ({error.strerror})", mend) from None
+    if content is None:  # a file of /proc that waits for more
+        where = path if source is None else source
+        raise InputError(where, element, f"'{path}' cannot be read (it has no contents yet)", mend)
     if len(content) > limit:  # files of /proc tell no size, and others may grow
         raise _too_large(path, limit, source, element, excess)
     return content

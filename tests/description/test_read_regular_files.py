@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
+from hydro_sim_core import files
 from hydro_sim_core.errors import InputError, MissingFile
 from hydro_sim_core.files import open_regular_file, read_regular_file
 
@@ -72,3 +74,15 @@ def test_who_names_the_file_is_told(tmp_path):
     path.write_bytes(bytes(11))
     with pytest.raises(InputError, match=r"robot\.urdf: <mesh>: '.*bowl\.stl' is larger than"):
         read_regular_file(path, 10, source="robot.urdf", element="<mesh>")
+
+
+def test_a_file_that_waits_for_more_is_refused(monkeypatch, tmp_path):
+    """As /proc/kmsg, which calls itself regular, once all of it was read."""
+
+    class Waiting:
+        def read(self, count):
+            return None
+
+    monkeypatch.setattr(files, "open_regular_file", lambda *_, **__: contextlib.nullcontext(Waiting()))
+    with pytest.raises(InputError, match=r"'.*x\.urdf' cannot be read \(it has no contents yet\)"):
+        files.read_regular_file(tmp_path / "x.urdf", 100)
