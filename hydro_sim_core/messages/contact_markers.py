@@ -40,6 +40,8 @@ _LEGEND_AT = (0.1, 0.0, 0.42)
 #: Simulated time between two evaluations of contact quality, s: it costs more than the markers and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
+#: Messages that delete a marker that is no longer shown; more than a publisher's queue holds.
+_DELETIONS = 10
 
 
 class ContactMarkers:
@@ -47,7 +49,7 @@ class ContactMarkers:
 
     RViz updates a marker in place only while its point count stays the same. Each pair of bodies therefore
     has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
-    a contact ends, its markers are deleted once.
+    a contact ends, several messages in a row delete its markers: one may be lost, and a patch would stay for ever.
 
     An arrow of the force on B ends at the centre of pressure. Where the force should not be trusted the edges turn red
     and a text, in a namespace of its own, says why.
@@ -73,7 +75,7 @@ class ContactMarkers:
         self._legend = legend(scale, legend_position or (x, y, z), _LEGEND_WIDTH * focus.size)
         self._arrows = ContactArrows(_LONGEST_ARROW * focus.size)
         self._capacity: dict[tuple[str, str], int] = {}
-        self._shown: set[tuple[str, int, int]] = set()
+        self._deletions: dict[tuple[str, int, int], int] = {}
         self._problems: dict[str, str] = {}
         self._looked = float("-inf")
 
@@ -96,10 +98,17 @@ class ContactMarkers:
             for marker in self._pair_markers(pair, join_faces(parts))
         ]
         markers += self._arrows.markers(list(touching.items()))
-        shown = {(marker.ns, marker.id, marker.type) for marker in markers}
-        ended = [Marker(*key, DELETE) for key in sorted(self._shown - shown)]
-        self._shown = shown
+        ended = self._ended({(marker.ns, marker.id, marker.type) for marker in markers})
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
+
+    def _ended(self, shown: set[tuple[str, int, int]]) -> list[Marker]:
+        """What deletes markers that were shown before."""
+        ended = sorted(key for key in self._deletions if key not in shown)
+        left = {key: self._deletions[key] - 1 for key in ended}
+        self._deletions = {key: count for key, count in left.items() if count} | dict.fromkeys(
+            shown, _DELETIONS
+        )
+        return [Marker(*key, DELETE) for key in ended]
 
     def _lifted(self, faces: FaceArrays) -> FaceArrays:
         """The faces a little out of the stiffer body, on whose surface they lie: it would show through them."""

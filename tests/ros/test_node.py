@@ -210,11 +210,10 @@ def test_opening_the_gripper_ends_the_contact(client):
         client.send_number("/gripper/position_command", 0.08)
         for finger in FINGERS:
             client.wait_until(lambda finger=finger: not client.force(finger).any(), f"the {finger} off")
-        client.next(MARKERS)
-        client.next(MARKERS)
-        markers = [marker for array in arrays for marker in array.markers]
-    deleted = {marker.ns for marker in markers if marker.action == Marker.DELETE}
-    assert {f"faces/{finger} on spatula" for finger in FINGERS} <= deleted
+        faces = {f"faces/{finger} on spatula" for finger in FINGERS}
+        client.wait_until(
+            lambda: faces <= {m.ns for m in arrays[-1].markers if m.action == Marker.DELETE}, "deleted faces"
+        )
 
 
 # --- services and parameters
