@@ -21,6 +21,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
 from hydro_sim_core.recording import run_files
 from hydro_sim_core.replay import Recording
+from hydro_sim_core.replay.recording import scale_of_recordings
 from hydro_sim_core.viewer.frame import ViewPatch
 
 Array = NDArray[np.float64]
@@ -81,8 +82,8 @@ class RecordedMotion:
 
     @property
     def scale(self) -> PressureScale:
-        """Colour scale of pressure, chosen from the contacts of the recording."""
-        return max((one.scale for one in self._recordings), key=lambda scale: scale.maximum)
+        """Colour scale of pressure, that of the run."""
+        return scale_of_recordings(self._recordings)
 
     def instants(self) -> Iterator[Instant]:
         """Every instant, in order.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from uuid import uuid4
 
 from hydro_sim_core.errors import InputError
@@ -76,6 +77,7 @@ class EpisodeFiles:
         overwrite: Replace files that exist.
         number: Number of the first file, for a recording that continues an earlier one.
         limits: Limits of each file.
+        about: Metadata of every file beside what the world and the files themselves are.
 
     Raises:
         InputError: The first file cannot be created.
@@ -88,8 +90,10 @@ class EpisodeFiles:
         overwrite: bool,
         number: int = 0,
         limits: FileLimits = NO_LIMITS,
+        about: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._path = path
+        self._about_run = about
         self._number = number
         self._limits = limits
         self._recording = uuid4().hex
@@ -104,7 +108,12 @@ class EpisodeFiles:
         number = self._number + len(self._files)
         self._file = RecordingFile(episode_path(self._path, number), self._overwrite)
         self._files.append(self._file)
-        self._about = {RECORDING: self._recording, NUMBER: str(number), CONTINUES: continues}
+        self._about = {
+            RECORDING: self._recording,
+            NUMBER: str(number),
+            CONTINUES: continues,
+            **self._about_run,
+        }
         self._described: World | None = None
         self._latest = 0.0
         self._began: float | None = None

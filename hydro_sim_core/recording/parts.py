@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 #: Metadata of a file: the recording that it belongs to, its number there, and the file whose time it continues.
 RECORDING, NUMBER, CONTINUES = "recording", "number", "continues"
+#: Metadata of a file: the pressure at the upper end of the run's colour scale, Pa.
+FULL_SCALE = "full_scale"
 _SUFFIX = ".mcap"
 
 

@@ -20,6 +20,7 @@ from hydro_sim_core.messages.streams import JOINT_STATE, recorded_streams
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording.episodes import NO_LIMITS, EpisodeFiles, FileLimits, check_new_recording
 from hydro_sim_core.recording.mcap_file import reason
+from hydro_sim_core.recording.parts import FULL_SCALE
 from hydro_sim_core.simulation import Snapshot, World
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,6 @@ logger = logging.getLogger(__name__)
 QUEUE_LENGTH = 1000
 #: Largest queue at which commands are still accepted; higher, because a lost command changes a replay.
 COMMAND_QUEUE_LENGTH = 20_000
-PLAIN = View()
 #: Wall-clock time between two flushes, s: the most that a kill can lose.
 _FLUSH_PERIOD = 0.5
 #: Period at which a run without deadlines checks whether the disk has caught up, s.
@@ -91,7 +91,8 @@ class Recorder:
         path: The first file; later ones are ``NAME_1.mcap`` and so on beside it.
         rates: Messages per second of simulated time by the name of a kind of stream, 0 for every step; others keep
             theirs.
-        view: How the world is shown.
+        view: How the world is shown; replays have its colours of pressure. Without it they choose them from what they
+            find.
         absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
         overwrite: Replace files that exist.
         drives: Whether to record the targets of drives, whenever they change, on ``~/joint_targets``.
@@ -108,7 +109,7 @@ class Recorder:
         self,
         path: Path,
         rates: Mapping[str, float] = MappingProxyType({}),
-        view: View = PLAIN,
+        view: View | None = None,
         absolute_name: Callable[[str], str] = below_node,
         overwrite: bool = False,
         drives: bool = False,
@@ -128,7 +129,8 @@ class Recorder:
         self._warn = warn
         self._absolute_name = absolute_name
         self._rates = rates
-        self._view = view
+        self._view = view or View()
+        self._about = {} if view is None else {FULL_SCALE: repr(view.scale.maximum)}
         self._queue: queue.SimpleQueue[tuple[Snapshot, World] | _Command | None] = queue.SimpleQueue()
         self._handed: tuple[int, int] | None = None
         self._lost_steps = 0
@@ -146,7 +148,7 @@ class Recorder:
         """
         self._make_streams(world)  # raises before a file is made or replaced
         self._files = EpisodeFiles(
-            self._path, self._make_streams, self._overwrite, self._number, self._limits
+            self._path, self._make_streams, self._overwrite, self._number, self._limits, self._about
         )
         self._handed = (snapshot.epoch, snapshot.step)
         try:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
+from hydro_sim_core.drawing.chosen_scale import Peaks, scale_of_peaks
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.recording.contents import WALL_CLOCK
-from hydro_sim_core.recording.parts import CONTINUES, RECORDING
+from hydro_sim_core.recording.parts import CONTINUES, FULL_SCALE, RECORDING
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.replay.patches import recorded_patches
 from hydro_sim_core.replay.transforms import RecordedTransforms
@@ -62,7 +62,7 @@ class Recording:
 
     Args:
         path: MCAP file.
-        scale: Colours of pressure.
+        scale: Colours of pressure; by default those of the run, as far as the file tells them.
         package_dirs: ROS packages with meshes, or folders of such packages.
 
     Attributes:
@@ -158,15 +158,24 @@ class Recording:
 
     @cached_property
     def scale(self) -> PressureScale:
-        """Colour scale of pressure: the given one, else one for the contacts at instants spread over the recording."""
+        """Colour scale of pressure, as from ``scale_of_recordings``."""
+        return scale_of_recordings([self])
+
+    @property
+    def known_scale(self) -> PressureScale | None:
+        """The given colour scale, else the one that the file tells; None if there is none."""
         if self._given_scale is not None:
             return self._given_scale
-        instants = []
-        for time in self._times[np.unique(np.linspace(0, len(self._times) - 1, _SCALE_INSTANTS).astype(int))]:
-            with suppress(InputError):  # damaged there, which is told when that instant is shown
-                patches = self._patches(int(time), {})
-                instants.append({f"{p.name_a} on {p.name_b}": p.max_pressure for p in patches})
-        return scale_of_peaks(instants)
+        with suppress(KeyError, ValueError, InputError):
+            return PressureScale(float(self._index.about[FULL_SCALE]))
+        return None
+
+    def peaks(self, row: int) -> Peaks:
+        """Largest pressure of every pair in contact at an instant, Pa; nothing where the file is damaged."""
+        with suppress(InputError):  # told when that instant is shown
+            patches = self._patches(int(self._times[row]), {})
+            return {f"{patch.name_a} on {patch.name_b}": patch.max_pressure for patch in patches}
+        return {}
 
     def _gaps(self) -> Iterator[tuple[float, float]]:
         for gap in self._index.gaps:
@@ -275,6 +284,26 @@ class Recording:
                 X_WF = poses.get(message.header.frame_id, np.eye(4))
                 patches += recorded_patches(reader, message, X_WF)
         return tuple(patches)
+
+
+def scale_of_recordings(recordings: Sequence[Recording]) -> PressureScale:
+    """One colour scale for recordings that are shown together: the widest of their own.
+
+    Recordings that tell none, as those of other programs, are looked at as one, at instants spread over all of them: a
+    run has the same colours in however many files it lies.
+    """
+    scales = [recording.known_scale for recording in recordings]
+    known = [scale for scale in scales if scale is not None]
+    rows = [
+        (recording, row)
+        for recording, scale in zip(recordings, scales, strict=True)
+        if scale is None
+        for row in range(len(recording.instants))
+    ]
+    if rows:
+        spread = np.unique(np.linspace(0, len(rows) - 1, _SCALE_INSTANTS).astype(int))
+        known.append(scale_of_peaks([recording.peaks(row) for recording, row in (rows[i] for i in spread)]))
+    return max(known, key=lambda scale: scale.maximum)
 
 
 def _all_times(readers: Sequence[TopicReader]) -> NDArray[np.int64]:

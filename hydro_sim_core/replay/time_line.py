@@ -12,7 +12,7 @@ import numpy as np
 
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.replay.recording import Recording
+from hydro_sim_core.replay.recording import Recording, scale_of_recordings
 from hydro_sim_core.viewer.frame import ViewFrame
 from hydro_sim_core.viewer.scene import ViewScene
 
@@ -67,8 +67,8 @@ class TimeLine:
 
     @cached_property
     def scale(self) -> PressureScale:
-        """Colour scale of pressure, one for all recordings: the widest of theirs."""
-        return max((recording.scale for recording in self.recordings), key=lambda scale: scale.maximum)
+        """Colour scale of pressure, one for all recordings."""
+        return scale_of_recordings(self.recordings)
 
     def check(self, place: float) -> None:
         """Check that a place is on the time line.

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from hydro_sim_core import World
 from hydro_sim_core.cli import app
 from hydro_sim_core.cli.output import make_console
 from hydro_sim_core.cli.plot_series import RecordedMotion
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.recording import recording_files
+from hydro_sim_core.replay import Recording
 
 SCENE = "spatula_slip_welded"
 
@@ -29,6 +33,14 @@ def files(tmp_path_factory):
 
 def test_limits_part_the_run(files):
     assert [path.name for path in files] == ["run.mcap", "run_1.mcap", "run_2.mcap", "run_3.mcap"]
+
+
+def test_every_file_tells_the_scale_of_the_scene(files):
+    wanted = scale_of_world(World(published_scene(SCENE))).maximum
+    for path in files:
+        with Recording(path) as recording:
+            assert recording.known_scale is not None
+            assert recording.known_scale.maximum == wanted
 
 
 @pytest.mark.parametrize("named", ["the first file", "the folder"])
