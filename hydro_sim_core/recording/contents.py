@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.files import open_regular_file
 from hydro_sim_core.recording.chunks import LARGEST_CHUNK, claimed_size, unpack_chunk
+from hydro_sim_core.recording.copies import chunk_of_copy
 from hydro_sim_core.recording.mcap_records import DAMAGED, FRAME, MAGIC, MESSAGE, RecordWalk
 
 logger = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ class RecordingContents:
     """The contents of an MCAP file, by any recorder, complete or not, with damaged chunks left out.
 
     Only the chunks themselves are trusted, whose checksums are checked: the index at the end of a file is not used, but
-    for the names of topics whose first chunk is lost.
+    for the names of topics whose first chunk is lost. Latched messages of a lost chunk are taken from their copies.
 
     Args:
         path: The file.
@@ -109,6 +110,7 @@ class RecordingContents:
         self._unpacked = self._records = self._described = self._found = 0
         self._promised: int | None = None
         self._searched = False
+        self._copies: dict[tuple[int, int], tuple[int, int]] = {}
         self._earliest = self._latest = -1
 
     def close(self) -> None:
@@ -116,7 +118,7 @@ class RecordingContents:
         self._open.close()
 
     def pieces(self) -> Iterator[Piece]:
-        """All messages, piece by piece; warns once at the end of what is missing.
+        """All messages, piece by piece, those from copies last; warns once at the end of what is missing.
 
         Raises:
             InputError: No message is left of a damaged file, or it holds implausibly much.
@@ -131,6 +133,8 @@ class RecordingContents:
                 damaged = damaged or piece is None
             elif opcode == DAMAGED:
                 damaged = damaged or not ended
+            elif opcode == Opcode.ATTACHMENT:
+                self._note_copy(start, length)
             else:
                 self._describe(opcode, self.file, length)
             if piece is not None and len(piece.times):
@@ -139,6 +143,8 @@ class RecordingContents:
                 yield piece
         if damaged:
             self.gaps.append(Gap(self._latest if self._found else None, None))
+        if self._found:
+            yield from self._pieces_of_copies()
         self._tell(walk.complete)
 
     def read_about(self) -> dict[str, str]:
@@ -200,6 +206,21 @@ class RecordingContents:
             raise ValueError("the records of a chunk do not fill it")
         return _piece(start, length, records, channels, times, offsets)
 
+    def _note_copy(self, start: int, length: int) -> None:
+        """Take note of a copy of a message, by channel and time; it stands before the message."""
+        chunk = chunk_of_copy(self.file, start, length)
+        piece = None if chunk is None else self._piece(Opcode.CHUNK, *chunk)
+        if chunk is not None and piece is not None and len(piece.times) == 1:
+            self._copies[int(piece.channels[0]), int(piece.times[0])] = chunk
+
+    def _pieces_of_copies(self) -> Iterator[Piece]:
+        """The messages that are left in copies alone."""
+        for chunk in self._copies.values():
+            piece = self._piece(Opcode.CHUNK, *chunk)
+            if piece is not None:
+                self._found += 1
+                yield piece
+
     def _note(self, piece: Piece, damaged: bool) -> None:
         """Take note of a piece, and of the gap before it."""
         first, last = int(piece.times.min()), int(piece.times.max())
@@ -208,6 +229,9 @@ class RecordingContents:
         self._earliest = first if not self._found else min(self._earliest, first)
         self._latest = max(self._latest, last)
         self._found += len(piece.times)
+        if self._copies:
+            for message in zip(piece.channels.tolist(), piece.times.tolist(), strict=True):
+                self._copies.pop(message, None)
 
     def _describe(self, opcode: int, stream: BinaryIO, length: int) -> None:
         """Read a schema, channel, metadata or statistics; what is damaged is left out, and the first one holds."""

@@ -10,9 +10,11 @@ from io import FileIO
 from pathlib import Path
 from typing import IO
 
+from mcap.records import Channel, Message, Schema
 from mcap.writer import CompressionType, Writer
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.recording.copies import MEDIA_TYPE, packed_copy
 from hydro_sim_core.recording.message_types import message_types
 
 #: Disk space reserved to complete the file on a full disk, bytes: a chunk, and the index of hours.
@@ -60,8 +62,8 @@ class RecordingFile:
         check_new_file(path, overwrite)
         self.path = path
         self.messages = 0
-        self._channels: dict[str, int] = {}
-        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, Channel] = {}
+        self._schemas: dict[str, Schema] = {}
         self._sequence: dict[int, int] = {}
         try:
             self._file = _SparedFile(path, overwrite)
@@ -97,28 +99,36 @@ class RecordingFile:
             type_name: Message type, such as ``std_msgs/msg/Float64``.
             time: Simulated time, s.
             data: The message as CDR.
-            latched: Whether late subscribers get the message too; the same for every message of the topic.
+            latched: Whether late subscribers get the message too; the same for every message of the topic. Such
+                messages are copied (``copies``).
 
         Raises:
             OSError: The file cannot be written; earlier messages stay in it.
         """
         channel = self._channels.get(topic) or self._add_channel(topic, type_name, latched)
         at = round(time * 1e9)
-        self._sequence[channel] += 1
-        self._writer.add_message(channel, at, data, at, self._sequence[channel])
+        self._sequence[channel.id] += 1
+        message = Message(channel.id, at, data, at, self._sequence[channel.id])
+        if latched:
+            copy = packed_copy(self._schemas[type_name], channel, message)
+            self._writer.add_attachment(at, at, topic, MEDIA_TYPE, copy)
+            self._file.mark()
+        self._writer.add_message(channel.id, at, data, at, message.sequence)
         self._file.mark()
         self.messages += 1
 
-    def _add_channel(self, topic: str, type_name: str, latched: bool) -> int:
+    def _add_channel(self, topic: str, type_name: str, latched: bool) -> Channel:
         types = message_types()
         if type_name not in self._schemas:
             definition = types.definition(type_name).encode()
-            self._schemas[type_name] = self._writer.register_schema(type_name, "ros2msg", definition)
+            number = self._writer.register_schema(type_name, "ros2msg", definition)
+            self._schemas[type_name] = Schema(number, definition, "ros2msg", type_name)
         metadata = {"offered_qos_profiles": _qos(latched), "topic_type_hash": types.type_hash(type_name)}
-        channel = self._writer.register_channel(topic, "cdr", self._schemas[type_name], metadata)
-        self._channels[topic] = channel
-        self._sequence[channel] = 0
-        return channel
+        schema = self._schemas[type_name].id
+        number = self._writer.register_channel(topic, "cdr", schema, metadata)
+        self._channels[topic] = Channel(number, topic, "cdr", metadata, schema)
+        self._sequence[number] = 0
+        return self._channels[topic]
 
     def flush(self) -> None:
         """Flush everything to the operating system, so that it survives the end of this process.

@@ -242,6 +242,14 @@ class Recording:
         about = self._index.about
         time_line = (self.start, self.end)
         if row < 0:
+            lost = bool(self._index.gaps)
+            why = (
+                "its robot_description is lost with what is damaged"
+                if lost
+                else "it holds no robot_description"
+            )
+            whose = f"; they are those of {about['source']}" if "source" in about else ""
+            logger.warning("%s: no shapes are drawn, for %s%s", self.path, why, whose)
             frames = tuple(self._transforms.poses(int(self._times[0])))
             return ViewScene(self.path.stem, frames, (), {}, self.scale, mode="replay", timeline=time_line)
         time = int(self._descriptions[0].topic.times[row])
