@@ -12,6 +12,9 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.checkup import OK, Finding, findings
 from hydro_sim_core.cli.outputs import REPORT, JsonOption, OverwriteOption, ReportOutOption, files_to_write
 
+#: Columns of the table, and how wide their lines are: in a pipe nothing else bounds them.
+_COLUMNS = {"part": 30, "state": 7, "found": 38, "what to do": 33}
+
 
 def doctor(
     out: ReportOutOption = None,
@@ -34,10 +37,14 @@ def doctor(
 def table(found: list[Finding]) -> Table:
     """Findings with what to do about them; what nothing runs without is red where it fails."""
     result = Table(box=box.SIMPLE_HEAD)
-    for heading in ("part", "state", "found", "what to do"):
-        result.add_column(heading, overflow="fold")
-    for one in found:
+    rows = [(one.part, one.state, one.found, one.mend) for one in found]
+    for (heading, width), texts in zip(_COLUMNS.items(), zip(*rows, strict=True), strict=True):
+        words = (
+            len(word) for text in texts for word in text.split()
+        )  # paths and commands are copied: none is broken
+        result.add_column(heading, overflow="fold", max_width=max(width, *words, 0))
+    for one, row in zip(found, rows, strict=True):
+        part, state, *others = map(output.shown, row)
         colour = "green" if one.state == OK else "red" if one.needed else "yellow"
-        cells = (f"[{colour}]{one.state}[/{colour}]", *map(output.shown, (one.found, one.mend)))
-        result.add_row(output.shown(one.part), *cells)
+        result.add_row(part, f"[{colour}]{state}[/{colour}]", *others)
     return result

@@ -66,11 +66,17 @@ def make_private_folder(folder: Path) -> None:
 
 @cache
 def kernels_are_kept() -> bool:
-    """Whether code compiled now is kept for the next start."""
+    """Whether code compiled now is kept for the next start; looks only, and makes no folder."""
+    root = cache_root()
+    folder = root / "kernels" / host().folder
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     try:
-        return os.access(_folder(host(), make=True), os.W_OK)
+        for path in (root, folder.parent, folder):
+            if os.path.lexists(path):
+                _refuse_writable_by_others(path.stat(), path)
     except OSError:
         return False
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def file_name(entry: Entry) -> str:

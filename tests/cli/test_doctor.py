@@ -40,8 +40,26 @@ def test_this_installation_is_healthy():
     assert {"frequency governor", "browser for pictures", "ffmpeg for films", "GPU", "ROS"} <= set(found)
     assert all(one["mend"] for one in found.values() if one["state"] != OK)
     printed = call("doctor").stdout
-    assert all(part in printed for part in found)
+    assert all(part.split()[-1] in printed for part in found)
     assert not re.search(r"\[(green|red|yellow)", printed)
+
+
+def test_lines_in_a_pipe_have_a_width_that_can_be_read(monkeypatch):
+    """Lists go on in the next line; paths and commands, which people copy, stay whole."""
+    packages = ", ".join(f"package{number} 1.{number}.0" for number in range(40))
+    path = f"/home/somebody/{'environment_' * 6}/bin/python"
+    for found, width in ((packages, 120), (path, 120 + len(path) - 38)):
+        one = Finding(
+            "for one experiment, on a layer under pressure",
+            MISSING,
+            found,
+            "pip install 'package[extra]' now",
+        )
+        monkeypatch.setattr(checkup, "_CHECKS", (lambda one=one: iter([one]),))
+        lines = call("doctor").stdout.splitlines()
+        assert max(map(len, lines)) <= width
+        printed = " ".join(lines)
+        assert all(word in printed for word in (*found.split(), "'package[extra]'"))
 
 
 def test_the_status_is_1_only_for_what_is_needed(monkeypatch):
@@ -117,6 +135,9 @@ def test_kernels_that_are_not_compiled_are_counted(tmp_path):
     assert found["kernels"]["state"] == MISSING
     assert found["kernels"]["found"].startswith("0 of ")
     assert "hydro-sim compile" in found["kernels"]["mend"]
+    assert found["cache folder"]["state"] == OK
+    assert found["cache folder"]["found"].endswith("not made yet")
+    assert not (tmp_path / "cache").exists()  # it only looks
 
 
 def test_a_cache_that_cannot_be_kept_is_told(tmp_path):
