@@ -167,7 +167,7 @@ def draw_footprint(found: Footprint, path: str | Path, scale: PressureScale, tit
         axes.margins(0.06)
         axes.grid(alpha=0.3)
         axes.set_axisbelow(True)
-        axes.set_title("\n".join(_headlines(found, title)))
+        axes.set_title("\n".join(_headlines(found, scale, title)))
         canvas.legend(loc="outside lower right", frameon=False)
 
 
@@ -181,10 +181,11 @@ def _mark_centre(axes: Axes, centre: Array) -> None:
     cross.set_path_effects([outline])
 
 
-def _headlines(found: Footprint, title: str) -> list[str]:
+def _headlines(found: Footprint, scale: PressureScale, title: str) -> list[str]:
     between = f"{' and '.join(found.partners)} on {found.body}"
-    peak = 1e-3 * found.faces.pressures.max()
-    figures = f"{found.force:.3g} N, {1e4 * found.area:.3g} cm², peak {peak:.3g} kPa"
+    unit, unit_size = scale.unit
+    peak = float(f"{found.faces.pressures.max() / unit_size:.3g}")  # "g" alone then writes no power of ten
+    figures = f"{found.force:.3g} N, {1e4 * found.area:.3g} cm², peak {peak:g} {unit}"
     tilt = np.degrees(found.tilt)
     tilted = [f"faces tilted by {tilt:.0f}° against the picture"] if tilt > _NOTABLE_TILT else []
     return [f"{between}, {title}" if title else between, figures, *tilted]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
 from matplotlib.image import imread
 from scipy.spatial.transform import Rotation
 
@@ -127,6 +129,27 @@ def test_map_has_the_colour_of_the_pressure(tmp_path):
         (colour,) = scale.colours(np.array([8.05e3]))
         assert share_of(path, colour) > 0.2
     assert share_of(path, PressureScale().colours(np.array([8.05e3]))[0]) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("peak", "full_scale", "told", "unit"),
+    [
+        (64.8, 100.0, "64.8 Pa", "Pa"),
+        (47.2e3, 100.0, "47200 Pa", "Pa"),
+        (8050.0, 20e3, "8.05 kPa", "kPa"),
+        (65.0, 20e3, "0.065 kPa", "kPa"),
+        (2.5e6, 5e6, "2.5 MPa", "MPa"),
+    ],
+)
+def test_map_tells_pressures_in_one_unit(tmp_path, monkeypatch, peak, full_scale, told, unit):
+    """Above it and beside the bar."""
+    titles, labels = [], []
+    monkeypatch.setattr(Axes, "set_title", lambda _, text: titles.append(text))
+    monkeypatch.setattr(Colorbar, "set_label", lambda _, text: labels.append(text))
+    contact = rectangle([peak] * 4, np.eye(4))
+    plot_pressure_map([contact], "pad", np.eye(4), tmp_path / "map.png", PressureScale(full_scale))
+    assert labels[-1:] == [f"pressure [{unit}]"]
+    assert f", peak {told}" in titles[0].splitlines()[1]
 
 
 def test_map_grows_lighter_with_the_pressure(tmp_path):
