@@ -7,8 +7,9 @@ standard output. No file is replaced without ``--overwrite``. This module import
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,7 +53,11 @@ def out_option(kinds: Kinds) -> Any:
 
 
 def files_to_write(
-    out: list[Path] | None, overwrite: bool, kinds: Kinds, json: Path | None = None
+    out: list[Path] | None,
+    overwrite: bool,
+    kinds: Kinds,
+    json: Path | None = None,
+    other: Path | None = None,
 ) -> dict[str, Path]:
     """The file of each kind that is asked for, checked before anything runs for it.
 
@@ -61,9 +66,10 @@ def files_to_write(
         overwrite: Whether files may be replaced.
         kinds: What the command writes.
         json: Value of ``--json``.
+        other: Another file that the command may write, checked with them.
 
     Raises:
-        InputError: A suffix is of no kind, or a file cannot be written or would be replaced.
+        InputError: A suffix is of no kind, or a file cannot be written, would be replaced or is named twice.
         typer.BadParameter: Two files are of one kind.
     """
     given = [("report", json)] if json is not None else []
@@ -71,10 +77,21 @@ def files_to_write(
     found = dict(given)
     if len(found) < len(given):
         raise typer.BadParameter(f"one file for the {_first_repeated(given)} is enough")
-    for path in found.values():
-        if path != STANDARD_OUTPUT:
-            check_writable(path, overwrite)
+    paths = [path for path in (*found.values(), other) if path not in (None, STANDARD_OUTPUT)]
+    for path in paths:
+        check_writable(path, overwrite)
+    _check_distinct(paths)
     return found
+
+
+def _check_distinct(paths: Iterable[Path]) -> None:
+    """Refuse one file for two results; a device may take both."""
+    seen: set[str] = set()
+    for path in paths:
+        place = os.path.realpath(path)
+        if place in seen and (path.is_file() or not path.exists()):
+            raise InputError(path, "", "would be written twice", "give each result a file of its own")
+        seen.add(place)
 
 
 def check_writable(path: Path, overwrite: bool = False) -> None:

@@ -42,7 +42,6 @@ from hydro_sim_core.cli.outputs import (
     REPORT,
     JsonOption,
     OverwriteOption,
-    check_writable,
     files_to_write,
     optional,
     out_option,
@@ -149,11 +148,10 @@ def run(
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
-    record, video, report = map(files_to_write(out, overwrite, _WRITTEN, json).get, _WRITTEN)
+    written = files_to_write(out, overwrite, _WRITTEN, json, save_failed)
+    record, video, report = map(written.get, _WRITTEN)
     _refuse_what_does_not_fit(context, record, video)
     limits = _limits(record, overwrite, record_max_size, record_max_duration)
-    if save_failed is not None:
-        check_writable(save_failed, overwrite)
     if video is not None:
         check_film(video, fps)
     scale = given_scale(full_scale)

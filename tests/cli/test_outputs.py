@@ -71,6 +71,32 @@ def test_no_file_is_replaced_unasked(arguments, tmp_path, monkeypatch):
     assert all((tmp_path / name).read_text() == "precious" for name in names)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("--json", "a.json", "--save-failed", "a.json"),
+        ("--out", "a.json", "--save-failed", "folder/../a.json"),
+        ("--json", "a.mcap", "--out", "a.mcap"),
+        ("--out", "a.mcap", "--save-failed", "link.mcap"),
+    ],
+    ids=" ".join,
+)
+def test_one_file_for_two_things_is_refused(names, tmp_path, monkeypatch):
+    """The later of them would take the place of the first, and with --overwrite nobody would notice."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(World, "step", lambda *_: pytest.fail("stepped"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.mcap").symlink_to("a.mcap")
+    line = refused(call("run", "drop_box", *SHORT, *names, "--overwrite"))
+    assert line.endswith(f"{names[3]}: would be written twice; give each result a file of its own")
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_two_results_may_go_to_a_device():
+    both = ("--json", "/dev/null", "--save-failed", "/dev/null")
+    assert call("run", "drop_box", *SHORT, *both).exit_code == 0
+
+
 def test_files_are_replaced_on_purpose(tmp_path):
     path = tmp_path / "run.json"
     path.write_text("older")
