@@ -49,13 +49,14 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
 
 
 def _as_input_error(error: Exception, path: Path) -> InputError:
-    cause = _first_cause(error)
+    cause, where = _first_cause(error)
     if isinstance(cause, InputError):
         return cause
     xacro = xacro_package()
-    problem = printable(shortened(str(error), 400)) or type(error).__name__
+    problem = printable(shortened(f"{cause} {where}", 400)).removesuffix(".") or type(cause).__name__
     mend = "correct the xacro file"
-    files = list(dict.fromkeys(Path(file).name for file in reversed(xacro.filestack or [path])))
+    included = dict.fromkeys(file for file in reversed(xacro.filestack or ()) if Path(file) != path)
+    files = [Path(file).name for file in included]
     if isinstance(cause, BudgetExceeded):
         problem, mend = str(cause), "end what repeats without end in it"
     elif isinstance(cause, RecursionError):
@@ -68,10 +69,13 @@ def _as_input_error(error: Exception, path: Path) -> InputError:
     return InputError(path, ", in ".join(files), f"xacro failed: {problem}", mend)
 
 
-def _first_cause(error: BaseException) -> BaseException:
+def _first_cause(error: BaseException) -> tuple[BaseException, str]:
+    """What has failed, and xacro's words for the innermost expression around it; each one around that repeats it."""
+    where = ""
     while isinstance(inner := getattr(error, "exc", None), BaseException):
+        where = getattr(error, "suffix", None) or where
         error = inner
-    return error
+    return error, where
 
 
 def _recursion() -> str:

@@ -124,6 +124,48 @@ def test_failing_expressions(tmp_path, element, problem):
         load_robot(path)
 
 
+CHAIN = (
+    '<xacro:property name="a" value="${b + 1}"/>',
+    '<xacro:property name="b" value="${2 * c}"/>',
+    '<xacro:property name="c" value="${1 / 0}"/>',
+    '<link name="${a}"/>',
+)
+
+
+@pytest.mark.parametrize(
+    ("elements", "problem"),
+    [
+        (CHAIN, "division by zero when evaluating expression '1 / 0'"),
+        (('<link name="$(eval 1 / 0)"/>',), "division by zero"),
+        (
+            ("<link name=\"${xacro.fatal('no arm')}\"/>",),
+            "no arm when evaluating expression 'xacro.fatal('no arm')'",
+        ),
+        (
+            ('<xacro:if value="maybe"/>',),
+            'Xacro conditional "maybe" evaluated to "maybe", which is not a boolean expression',
+        ),
+    ],
+)
+def test_a_failure_is_told_once(tmp_path, elements, problem):
+    """The file, the problem, and of a chain of properties the one that fails."""
+    path = write_xacro(tmp_path, *elements)
+    with pytest.raises(InputError) as caught:
+        load_robot(path)
+    assert str(caught.value) == f"{path}: xacro failed: {problem}; correct the xacro file"
+
+
+def test_a_failure_in_an_included_file_names_both(tmp_path):
+    write_xacro(tmp_path, '<link name="${1 / 0}"/>', name="inner.xacro")
+    write_xacro(tmp_path, '<xacro:include filename="inner.xacro"/>', name="middle.xacro")
+    path = write_xacro(tmp_path, '<xacro:include filename="middle.xacro"/>')
+    with pytest.raises(InputError) as caught:
+        load_robot(path)
+    assert str(caught.value).startswith(
+        f"{path}: inner.xacro, in middle.xacro: xacro failed: division by zero"
+    )
+
+
 def test_missing_include_names_both_files(tmp_path):
     path = write_xacro(tmp_path, '<xacro:include filename="gone.xacro"/>')
     with pytest.raises(InputError) as caught:
