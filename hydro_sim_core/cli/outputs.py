@@ -23,6 +23,8 @@ REPORT = (".json",)
 PICTURE = (".png",)
 #: Room for a report, bytes.
 _TRIAL_SIZE = 2**16
+#: Remedy for a file that exists.
+REPLACE = "give another name, or --overwrite to replace it"
 #: What ``--json -`` names.
 STANDARD_OUTPUT = Path("-")
 
@@ -109,7 +111,7 @@ def check_writable(path: Path, overwrite: bool = False) -> None:
     if path.is_fifo() and path.parent not in (Path("/dev"), Path("/dev/fd")):
         raise InputError(path, "", "is a pipe", "give another file")
     if path.is_file() and not overwrite:
-        raise InputError(path, "", "exists already", "give another name, or --overwrite to replace it")
+        raise InputError(path, "", "exists already", REPLACE)
     try:
         _try_to_write(path)
     except OSError as error:

@@ -39,6 +39,7 @@ from hydro_sim_core.cli.options import (
     viewer_options,
 )
 from hydro_sim_core.cli.outputs import (
+    REPLACE,
     REPORT,
     JsonOption,
     OverwriteOption,
@@ -186,7 +187,7 @@ def _limits(record: Path | None, overwrite: bool, size: float, duration: float) 
     """Limits of a recording's files, of so many MB and s; refuses a recording that cannot be written."""
     limits = FileLimits(1e6 * size, duration)
     if record is not None:
-        check_new_recording(record, 0, overwrite, limits)
+        check_new_recording(record, 0, overwrite, limits, REPLACE)
     return limits
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.messages.stream import Stream
-from hydro_sim_core.recording.mcap_file import RecordingFile, check_new_file
+from hydro_sim_core.recording.mcap_file import REPLACE, RecordingFile, check_new_file
 from hydro_sim_core.recording.parts import CONTINUES, NUMBER, RECORDING, check_later_files, episode_path
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -53,15 +53,24 @@ class FileLimits:
 NO_LIMITS = FileLimits()
 
 
-def check_new_recording(path: Path, number: int, overwrite: bool, limits: FileLimits) -> None:
+def check_new_recording(
+    path: Path, number: int, overwrite: bool, limits: FileLimits, mend: str = REPLACE
+) -> None:
     """Check that a recording can be written, before the simulation runs.
+
+    Args:
+        path: The recording's first file, number 0.
+        number: Number of the file that is next.
+        overwrite: Whether files may be replaced.
+        limits: Limits of each file.
+        mend: Remedy for a file that exists.
 
     Raises:
         InputError: As for ``check_new_file``, or a file is there that the recording may need at a limit.
     """
-    check_new_file(episode_path(path, number), overwrite)
+    check_new_file(episode_path(path, number), overwrite, mend)
     if limits.are_given and not overwrite:
-        check_later_files(path, number)
+        check_later_files(path, number, mend)
 
 
 class EpisodeFiles:

@@ -21,13 +21,18 @@ from hydro_sim_core.recording.message_types import message_types
 _SPARE_SIZE = 8 * 1024 * 1024
 _PROFILE = "ros2"
 _LIBRARY = "hydro-sim"
-#: Remedy for a file that exists.
-OVERWRITE = "give another name, or allow it to be replaced (--overwrite; parameter overwrite of the node)"
+#: Remedy for a file that exists, in words that fit whoever records.
+REPLACE = "give another name, or set overwrite to replace it"
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def check_new_file(path: Path, overwrite: bool) -> None:
+def check_new_file(path: Path, overwrite: bool, mend: str = REPLACE) -> None:
     """Check that a recording can be written to a file, before the simulation runs.
+
+    Args:
+        path: The file.
+        overwrite: Whether it may be replaced.
+        mend: Remedy for a file that exists.
 
     Raises:
         InputError: The folder is missing or not writable, the file exists, or its name does not end in ``.mcap``.
@@ -39,7 +44,7 @@ def check_new_file(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise InputError(path, "", "is a folder", "give the name of a file")
     if path.exists() and not overwrite:
-        raise InputError(path, "", "exists already", OVERWRITE)
+        raise InputError(path, "", "exists already", mend)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(path, "", "may not be written", "give another file")
 

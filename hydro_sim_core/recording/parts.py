@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording.contents import RecordingContents
-from hydro_sim_core.recording.mcap_file import OVERWRITE
+from hydro_sim_core.recording.mcap_file import REPLACE
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +37,13 @@ def episode_path(path: Path, number: int) -> Path:
     return path.with_stem(f"{path.stem}_{number}") if number else path
 
 
-def check_later_files(path: Path, number: int) -> None:
+def check_later_files(path: Path, number: int, mend: str = REPLACE) -> None:
     """Check that no file is there that a recording may need later, when it is too late to choose another name.
 
     Args:
         path: The recording's first file, number 0.
         number: Number of the file that is next.
+        mend: Remedy for a file that exists.
 
     Raises:
         InputError: There is such a file.
@@ -52,7 +53,7 @@ def check_later_files(path: Path, number: int) -> None:
         match = pattern.fullmatch(there.name)
         if match is not None and int(match[1]) > number:
             problem = "exists already, and may be needed for the next part"
-            raise InputError(there, "", problem, OVERWRITE)
+            raise InputError(there, "", problem, mend)
 
 
 def recording_files(path: Path) -> tuple[Path, ...]:

@@ -76,4 +76,5 @@ def test_options_that_have_no_effect_or_make_no_file_are_refused(tmp_path):
     assert "size: 10000 bytes are too few for a file; give 0.1 MB or more" in refused.output
     (tmp_path / "run_4.mcap").touch()
     refused = call(*run, "--out", tmp_path / "run.mcap", "--record-max-size", 5)
-    assert "run_4.mcap: exists already, and may be needed for the next part" in refused.output
+    why = "run_4.mcap: exists already, and may be needed for the next part"
+    assert f"{why}; give another name, or --overwrite to replace it" in refused.output

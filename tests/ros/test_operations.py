@@ -101,7 +101,7 @@ def test_a_recording_is_begun_only_where_all_else_is_ready(operator, tmp_path):
 
 
 def test_no_file_is_replaced_unasked(operator, tmp_path):
-    """Nor can it be allowed over the network."""
+    """Nor can it be allowed over the network, so the mend is one for the start."""
     victim = tmp_path / "victim.txt"
     victim.write_text("precious")
     (tmp_path / "link.json").symlink_to(victim)
@@ -110,7 +110,10 @@ def test_no_file_is_replaced_unasked(operator, tmp_path):
     for name in ("victim.txt", "link.json"):
         assert operator.set("report_file", str(tmp_path / name)).successful
         assert not operator.change(Transition.TRANSITION_CONFIGURE)
-        assert f"{name}: exists already; give another name, or start the node with" in operator.errors[-1]
+        assert (
+            f"{name}: exists already; give another name, or start the node with overwrite:=true"
+            in operator.errors[-1]
+        )
     refusal = operator.set("overwrite", True)
     assert not refusal.successful
     assert "read-only" in refusal.reason
@@ -139,7 +142,8 @@ def test_files_are_replaced_where_the_node_is_started_so(run_here, tmp_path):
     files = ("-p", f"report_file:={report}", "-p", f"record:={record}", "-p", "duration:=0.05")
     status, output = run_here(*BOX, *files)
     assert status == 1
-    assert "run.mcap: exists already" in output
+    assert "run.mcap: exists already; give another name, or start the node with overwrite:=true" in output
+    assert "--overwrite" not in output
     status, output = run_here(*BOX, *files, "-p", "overwrite:=true")
     assert status == 0, output
     assert json.loads(report.read_text())["scene"] == "drop_box"

@@ -25,7 +25,7 @@ from hydro_sim import optional
 from hydro_sim.engine_log import engine_log
 from hydro_sim.hil.report import ReportFile, make_report
 from hydro_sim.loading import Interrupted, load_world
-from hydro_sim.parameters import declare_parameters
+from hydro_sim.parameters import REPLACE, declare_parameters
 from hydro_sim.printable_log import PrintableLogger
 from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
@@ -177,7 +177,7 @@ class SimulationNode(LifecycleNode):
         if parameters.record:
             number = self._recorded[parameters.record]
             path = Path(parameters.record)
-            check_new_recording(path, number, parameters.overwrite, parameters.file_limits)
+            check_new_recording(path, number, parameters.overwrite, parameters.file_limits, REPLACE)
         if parameters.report_file:
             if (
                 parameters.record

@@ -18,6 +18,8 @@ from hydro_sim_core.recording import FileLimits
 from hydro_sim_core.simulation.running.realtime import check_realtime
 from hydro_sim_core.simulation.running.runner import SLOWEST
 
+#: Remedy for a file that exists.
+REPLACE = "give another name, or start the node with overwrite:=true"
 FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 _SOURCE = "parameters"
 _SIM_TIME = "use_sim_time"

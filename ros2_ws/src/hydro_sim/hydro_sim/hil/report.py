@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydro_sim.parameters import REPLACE
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ class ReportFile:
         if file.is_dir():
             raise InputError(_SOURCE, path, "is a folder", "give the name of a file")
         if file.exists() and not self._may_replace(file):
-            mend = "give another name, or start the node with overwrite true"
-            raise InputError(_SOURCE, path, "exists already", mend)
+            raise InputError(_SOURCE, path, "exists already", REPLACE)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise InputError(_SOURCE, path, "may not be written", "give another file")
 
