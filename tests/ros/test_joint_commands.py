@@ -16,6 +16,7 @@ from hydro_sim.controllers.joint_commands import JointCommandsController, parse_
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim.controllers.position_clamp import PositionClamp
 from hydro_sim.controllers.speed_servo import SpeedServo
+from hydro_sim.recording.replay import _follow_joint_state
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
@@ -104,6 +105,30 @@ def test_one_joint_beyond_its_limits_leaves_the_others_their_commands(bench, bey
     assert rejections.clamped == 2
     assert [line.partition(";")[0] for line in log] == told
     assert rejections.total == 0
+
+
+def test_positions_of_a_refused_message_are_not_counted_as_moved(bench):
+    """Nothing was moved: the message commands nothing, and its refusal is told."""
+    world = bench.world
+    upper = position_limits(world)["joint_2"][1]
+    log = []
+    rejections = Rejections(SimpleNamespace(warning=log.append))
+    clamp = PositionClamp(world, partial(rejections.count_clamped, "commands"))
+    joint = JointCommandsController(world, bench.arbiter, clamp)
+    forward = ForwardController("position", ("joint_2", "elbow"), world, bench.arbiter, clamp)
+    for controller, message in (
+        (joint, JointState(name=["joint_2", "joint_7"], position=[upper + 1.0, math.inf])),
+        (joint, JointState(name=["joint_2", "elbow"], position=[upper + 1.0, 0.0])),
+        (forward, Float64MultiArray(data=[upper + 1.0, 0.0])),
+    ):
+        with pytest.raises(InputError):
+            controller.check(message)
+    follow = partial(_follow_joint_state, frozenset(("joint_2", "joint_7")), clamp)
+    with pytest.raises(InputError):
+        follow(JointState(name=["joint_2", "joint_7"], position=[upper + 1.0, math.nan]), world)
+    assert (rejections.clamped, log) == (0, [])
+    follow(JointState(name=["joint_2", "joint_7"], position=[upper + 1.0, 0.0]), world)
+    assert (rejections.clamped, len(log)) == (1, 1)
 
 
 @pytest.mark.parametrize("interface", ["joint", "forward"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from std_msgs.msg import Float64MultiArray
 
 from hydro_sim.controllers.arbiter import Arbiter
@@ -45,14 +43,11 @@ class ForwardController(DirectController):
             InputError: Wrong length, or not finite.
         """
         values = message.data.tolist()
-        if (
-            self.interface == "position"
-            and len(values) == len(self._joints)
-            and all(map(math.isfinite, values))
-        ):
-            pairs = zip(self._joints, values, strict=True)
-            values = [self._clamp.inside(joint, value) for joint, value in pairs]
+        wanted = dict(zip(self._joints, values, strict=False)) if self.interface == "position" else {}
+        if len(wanted) == len(values):  # the World refuses another number of values
+            values = [self._clamp.inside(joint, value) for joint, value in wanted.items()]
         self._world.check_command(values, mode=self.interface, joints=self._joints)
+        self._clamp.tell(wanted)
 
         def apply(world: World) -> None:
             if self.interface == "velocity":

@@ -35,6 +35,9 @@ class JointCommandsController(DirectController):
         parsed = parse_joint_commands(message)
         commands = {joint: self._clamp.command_inside(joint, command) for joint, command in parsed.items()}
         self._world.check_joint_commands(commands)
+        self._clamp.tell(
+            {joint: command.position for joint, command in parsed.items() if command.position is not None}
+        )
         speeds = {joint: command for joint, command in commands.items() if _is_speed(command)}
         others = {joint: command for joint, command in commands.items() if joint not in speeds}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
@@ -20,7 +20,7 @@ class PositionClamp:
 
     Args:
         world: World with the limits.
-        told: Called for every position that is moved.
+        told: Called for every position that is moved in a message that is not refused.
     """
 
     def __init__(self, world: World, told: Told = lambda joint, position, limit: None) -> None:
@@ -36,9 +36,13 @@ class PositionClamp:
         lower, upper = self._limits.get(joint, (-math.inf, math.inf))
         if lower <= position <= upper or not math.isfinite(position):
             return position
-        limit = lower if position < lower else upper
-        self._told(joint, position, limit)
-        return limit
+        return lower if position < lower else upper
+
+    def tell(self, positions: Mapping[str, float]) -> None:
+        """Tell which of the positions of a message, by joint, are moved; called once nothing of it was refused."""
+        for joint, position in positions.items():
+            if (limit := self.inside(joint, position)) != position:
+                self._told(joint, position, limit)
 
     def command_inside(self, joint: str, command: JointCommand) -> JointCommand:
         """The command with its position inside; at a limit it has no speed towards the outside."""

@@ -146,6 +146,7 @@ def _follow_joint_state(
     positions = dict(zip(message.name, message.position, strict=False))
     if followed := joints & positions.keys():
         world.set_command({name: clamp.inside(name, positions[name]) for name in followed}, mode="position")
+        clamp.tell({name: positions[name] for name in followed})
     else:
         problem = "holds a position of none of the commanded joints"
         raise InputError("replay", "joint_states", problem, f"record those of {', '.join(sorted(joints))}")
