@@ -16,6 +16,7 @@ from mcap.writer import CompressionType, Writer
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import MessageIndex, contents, read_messages
+from hydro_sim_core.recording.copies import MEDIA_TYPE
 from hydro_sim_core.recording.mcap_records import FRAME, MAGIC
 
 GIGABYTES = 2 * 2**30
@@ -72,13 +73,22 @@ def test_a_chunk_is_unpacked_as_far_as_it_may_be(tmp_path, name, pack, claimed):
     assert float(peak) < 300.0
 
 
-def test_many_chunks_of_nothing_are_refused_when_they_are_too_much(tmp_path, monkeypatch):
+def copy_of(chunk):
+    """The same chunk as a copy of a latched message."""
+    content = chunk[FRAME.size :]
+    kind = MEDIA_TYPE.encode()
+    body = bytes(16) + struct.pack("<II", 0, len(kind)) + kind + struct.pack("<Q", len(content)) + content
+    return FRAME.pack(9, len(body) + 4) + body + bytes(4)
+
+
+@pytest.mark.parametrize("told", [lambda chunk: chunk, copy_of], ids=["told", "copied"])
+def test_many_chunks_of_nothing_are_refused_when_they_are_too_much(tmp_path, monkeypatch, told):
     monkeypatch.setattr(contents, "_UNPACKED", 2**20)
     monkeypatch.setattr(contents, "_UNPACKED_RATIO", 1)
     attachment = FRAME.pack(0x80, 2**16) + bytes(2**16)
     packed = zstandard.compress(attachment)
     path = tmp_path / "bomb.mcap"
-    path.write_bytes(file_of(*[chunk(b"zstd", packed, len(attachment))] * 40))
+    path.write_bytes(file_of(*[told(chunk(b"zstd", packed, len(attachment)))] * 40))
     with pytest.raises(InputError, match="unpacks to more than a recording of its size would"):
         MessageIndex(path)
 
