@@ -170,6 +170,8 @@ def _surfaces() -> tuple[Reader, int]:
             resolver=_Companions(companions),  # type: ignore[arg-type]  # newer versions take a mapping too
             skip_materials=not header["coloured"],
         )
+        for part in scene.geometry.values():
+            _forget_looks(part, header["coloured"])
         if suffix == ".dae":
             scene = scene.convert_units("meters")
         found = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
@@ -223,6 +225,20 @@ def _refuse_positions_that_are_no_numbers(content: bytes) -> None:
     for array in root.xpath("//*[local-name()='source']/*[local-name()='float_array']"):
         if array.getparent().get("id") in named and "nan" in (array.text or "").lower():
             raise ValueError("it has vertices that are not finite")
+
+
+def _forget_looks(part: Any, coloured: bool) -> None:
+    """Drop what a part looks like, or, where its colour is wanted, the picture that the library puts around a colour.
+
+    Without its library of pictures it puts something there that cannot be copied.
+    """
+    from trimesh.visual import ColorVisuals
+    from trimesh.visual.material import SimpleMaterial
+
+    if not coloured and hasattr(part, "visual"):
+        part.visual = ColorVisuals()
+    elif isinstance(material := getattr(getattr(part, "visual", None), "material", None), SimpleMaterial):
+        material.image = None
 
 
 def _colour(part: Any) -> list[float] | None:

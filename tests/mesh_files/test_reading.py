@@ -123,6 +123,32 @@ def test_colours_come_from_a_file_that_lies_beside(tmp_path):
     assert read_coloured_parts(tmp_path / "a.obj")[0].colour == (1.0, 0.0, 0.0, 1.0)
 
 
+TEXTURED = {
+    ".obj": obj("vt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n"),
+    ".ply": ply(
+        vertices="3\nproperty float s\nproperty float t", body="0 0 0 0 0\n0 1 1 0 0\n1 0 0 1 0\n3 0 1 2\n"
+    ).decode(),
+}
+
+
+@pytest.mark.parametrize("suffix", TEXTURED)
+def test_places_on_pictures_do_not_matter(tmp_path, suffix):
+    """Pictures are not read, and most OBJ files tell which corner has which place on one."""
+    path = tmp_path / f"a{suffix}"
+    path.write_text(TEXTURED[suffix])
+    vertices, triangles = read_surface(path)
+    assert (vertices.shape, triangles.shape) == ((3, 3), (1, 3))
+    (part,) = read_coloured_parts(path)
+    np.testing.assert_array_equal(part.vertices, vertices)
+
+
+def test_a_material_with_a_picture_has_its_colour(tmp_path):
+    (tmp_path / "a.mtl").write_text(COLOURED + "map_Kd a.png\n")
+    (tmp_path / "a.obj").write_text("mtllib a.mtl\nusemtl red\n" + TEXTURED[".obj"])
+    (part,) = read_coloured_parts(tmp_path / "a.obj")
+    assert part.colour == (1.0, 0.0, 0.0, 1.0)
+
+
 @pytest.mark.parametrize("name", ["../outside.mtl", "{folder}/outside.mtl", "folder/inside.mtl"])
 def test_colours_do_not_come_from_elsewhere(tmp_path, name):
     place = tmp_path / "here"
