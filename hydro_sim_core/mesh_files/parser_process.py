@@ -163,8 +163,12 @@ def _surfaces() -> tuple[Reader, int]:
         content = content[start:]
         if suffix == ".dae" and b"nan" in content.lower():
             _refuse_positions_that_are_no_numbers(content)
+        if suffix in (".obj", ".stl"):
+            content = _utf8(content)
+        if suffix == ".obj" and not header["coloured"]:
+            content = _without_materials(content)
         scene = trimesh.load_scene(
-            io.BytesIO(_utf8(content) if suffix in (".obj", ".stl") else content),
+            io.BytesIO(content),
             file_type=suffix[1:],
             process=False,
             resolver=_Companions(companions),  # type: ignore[arg-type]  # newer versions take a mapping too
@@ -194,6 +198,12 @@ def _utf8(text: bytes) -> bytes:
         wide = text[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         return text.decode("utf-16" if wide else "latin-1", errors="replace").encode()
     return text
+
+
+def _without_materials(content: bytes) -> bytes:
+    """An OBJ file as one part: the library's time grows with the square of the number of parts."""
+    lines = content.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
+    return lines.replace(b"usemtl ", b"\n# ")  # it begins a part at this word anywhere, in a comment too
 
 
 class _Companions:

@@ -123,6 +123,22 @@ def test_colours_come_from_a_file_that_lies_beside(tmp_path):
     assert read_coloured_parts(tmp_path / "a.obj")[0].colour == (1.0, 0.0, 0.0, 1.0)
 
 
+MANY = range(20_000)
+MATERIALS = {
+    "their own": "".join(f"usemtl m{i}\nf 1 2 3\n" for i in MANY),
+    "in comments": "".join(f"# usemtl m{i}\nf 1 2 3\n" for i in MANY),
+    "on two lines": "".join(f"use\\\r\nmtl m{i}\nf 1 2 3\n" for i in MANY),
+}
+
+
+@pytest.mark.parametrize("lines", MATERIALS)
+def test_materials_take_no_time_where_colours_are_not_wanted(tmp_path, lines):
+    """The library's time grows with their square: these took more than the limit of a file."""
+    (tmp_path / "a.obj").write_text(obj(MATERIALS[lines]))
+    _, triangles = read_surface(tmp_path / "a.obj")
+    assert triangles.tolist() == [[0, 1, 2]] * len(MANY)
+
+
 TEXTURED = {
     ".obj": obj("vt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n"),
     ".ply": ply(
