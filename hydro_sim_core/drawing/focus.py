@@ -13,6 +13,7 @@ from hydro_sim_core.description.spec import ShapeSpec
 from hydro_sim_core.description.start_poses import start_poses
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import load_surface
+from hydro_sim_core.mesh_files import shared_allowance
 
 Array = NDArray[np.float64]
 _SEGMENTS = 12  # edges around a circle: the bounds of a ball are found within 4 %
@@ -53,13 +54,14 @@ def focus_of(scene: LoadedScene) -> Focus:
     without such bodies those of the robots' links.
     """
     poses, moving = start_poses(scene), _moving_links(scene)
-    handled = [
-        _points(collision.shape, poses[link.name] @ collision.X_LG)
-        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
-        if model.base != "fixed"
-        for link in robot.links
-        for collision in link.collisions
-    ]
+    with shared_allowance(scene.source):
+        handled = [
+            _points(collision.shape, poses[link.name] @ collision.X_LG)
+            for model, robot in zip(scene.spec.models, scene.robots, strict=True)
+            if model.base != "fixed"
+            for link in robot.links
+            for collision in link.collisions
+        ]
     origins = np.array([poses[name][:3, 3] for name in moving])
     if handled:
         focus = _bounds(np.concatenate(handled))

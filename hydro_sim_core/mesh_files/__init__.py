@@ -1,5 +1,6 @@
 """Mesh files of any accepted format as plain arrays, read so that a stranger's file can do no harm."""
 
+from hydro_sim_core.mesh_files.allowance import shared_allowance
 from hydro_sim_core.mesh_files.reading import (
     MAX_ELEMENTS,
     MAX_FILE_BYTES,
@@ -24,4 +25,5 @@ __all__ = [
     "read_coloured_parts",
     "read_surface",
     "read_volume",
+    "shared_allowance",
 ]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.mesh_files import parser_process
+from hydro_sim_core.mesh_files.allowance import Allowance
 
 #: Time that an answer may take, s: several times the processor's, as a machine may be busy.
 _WAIT = 30.0
@@ -29,6 +30,10 @@ _HEADER, _ARRAYS = 2**20, 2**28
 
 class Unreadable(Exception):
     """A file could not be read; the message says why, as a clause."""
+
+
+class _OutOfTime(Unreadable):
+    """A file took all of its time."""
 
 
 class _Idle(Exception):
@@ -44,35 +49,51 @@ class Parser:
         self._lock = threading.Lock()
 
     def parse(
-        self, request: Mapping[str, Any], contents: Sequence[bytes]
+        self, request: Mapping[str, Any], contents: Sequence[bytes], allowance: Allowance
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Answer and arrays for a request.
+        """Answer and arrays for a request, whose time is taken from an allowance.
 
         Raises:
             Unreadable: The library cannot read the file, or not within the limits.
         """
         with self._lock:
+            seconds = min(parser_process.CPU_LIMIT, allowance.left)
+            began = time.monotonic()
             try:
-                try:
-                    answer, arrays = self._ask(request, contents)
-                except (BrokenPipeError, _Idle):
-                    self.end()
-                    answer, arrays = self._ask(request, contents)
-            except _Idle:
-                self.end()
-                raise Unreadable("its reader ends without a word") from None
-            except OSError as error:
-                self.end()
-                raise Unreadable(f"no reader could be started: {error.strerror}") from None
-            except BaseException:  # also Ctrl-C: what it may still answer is not for the next file
-                self.end()
+                answer, arrays = self._answer({**request, "seconds": seconds}, contents)
+            except _OutOfTime:
+                allowance.spend(seconds)
                 raise
+            except BaseException:  # how much of the time it worked nobody can tell any more
+                allowance.spend(time.monotonic() - began)
+                raise
+            allowance.spend(answer["seconds"])
         problem = answer.get("problem")
         if problem == parser_process.NO_MEMORY:
             raise Unreadable(f"it takes more than {parser_process.MEMORY_LIMIT // 2**20} MB of memory")
         if problem is not None:
             raise Unreadable(problem)
         return answer, arrays
+
+    def _answer(
+        self, request: Mapping[str, Any], contents: Sequence[bytes]
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Ask, and ask a new process if the first one had just ended."""
+        try:
+            try:
+                return self._ask(request, contents)
+            except (BrokenPipeError, _Idle):
+                self.end()
+                return self._ask(request, contents)
+        except _Idle:
+            self.end()
+            raise Unreadable("its reader ends without a word") from None
+        except OSError as error:
+            self.end()
+            raise Unreadable(f"no reader could be started: {error.strerror}") from None
+        except BaseException:  # also Ctrl-C: what it may still answer is not for the next file
+            self.end()
+            raise
 
     def end(self) -> None:
         """End the process."""
@@ -147,8 +168,8 @@ def _ended(status: int) -> Exception:
     """Why a process ended without an answer."""
     if status == 0:
         return _Idle()
-    if status == -signal.SIGXCPU:
-        return Unreadable(f"it takes more than {parser_process.CPU_LIMIT} s")
+    if status == -signal.SIGPROF:
+        return _OutOfTime(f"it takes more than {parser_process.CPU_LIMIT:g} s")
     return Unreadable(f"its reader ended with status {status}")
 
 

@@ -2,7 +2,8 @@
 
 Third-party parsers believe the sizes that a file claims, unpack archives and follow references. Here they get the bytes
 of one file at a time, and nothing else: once the library is imported, the process has no descriptor left for a file,
-device, pipe or socket and starts no program, has a bounded memory, and is ended by the kernel when a file takes long.
+device, pipe or socket and starts no program, has a bounded memory, and is ended by the kernel when a file takes longer
+than its request allows.
 meshio alone keeps two descriptors, as it reads from files by name: from a copy of the bytes. This program imports
 nothing from this package, so that it starts quickly.
 
@@ -21,13 +22,14 @@ import resource
 import select
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-#: Time of the processor that one file may take, s.
-CPU_LIMIT = 5
+#: Processor time that one file may take, s.
+CPU_LIMIT = 5.0
 
 #: Memory that files may take beyond that of the imported libraries, bytes.
 MEMORY_LIMIT = 640 * 2**20
@@ -48,17 +50,20 @@ Reader = Callable[[Mapping[str, Any], bytes], Answer]
 def main(library: str) -> None:
     """Answer requests until there are none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits for an answer decides
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # a process that starts this one may ignore it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
     answers = os.dup(1)
     os.dup2(2, 1)  # libraries print
     read, spare_files = _LIBRARIES[library]()
     _confine(spare_files)
+    told = 0.0
     while select.select([0], [], [], IDLE_LIMIT)[0]:
         length = _receive(8)
         if not length:
             return
         header = json.loads(_receive(int.from_bytes(length, "big")))
+        signal.setitimer(signal.ITIMER_PROF, header["seconds"])  # the kernel ends this process then
         content = _receive(header["size"])
-        _bound_time()
         out_of_memory = False
         try:
             answer, arrays = read(header, content)
@@ -71,7 +76,10 @@ def main(library: str) -> None:
         except BaseException as error:  # parsers of damaged files raise anything, and meshio exits
             answer, arrays = {"problem": _words(error)}, ()
         del content
-        _send(answers, answer, arrays)
+        used = time.process_time()
+        _send(answers, {**answer, "seconds": used - told}, arrays)
+        told = used
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         del arrays
         if out_of_memory:
             return
@@ -95,15 +103,6 @@ def _confine(spare_files: int) -> None:
         most = resource.getrlimit(kind)[1]
         limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
         resource.setrlimit(kind, (limit, limit))
-
-
-def _bound_time() -> None:
-    """Let the kernel end this process when the next file has taken its time."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    limit = int(used.ru_utime + used.ru_stime) + 1 + CPU_LIMIT
-    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
 def _receive(count: int) -> bytes:

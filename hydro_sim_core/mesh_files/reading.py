@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.errors import InputError, MissingFile
 from hydro_sim_core.files import read_regular_file
+from hydro_sim_core.mesh_files.allowance import Allowance, current_allowance
 from hydro_sim_core.mesh_files.parser import Unreadable, parsers
 
 SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
@@ -89,17 +90,22 @@ def read_surface(path: Path) -> tuple[Floats, Ints]:
     """The triangles of a file as one surface: vertices (N, 3), in the unit of the file, and triangles (M, 3).
 
     All parts of a scene are merged with their transforms applied, and so are vertices that coincide; vertices of no
-    triangle are left out.
+    triangle are left out. A description that names a file again gets the same arrays, so they cannot be written to.
 
     Raises:
         InputError: The file is missing, of an unknown format, too large, unreadable or empty, names vertices that do
-            not exist, or has coordinates that are not finite.
+            not exist, or has coordinates that are not finite; or the files of its description take too long.
     """
+    allowance = current_allowance()
+    return allowance.surface(path, lambda: _surface(path, allowance))
+
+
+def _surface(path: Path, allowance: Allowance) -> tuple[Floats, Ints]:
     path, content = _content(path, SURFACE_SUFFIXES)
     if path.suffix.lower() == ".stl" and (found := _binary_stl(path, content)) is not None:
         vertices, triangles = found
     else:
-        parts = _parts(path, content, {}, coloured=False)
+        parts = _parts(path, content, {}, allowance, coloured=False)
         vertices, triangles = parts[0].vertices, parts[0].triangles
     return _merged(vertices, triangles)
 
@@ -110,9 +116,11 @@ def read_coloured_parts(path: Path) -> tuple[Part, ...]:
     Raises:
         InputError: As for :func:`read_surface`.
     """
-    path, content = _content(path, SURFACE_SUFFIXES)
-    companions = _materials(path, content) if path.suffix.lower() == ".obj" else {}
-    return _parts(path, content, companions, coloured=True)
+    allowance = current_allowance()
+    with allowance.file(path):
+        path, content = _content(path, SURFACE_SUFFIXES)
+        companions = _materials(path, content) if path.suffix.lower() == ".obj" else {}
+        return _parts(path, content, companions, allowance, coloured=True)
 
 
 def read_volume(path: Path, point_data: Sequence[str] = (), cell_data: Sequence[str] = ()) -> Volume:
@@ -125,11 +133,18 @@ def read_volume(path: Path, point_data: Sequence[str] = (), cell_data: Sequence[
 
     Raises:
         InputError: The file is missing, of an unknown format, too large or unreadable, has no linear tetrahedra,
-            names vertices that do not exist, or has coordinates that are not finite.
+            names vertices that do not exist, or has coordinates that are not finite; or the files of its description
+            take too long.
     """
+    allowance = current_allowance()
+    with allowance.file(path):
+        return _volume(path, {"point_data": point_data, "cell_data": cell_data}, allowance)
+
+
+def _volume(path: Path, wanted: Mapping[str, Sequence[str]], allowance: Allowance) -> Volume:
     path, content = _content(path, VOLUME_SUFFIXES)
-    request = {"suffix": path.suffix.lower(), "point_data": point_data, "cell_data": cell_data}
-    answer, (points, tetrahedra, *data) = _parsed(path, "volumes", request, [content])
+    request = {"suffix": path.suffix.lower(), **wanted}
+    answer, (points, tetrahedra, *data) = _parsed(path, "volumes", request, [content], allowance)
     if not len(tetrahedra):
         found = ", ".join(answer["cells"]) or "no cells"
         raise InputError(path, "cells", f"has {found}", "export linear tetrahedra")
@@ -200,14 +215,14 @@ def _materials(path: Path, content: bytes) -> dict[str, bytes]:
 
 
 def _parts(
-    path: Path, content: bytes, companions: Mapping[str, bytes], *, coloured: bool
+    path: Path, content: bytes, companions: Mapping[str, bytes], allowance: Allowance, *, coloured: bool
 ) -> tuple[Part, ...]:
     request = {
         "suffix": path.suffix.lower(),
         "coloured": coloured,
         "companions": {name: len(held) for name, held in companions.items()},
     }
-    answer, arrays = _parsed(path, "surfaces", request, [*companions.values(), content])
+    answer, arrays = _parsed(path, "surfaces", request, [*companions.values(), content], allowance)
     if not arrays:
         raise InputError(path, "", "has no triangles", "export a triangulated surface")
     parts = []
@@ -218,7 +233,7 @@ def _parts(
 
 
 def _parsed(
-    path: Path, library: str, request: Mapping[str, Any], contents: Sequence[bytes]
+    path: Path, library: str, request: Mapping[str, Any], contents: Sequence[bytes], allowance: Allowance
 ) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     key = hashlib.sha256(repr(request).encode())
     for content in contents:
@@ -226,8 +241,10 @@ def _parsed(
     problem = _refused.get(key.digest())
     if problem is None:
         try:
-            return parsers[library].parse(request, contents)
+            return parsers[library].parse(request, contents, allowance)
         except Unreadable as error:
+            if allowance.left <= 0.0:
+                raise allowance.error(path) from None
             problem = str(error)
             _refused[key.digest()] = problem
             if len(_refused) > _MOST_REFUSED:

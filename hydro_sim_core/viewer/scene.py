@@ -23,6 +23,7 @@ from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.spec import JointSpec, LinkSpec, VisualSpec
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.mesh_files import shared_allowance
 from hydro_sim_core.simulation import World
 
 if TYPE_CHECKING:
@@ -152,12 +153,13 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
     """
     links = world.frame_names if _WORLD in world.frame_names else (_WORLD, *world.frame_names)
     drawn = _DrawnShapes(links)
-    for robot in world.scene.robots:
-        without = not any(link.visuals for link in robot.links)
-        for link in robot.links:
-            drawn.add(link.name, _collisions_as_visuals(link) if without else link.visuals)
     environment = [VisualSpec(item.name, item.shape, item.X_LG) for item in world.scene.environment]
-    drawn.add(_WORLD, (item for item in environment if item.shape.kind != "half_space"))
+    with shared_allowance(world.scene.source):
+        for robot in world.scene.robots:
+            without = not any(link.visuals for link in robot.links)
+            for link in robot.links:
+                drawn.add(link.name, _collisions_as_visuals(link) if without else link.visuals)
+        drawn.add(_WORLD, (item for item in environment if item.shape.kind != "half_space"))
 
     shown = {
         joint.name: joint
@@ -219,8 +221,9 @@ def scene_of_urdf(
     """
     robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
-    for link in robot.links:
-        drawn.add(link.name, link.visuals)
+    with shared_allowance(source):
+        for link in robot.links:
+            drawn.add(link.name, link.visuals)
     return ViewScene(
         name=name or robot.name,
         links=drawn.links,

@@ -18,6 +18,7 @@ import trimesh
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.mesh_files import parser_process, read_surface
 from hydro_sim_core.mesh_files import reading as reading_module
+from hydro_sim_core.mesh_files.allowance import Allowance
 from hydro_sim_core.mesh_files.parser import Parser, Unreadable, parsers
 from support.ctrl_c import heed_ctrl_c
 
@@ -33,7 +34,7 @@ def parser():
 
 
 def read_triangle(parser):
-    _, (vertices, triangles) = parser.parse(REQUEST, [TRIANGLE])
+    _, (vertices, triangles) = parser.parse(REQUEST, [TRIANGLE], Allowance("a", 9.0))
     np.testing.assert_array_equal(vertices, [[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     np.testing.assert_array_equal(triangles, [[0, 1, 2]])
 
@@ -74,7 +75,7 @@ def test_it_may_open_nothing_and_has_little_memory(tmp_path):
 
 STAND_INS = {
     "crashes": ("os.kill(os.getpid(), signal.SIGSEGV)", "its reader ended with status -11"),
-    "works for ever": ("os.kill(os.getpid(), signal.SIGXCPU)", "it takes more than 5 s"),
+    "works for ever": ("os.kill(os.getpid(), signal.SIGPROF)", "it takes more than 5 s"),
     "hangs": ("time.sleep(600)", "there is no answer after 0.5 s"),
     "ends at once": ("", "its reader ends without a word"),
     "babbles": ("os.write(1, b'hello, world' * 9)", "it has too many parts"),
@@ -120,7 +121,7 @@ def test_the_next_file_is_read_by_the_same_process(parser):
     read_triangle(parser)
     process = parser._process
     with pytest.raises(Unreadable):
-        parser.parse({**REQUEST, "suffix": ".glb"}, [b"nothing"])
+        parser.parse({**REQUEST, "suffix": ".glb"}, [b"nothing"], Allowance("a", 9.0))
     read_triangle(parser)
     assert parser._process is process
 

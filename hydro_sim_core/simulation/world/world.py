@@ -24,6 +24,7 @@ from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import evaluate
 from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.errors import InputError, excerpt, whole_number
+from hydro_sim_core.mesh_files import shared_allowance
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
@@ -78,17 +79,18 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self._stepper_class = _stepper_class(choice.integrator)
         solvers = [solver_entry(*solver)] if solver is not None else []
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
-        self._built: BuiltModel = build_model(
-            placed,
-            scene.environment,
-            spec.gravity,
-            spec.contact,
-            spec.damping,
-            choice.law,
-            _solver_options(spec.solver),
-            _compensated_joints(scene),
-            like.built.colliders if like is not None else (),
-        )
+        with shared_allowance(scene.source):
+            self._built: BuiltModel = build_model(
+                placed,
+                scene.environment,
+                spec.gravity,
+                spec.contact,
+                spec.damping,
+                choice.law,
+                _solver_options(spec.solver),
+                _compensated_joints(scene),
+                like.built.colliders if like is not None else (),
+            )
         _warn_of_unsupported_pairs(spec.name, self._built)
         assembly = self._built.assembly
         self.scene = scene
