@@ -115,12 +115,17 @@ def _cells(
 
 
 def _distinct(points: FloatArray, distance: float) -> FloatArray:
-    order = np.lexsort(points.T)
-    kept: list[FloatArray] = []
-    for point in points[order]:
-        if not kept or np.abs(np.array(kept) - point).max(axis=1).min() > distance:
-            kept.append(point)
-    return np.array(kept)
+    ordered = points[np.lexsort(points.T)]
+    kept = np.empty_like(ordered)
+    count = 0
+    for point in ordered:
+        # The last coordinate ascends, so those that are further back in it are not near; twice, because of round-off.
+        first = np.searchsorted(kept[:count, -1], point[-1] - 2.0 * distance)
+        near = kept[first:count]
+        if not len(near) or np.abs(near - point).max(axis=1).min() > distance:
+            kept[count] = point
+            count += 1
+    return kept[:count]
 
 
 def _cell(
@@ -134,11 +139,10 @@ def _cell(
     in_cell = tight[:, face]
     if not in_cell.any():
         return []
-    apex = int(np.flatnonzero(in_cell)[0])
-    inner = [in_cell & tight[:, other] for other in range(tight.shape[1]) if other != face]
-    polygons = {
-        tuple(np.flatnonzero(mask).tolist()) for mask in [in_cell & on_surface, *inner] if mask.sum() > 2
-    }
+    own = np.flatnonzero(in_cell)  # few of all vertices
+    apex = int(own[0])
+    sides = np.column_stack([on_surface[own], np.delete(tight[own], face, axis=1)])
+    polygons = {tuple(own[side].tolist()) for side in sides.T[sides.sum(axis=0) > 2]}
     tetrahedra = []
     for polygon in sorted(polygons):
         if apex in polygon or any(set(polygon) < set(other) for other in polygons):

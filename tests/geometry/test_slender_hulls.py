@@ -1,5 +1,7 @@
 """Slender shapes: hulls around their medial axis are exact, and other primitives lose nothing by being slender."""
 
+import time
+
 import numpy as np
 import pytest
 import trimesh
@@ -11,6 +13,8 @@ from scipy.spatial.transform import Rotation
 from hydro_sim_core import geometry as hs
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry.convex import hull
+from hydro_sim_core.geometry.convex_depth import depth_mesh
 from support.geometry.fields import assert_valid_field, pressure_at
 
 MODULUS = 1e6
@@ -141,3 +145,16 @@ def test_cylinder_needs_no_axial_split():
             pushed_by_plane(coarse, 5e-3, on_its_side) / pushed_by_plane(fine, 5e-3, on_its_side) - 1.0
         )
     assert errors[1] == pytest.approx(errors[0], abs=0.01)
+
+
+def test_time_grows_little_faster_than_the_number_of_faces():
+    """Eight times as many took 240 times as long, which is minutes for the hulls of real robots."""
+    took = []
+    for count in (80, 640):
+        directions = np.random.default_rng(3).normal(size=(count, 3))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        points, triangles = hull("", directions * [1.0, 0.1, 0.1])
+        began = time.thread_time()
+        depth_mesh(points, triangles)
+        took.append(time.thread_time() - began)
+    assert took[1] < 60.0 * took[0]
