@@ -190,6 +190,61 @@ def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
         assert manager.wait(10) == 0
 
 
+@pytest.mark.parametrize("lock_step", ["false", "true"])
+def test_a_killed_simulation_is_followed_by_another_that_the_controllers_lead(start, lock_step):
+    """At once, though the one before had run for long; nothing of what it was told moves the arm."""
+    client = start(f"lock_step:={lock_step}", "respawn:=true", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_for_controllers(ARM)
+    beginning = client.now().position
+    assert client.move_arm(1.0, "joint_7", 0.4).error_code == 0
+    client.set_pace(0.0)
+    client.wait_until(lambda: client.time > 90.0, "a late time", 90.0)
+    client.set_pace(1.0)
+    client.begin(ARM, 60.0, **{f"joint_{i}": 0.5 for i in range(1, 8)})
+    client.run_for(0.5)
+
+    _kill(client, "hydro_sim")
+    _wait_for_spawners(client, 2)
+    assert client.controllers()[ARM] == "active"
+    client.run_for(1.0)
+    assert client.time < 60.0
+    stamps = [stamp_of(state) for state in client.states]
+    (first,) = [i for i in range(1, len(stamps)) if stamps[i] < stamps[i - 1]]
+    assert stamps[first] < 5.0
+    for state in client.states[first:]:
+        assert state.position == pytest.approx(beginning, abs=2e-3)
+
+    client.errors.clear()
+    result = client.move_arm(2.0, "joint_7", 0.4)
+    assert result.error_code == 0, result.error_string
+    assert client.position("joint_7") == pytest.approx(beginning[6] + 0.4, abs=0.005)
+    assert "the simulation was ended by signal 9; starting another" in client.launch.output
+    assert not re.search(r"another node is called|another publisher|at least 2 nodes", client.launch.output)
+
+
+def test_a_killed_manager_is_followed_by_another(start):
+    """Its controllers begin where the arm is held."""
+    client = start("respawn:=true", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_for_controllers(ARM)
+    assert client.move_arm(1.0, "joint_7", 0.4).error_code == 0
+    held = client.now().position
+    _kill(client, MANAGER)
+    client.states.clear()
+    _wait_for_spawners(client, 2)
+    assert client.controllers()[ARM] == "active"
+    client.run_for(1.0)
+    assert "the controller manager was ended by signal 9; starting another" in client.launch.output
+    for state in client.states:
+        assert state.position == pytest.approx(held, abs=2e-3)
+    assert client.move_arm(1.0, "joint_7", -0.4).error_code == 0
+
+
+def _wait_for_spawners(client, number):
+    """Wait until so many have done their work."""
+    ended = r"\[spawner-\d+\]: process has finished cleanly"
+    client.wait_until(lambda: len(re.findall(ended, client.launch.output)) >= number, "spawners")
+
+
 def _kill(client, program):
     """Kill a program of the launch, and wait for its end."""
     (pid,) = [
