@@ -225,6 +225,16 @@ def test_respawn_starts_with_what_was_killed_what_cannot_go_on(run_stand_ins, vi
     assert said == told
 
 
+def test_interrupt_between_two_lives_ends_everything(start_launch, stand_ins):
+    """Nothing is started any more."""
+    environment = stand_ins(PROGRAMS, 99) | {"KILLED": "hydro_sim 6"}
+    launch = start_launch("controllers:=ros2_control", "headless:=true", "respawn:=true", **environment)
+    launch.wait_for_output("starting another")
+    assert launch.stop() == 0, launch.output
+    assert len(list(Path(environment["RECORDS"]).glob("hydro_sim.*"))) == 1
+    assert "Traceback" not in launch.output
+
+
 @pytest.mark.parametrize(
     ("respawn", "cause", "status"),
     [

@@ -172,7 +172,13 @@ class RealControllers:
 
     def activate(self, name: str) -> None:
         self.wait_for_inactive(name)
-        request = self._switch.srv_type.Request(activate_controllers=[name], strictness=2)
+        self._switch_controllers(activate_controllers=[name])
+
+    def deactivate(self, name: str) -> None:
+        self._switch_controllers(deactivate_controllers=[name])
+
+    def _switch_controllers(self, **controllers: list[str]) -> None:
+        request = self._switch.srv_type.Request(**controllers, strictness=2)
         request.timeout = Duration(sec=10)
         assert self._call(self._switch, request).ok
 
