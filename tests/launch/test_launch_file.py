@@ -32,7 +32,8 @@ PROGRAMS = {
     "joint_state_topic_hardware_interface": [],
 }
 #: Stands in for every program: keeps its command line and parameters. The simulation ends when all have done so;
-#: those that something follows end before, with status 1 if they are named by FAILS.
+#: those that something follows end before, with status 1 if they are named by FAILS. The first of the name KILLED
+#: kills itself when as many are there as follow the name.
 STAND_IN = """#!/bin/bash
 kept=$(mktemp -d "$RECORDS/.XXXXXX")
 printf '%s\\n' "$@" > "$kept/command"
@@ -42,6 +43,11 @@ while (($#)); do
 done
 mv -T "$kept" "$RECORDS/${0##*/}.$$"
 [[ ${0##*/} == "$FAILS" ]] && exit 1
+trap 'exit 0' INT
+read -r victim needed <<< "$KILLED"
+[[ ${0##*/} == "$victim" ]] && mkdir "$RECORDS.killed" 2> /dev/null && while sleep 0.05; do
+    (($(ls "$RECORDS" | wc -l) >= needed)) && kill -KILL $$
+done
 [[ ${0##*/} == wait_for_simulation || ${0##*/} == spawner ]] && exit 0
 for _ in {1..1200}; do
     (($(ls "$RECORDS" | wc -l) >= EXPECTED)) && exit 0
@@ -111,7 +117,7 @@ def stand_ins(tmp_path):
                 program.write_text(STAND_IN)
                 program.chmod(0o755)
         environment = {"AMENT_PREFIX_PATH": str(prefix), "RECORDS": str(records), "EXPECTED": str(expected)}
-        return environment | {"FAILS": ""}
+        return environment | {"FAILS": "", "KILLED": ""}
 
     return install
 
@@ -120,8 +126,8 @@ def stand_ins(tmp_path):
 def run_stand_ins(stand_ins, start_launch):
     """Launch with only these packages installed; the programs by name, and what is said."""
 
-    def run(packages, expected, *arguments):
-        environment = stand_ins(packages, expected)
+    def run(packages, expected, *arguments, **variables):
+        environment = stand_ins(packages, expected) | variables
         launch = start_launch(*arguments, **environment)
         assert launch.wait() == 0, launch.output
         started = [Started(record) for record in sorted(Path(environment["RECORDS"]).iterdir())]
@@ -191,6 +197,58 @@ def test_a_controller_that_cannot_be_started_ends_the_launch(start_launch, stand
         f"{what.get(program, 'the wait for the simulation')} ended with status 1; its lines above say why"
         in launch.output
     )
+
+
+_CONTROL = {"ros2_control_node": 2, "wait_for_simulation": 2, "spawner": 4}
+
+
+@pytest.mark.parametrize(
+    ("victim", "again", "told"),
+    [
+        (
+            "hydro_sim",
+            {"hydro_sim": 2, **_CONTROL},
+            ["the simulation was ended by signal 9; starting another"],
+        ),
+        ("ros2_control_node", _CONTROL, ["the controller manager was ended by signal 9; starting another"]),
+        ("robot_state_publisher", {"robot_state_publisher": 2}, []),
+    ],
+)
+def test_respawn_starts_with_what_was_killed_what_cannot_go_on(run_stand_ins, victim, again, told):
+    """A manager would sleep until the clock of another simulation is where its own was; a new one needs controllers."""
+    once = {name: 1 for package in PROGRAMS.values() for name in package if name != "rviz2"} | {"spawner": 2}
+    expected = once | again
+    arguments = ("controllers:=ros2_control", "headless:=true", "respawn:=true")
+    killed = f"{victim} {sum(once.values())}"
+    programs, said = run_stand_ins(PROGRAMS, sum(expected.values()), *arguments, KILLED=killed)
+    assert {name: len(same) for name, same in programs.items()} == expected
+    assert said == told
+
+
+def test_interrupt_between_two_lives_ends_everything(start_launch, stand_ins):
+    """Nothing is started any more."""
+    environment = stand_ins(PROGRAMS, 99) | {"KILLED": "hydro_sim 6"}
+    launch = start_launch("controllers:=ros2_control", "headless:=true", "respawn:=true", **environment)
+    launch.wait_for_output("starting another")
+    assert launch.stop() == 0, launch.output
+    assert len(list(Path(environment["RECORDS"]).glob("hydro_sim.*"))) == 1
+    assert "Traceback" not in launch.output
+
+
+@pytest.mark.parametrize(
+    ("respawn", "cause", "status"),
+    [
+        ("true", {}, 0),
+        ("true", {"FAILS": "hydro_sim"}, 1),
+        ("false", {"KILLED": "hydro_sim 1"}, 1),
+    ],
+)
+def test_other_ends_of_the_simulation_end_the_launch(start_launch, stand_ins, respawn, cause, status):
+    """One that has finished needs no other, one that failed by itself would do so again, and nobody asked for one."""
+    environment = stand_ins(PROGRAMS, 1) | cause
+    launch = start_launch("scene:=drop_box", f"respawn:={respawn}", **environment)
+    assert launch.wait() == status, launch.output
+    assert len(list(Path(environment["RECORDS"]).iterdir())) == 1
 
 
 def test_lock_step_waits_period_by_period(run_stand_ins):

@@ -32,14 +32,14 @@ pytestmark = pytest.mark.skipif(bool(absent()), reason=f"not installed: {', '.jo
 
 LAUNCHED = ("controllers:=ros2_control", "headless:=true")
 ARM = "joint_trajectory_controller"
+MANAGER = "ros2_control_node"
 UNREACHED = -5  # GOAL_TOLERANCE_VIOLATED
-#: Longer than a spawner waits for a switch of controllers, s.
-SLOW_START = 8.0
+#: Longer than a spawner of its own would wait for a switch of controllers, s.
+PATIENCE = 8.0
 
 
-def _environment(prefix, pause=0.0):
-    prefixes = f"{install_checkout(prefix, pause)}:{os.environ['AMENT_PREFIX_PATH']}"
-    return {"AMENT_PREFIX_PATH": prefixes}
+def _environment(prefix):
+    return {"AMENT_PREFIX_PATH": f"{install_checkout(prefix)}:{os.environ['AMENT_PREFIX_PATH']}"}
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def start(tmp_path):
     """Start the launch file with these arguments; a client of it. Everything must end on Ctrl-C."""
     started = []
 
-    def start_with(*arguments):
-        folder = tmp_path / f"{len(started)}"
-        launch = LaunchProcess(tmp_path / "log.txt", [*LAUNCHED, *arguments], _environment(folder))
+    def start_with(*arguments, **variables):
+        environment = _environment(tmp_path / f"{len(started)}") | variables
+        launch = LaunchProcess(tmp_path / "log.txt", [*LAUNCHED, *arguments], environment)
         client = RealControllers(launch)
         started.append((launch, client))
         return client
@@ -63,9 +63,9 @@ def start(tmp_path):
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """One launch for most of the tests: the Gen3 with the gripper and the spatula, after a slow start."""
+    """One launch for most of the tests: the Gen3 with the gripper and the spatula."""
     folder = tmp_path_factory.mktemp("real")
-    launch = LaunchProcess(folder / "log.txt", LAUNCHED, _environment(folder / "prefix", SLOW_START))
+    launch = LaunchProcess(folder / "log.txt", LAUNCHED, _environment(folder / "prefix"))
     client = RealControllers(launch)
     client.wait_for_controllers("joint_state_broadcaster", ARM)
     yield client
@@ -74,16 +74,25 @@ def client(tmp_path_factory):
     assert "escalating" not in launch.output
 
 
-def test_a_start_slower_than_spawners_are_patient_has_its_controllers(client):
-    """Those that begin are active, the gripper's is loaded."""
+def test_a_start_that_compiles_has_its_controllers(start, tmp_path):
+    """Without a kernel of an earlier start, which takes longer than spawners are patient: they wait for its end."""
+    client = start(HYDRO_SIM_CACHE_DIR=str(tmp_path / "cache"))
+    client.wait_for_controllers("joint_state_broadcaster", ARM)
     client.wait_for_inactive("gripper_controller")
-    assert client.controllers()[ARM] == "active"
+    said = ("compiling kernels", "kernels ready after", "[spawner-")
+    places = [client.launch.output.find(words) for words in said]
+    assert 0 <= places[0] < places[1] < places[2], client.launch.output
+    before = client.position("joint_7")
+    result = client.move_arm(2.0, "joint_7", 0.4)
+    assert result.error_code == 0, result.error_string
+    assert client.position("joint_7") == pytest.approx(before + 0.4, abs=0.005)
+    assert len(re.findall("process started", client.launch.output)) == 6
 
 
 def test_nothing_is_said_twice_and_nothing_is_dropped(client):
     """One node of each name, no warning of KDL or urdfdom."""
     assert client.node.get_node_names().count("hydro_sim") == 1
-    for complaint in ("has an inertia specified", "Unknown geometry", "Could not parse"):
+    for complaint in ("has an inertia specified", "Unknown geometry", "Could not parse", "commanded nothing"):
         assert complaint not in client.launch.output
 
 
@@ -153,6 +162,20 @@ def test_controllers_go_on_after_a_reset(client):
     assert client.move_arm(1.0, "joint_7", 0.1).error_code == 0
 
 
+def test_after_a_reset_the_arm_is_led_back_whether_its_controller_is_active_or_not(client):
+    """The hardware interface repeats the last command of a controller that is switched off."""
+    assert client.move_arm(1.0, "joint_7", 0.3).error_code == 0
+    held = client.position("joint_7")
+    client.reset()
+    client.run_for(2.0)
+    assert client.position("joint_7") == pytest.approx(held, abs=5e-3)
+    client.deactivate(ARM)
+    client.reset()
+    client.run_for(2.0)
+    assert client.position("joint_7") == pytest.approx(held, abs=5e-3)
+    client.activate(ARM)
+
+
 @pytest.mark.parametrize("pace", [1.0, 0.0])
 def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
     """Every period has its state and its command, at any pace; a goal is reached; a new manager comes in step too."""
@@ -171,7 +194,7 @@ def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
         assert stamps == [stamps[0] + i for i in range(len(stamps))]
         assert abs(len(client.commands) - len(client.states)) <= 2
 
-    _kill_manager(client)
+    _kill(client, MANAGER)
     manager = _start_manager(client, tmp_path)
     try:
         reached = client.time
@@ -181,27 +204,79 @@ def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
         assert manager.wait(10) == 0
 
 
-def _manager_pid(client):
+@pytest.mark.parametrize("lock_step", ["false", "true"])
+def test_a_killed_simulation_is_followed_by_another_that_the_controllers_lead(start, lock_step):
+    """At once, though the one before had run for long; nothing of what it was told moves the arm."""
+    client = start(f"lock_step:={lock_step}", "respawn:=true", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_for_controllers(ARM)
+    beginning = client.now().position
+    assert client.move_arm(1.0, "joint_7", 0.4).error_code == 0
+    client.begin(ARM, 60.0, **{f"joint_{i}": 0.5 for i in range(1, 8)})
+    client.set_pace(0.0)
+    client.wait_until(lambda: client.time > 40.0, "a late time", 90.0)
+    _kill(client, "hydro_sim")
+    _wait_for_spawners(client, 2)
+    assert client.controllers()[ARM] == "active"
+    client.run_for(1.0)
+    assert client.time < 30.0
+    stamps = [stamp_of(state) for state in client.states]
+    (first,) = [i for i in range(1, len(stamps)) if stamps[i] < stamps[i - 1]]
+    assert stamps[first] < 5.0
+    for state in client.states[first:]:
+        assert state.position == pytest.approx(beginning, abs=2e-3)
+
+    client.errors.clear()
+    result = client.move_arm(2.0, "joint_7", 0.4)
+    assert result.error_code == 0, result.error_string
+    assert client.position("joint_7") == pytest.approx(beginning[6] + 0.4, abs=0.005)
+    assert "the simulation was ended by signal 9; starting another" in client.launch.output
+    assert not re.search(r"another node is called|another publisher|at least 2 nodes", client.launch.output)
+
+
+def test_a_killed_manager_is_followed_by_another(start):
+    """Its controllers begin where the arm is held."""
+    client = start("respawn:=true", "arm:=gen3_7dof", "gripper:=none")
+    client.wait_for_controllers(ARM)
+    assert client.move_arm(1.0, "joint_7", 0.4).error_code == 0
+    held = client.now()
+    _kill(client, MANAGER)
+    _wait_for_spawners(client, 2)
+    assert client.controllers()[ARM] == "active"
+    client.run_for(1.0)
+    assert "the controller manager was ended by signal 9; starting another" in client.launch.output
+    since = [state for state in client.states if stamp_of(state) >= stamp_of(held)]
+    assert len(since) > 250
+    for state in since:
+        assert state.position == pytest.approx(held.position, abs=2e-3)
+    assert client.move_arm(1.0, "joint_7", -0.4).error_code == 0
+
+
+def _wait_for_spawners(client, number):
+    """Wait until so many have done their work."""
+    ended = r"\[spawner-\d+\]: process has finished cleanly"
+    client.wait_until(lambda: len(re.findall(ended, client.launch.output)) >= number, "spawners")
+
+
+def _kill(client, program):
+    """Kill a program of the launch, and wait for its end."""
     (pid,) = [
         int(process)
         for process in os.listdir("/proc")
-        if process.isdigit() and _is_manager(int(process), client.launch.domain)
+        if process.isdigit() and _runs(int(process), program, client.launch.domain)
     ]
-    return pid
+    os.kill(pid, signal.SIGKILL)
+    time.sleep(1.0)
 
 
-def _is_manager(pid, domain):
+def _runs(pid, program, domain):
+    """Whether a process runs a program, or a Python module, in a domain."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as command, open(f"/proc/{pid}/environ", "rb") as variables:
-            is_one = b"ros2_control_node" in command.read().split(b"\0")[0]
+            words = command.read().decode(errors="replace").split("\0")
+            is_one = words[0].rpartition("/")[2] == program or words[1:3] == ["-m", program]
             return is_one and f"ROS_DOMAIN_ID={domain}".encode() in variables.read().split(b"\0")
     except OSError:
         return False
-
-
-def _kill_manager(client):
-    os.kill(_manager_pid(client), signal.SIGKILL)
-    time.sleep(1.0)
 
 
 def _start_manager(client, folder):
@@ -227,7 +302,7 @@ def test_start_paused_waits_and_ends(start, tmp_path):
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"start_paused": True}}}))
     client = start(f"params_file:={parameters}", "arm:=gen3_7dof", "gripper:=none")
     client.wait_until(lambda: client.states, "a state", 400.0)
-    client.run_for(SLOW_START)
+    client.run_for(PATIENCE)
     assert "process has died" not in client.launch.output
     assert client.time == 0.0
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import rclpy
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from builtin_interfaces.msg import Duration
+from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -29,9 +32,10 @@ PACKAGES = (
     "joint_trajectory_controller",
     "robot_state_publisher",
 )
-#: Runs a program of the checkout after a pause, in which a spawner that did not wait would have given up.
+#: Wall time between two questions for the states of controllers, s.
+_ASKING_PERIOD = 0.5
+#: Runs a program of the checkout.
 _PROGRAM = """#!/bin/bash
-[[ {module} == hydro_sim ]] && sleep {pause}
 exec {python} -m {module} "$@"
 """
 
@@ -47,8 +51,8 @@ def absent() -> list[str]:
     return found
 
 
-def install_checkout(prefix: Path, pause: float) -> Path:
-    """Install the node of this checkout, which then starts after ``pause`` (s); the prefix."""
+def install_checkout(prefix: Path) -> Path:
+    """Install the node of this checkout; the prefix."""
     marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "hydro_sim"
     programs = prefix / "lib" / "hydro_sim"
     for folder in (marker.parent, programs):
@@ -59,7 +63,7 @@ def install_checkout(prefix: Path, pause: float) -> Path:
         ("wait_for_simulation", "hydro_sim.wait_for_simulation"),
     ):
         program = programs / name
-        program.write_text(_PROGRAM.format(module=module, pause=pause, python=sys.executable))
+        program.write_text(_PROGRAM.format(module=module, python=sys.executable))
         program.chmod(0o755)
     return prefix
 
@@ -97,6 +101,7 @@ class RealControllers:
         self._list = self.node.create_client(ListControllers, "/controller_manager/list_controllers")
         self._switch = self.node.create_client(SwitchController, "/controller_manager/switch_controller")
         self._reset = self.node.create_client(Trigger, "/hydro_sim/reset")
+        self._set_parameters = self.node.create_client(SetParameters, "/hydro_sim/set_parameters")
         self._actions: dict[str, ActionClient] = {}
 
     def close(self) -> None:
@@ -145,21 +150,43 @@ class RealControllers:
     def wait_for_controllers(self, *names: str, timeout: float = 400.0) -> None:
         """Wait until these are active; the first start compiles."""
         self.wait_until(lambda: self.states, "a state", timeout)
-        self.wait_until(
-            lambda: all(self.controllers().get(name) == "active" for name in names),
-            f"active controllers {names}",
-            timeout,
-        )
+        self._wait_for_state("active", names, timeout)
 
     def wait_for_inactive(self, name: str, timeout: float = 60.0) -> None:
         """Wait until a controller could be activated."""
-        self.wait_until(lambda: self.controllers().get(name) == "inactive", f"inactive {name}", timeout)
+        self._wait_for_state("inactive", (name,), timeout)
+
+    def _wait_for_state(self, state: str, names: Iterable[str], timeout: float) -> None:
+        """Ask now and then: all clients of a service get every answer, so many answers push those to spawners out."""
+        asked = -math.inf
+
+        def reached() -> bool:
+            nonlocal asked
+            if time.monotonic() - asked < _ASKING_PERIOD:
+                return False
+            states = self.controllers()
+            asked = time.monotonic()
+            return all(states.get(name) == state for name in names)
+
+        self.wait_until(reached, f"{state} {', '.join(names)}", timeout)
 
     def activate(self, name: str) -> None:
         self.wait_for_inactive(name)
-        request = self._switch.srv_type.Request(activate_controllers=[name], strictness=2)
+        self._switch_controllers(activate_controllers=[name])
+
+    def deactivate(self, name: str) -> None:
+        self._switch_controllers(deactivate_controllers=[name])
+
+    def _switch_controllers(self, **controllers: list[str]) -> None:
+        request = self._switch.srv_type.Request(**controllers, strictness=2)
         request.timeout = Duration(sec=10)
         assert self._call(self._switch, request).ok
+
+    def set_pace(self, factor: float) -> None:
+        """Set the real-time factor."""
+        value = Parameter("real_time_factor", value=factor).to_parameter_msg()
+        answer = self._call(self._set_parameters, SetParameters.Request(parameters=[value]))
+        assert answer.results[0].successful, answer
 
     def reset(self) -> None:
         answer = self._call(self._reset, Trigger.Request())

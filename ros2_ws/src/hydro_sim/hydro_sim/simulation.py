@@ -16,6 +16,7 @@ from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.hil.lock_step import LockStepWatch
 from hydro_sim.hil.receiver import Receiver
+from hydro_sim.hil.silence import SilenceWatch
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
 from hydro_sim.publishing.streams import scale_of
@@ -202,6 +203,7 @@ class Simulation:
             replay.load(parameters, self.link, joints)
         if self.link.lock_step is not None:
             LockStepWatch(node, runner, parameters, self.link.lock_step)
+        SilenceWatch(node, runner, self.link, parameters)
         Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters, self._scale)
         self._contacts = ContactPublisher(node, runner, parameters, self._scale)

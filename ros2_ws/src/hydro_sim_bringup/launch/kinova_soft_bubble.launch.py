@@ -10,7 +10,8 @@ from tempfile import mkdtemp
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, Shutdown, TimerAction
+from launch.events.process import ShutdownProcess
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -54,6 +55,11 @@ ARGUMENTS = {
     "namespace": ("", "Namespace of all nodes, and of /tf; /clock and /diagnostics stay shared.", None),
     "publish_clock": ("true", "Whether the node publishes /clock; of several only one may.", BOOLEAN),
     "use_sim_time": ("true", "Whether everything beside the node follows /clock.", BOOLEAN),
+    "respawn": (
+        "false",
+        "Start another simulation, with its controllers, where one was killed or crashed.",
+        BOOLEAN,
+    ),
     "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped.", None),
     "rviz": ("false", "Start RViz.", BOOLEAN),
     "viewer": ("false", "Serve a web page that shows the simulation.", BOOLEAN),
@@ -66,6 +72,8 @@ TRANSFORMS = (("/tf", "tf"), ("/tf_static", "tf_static"))
 #: Seconds of a spawner for a switch of controllers, which a busy machine holds up, and for a call, which may be lost
 #: and is repeated then.
 SPAWNER_PATIENCE = ("--switch-timeout", "15", "--service-call-timeout", "20")
+#: Seconds between the end of a program and the start of another in its place.
+RESPAWN_DELAY = 1.0
 #: What controllers:=ros2_control takes.
 ROS2_CONTROL = (
     "controller_manager",
@@ -101,15 +109,16 @@ def start(context):
         external = False
         actions.append(say(f"not installed: {', '.join(lacking)}; going on with the node's own controllers"))
     published = bringup.description is not None and not missing("robot_state_publisher")
-    actions.append(simulation(given, bringup, published, external))
+    leaders = Leaders(given, bringup) if external else None
+    actions.append(simulation(given, bringup, published, leaders))
     if published:
         actions.append(robot_state_publisher(given, bringup))
     elif bringup.description is not None:
         actions.append(
             say("robot_state_publisher is not installed; the node describes and transforms the robot")
         )
-    if external:
-        actions += controllers(given, bringup)
+    if leaders is not None:
+        actions += leaders.begin()
     if is_true(given["rviz"]):
         actions.append(rviz(given, bringup))
     return actions
@@ -130,8 +139,9 @@ def check_values(given):
         ) from None
 
 
-def simulation(given, bringup, published, external):
+def simulation(given, bringup, published, leaders):
     """The node, told what it can leave to others."""
+    external = leaders is not None
     parameters = {
         # A scene may have a name that YAML would read as a number.
         "scene": ParameterValue(bringup.scene, value_type=str),
@@ -154,6 +164,12 @@ def simulation(given, bringup, published, external):
         parameters["external_models"] = list(bringup.models)
     if is_true(given["headless"]):
         parameters["status_line"] = False
+
+    def ended(event, context):
+        if not calls_for_another(event, context, given):
+            return end(event, context)
+        return [told(event, "the simulation"), *(leaders.end() if external else ())]
+
     return node(
         given,
         "hydro_sim",
@@ -161,7 +177,11 @@ def simulation(given, bringup, published, external):
         name="hydro_sim",
         parameters=[given["params_file"], parameters],
         output="screen",
-        on_exit=end,
+        on_exit=ended,
+        respawn=is_true(
+            given["respawn"]
+        ),  # whatever the status, unless what ``ended`` says ends the launch before
+        respawn_delay=RESPAWN_DELAY,
     )
 
 
@@ -175,51 +195,108 @@ def end(event, context):
 def robot_state_publisher(given, bringup):
     """Publishes the description, with the <ros2_control> block where there is one, and the robot's transforms."""
     description = {"robot_description": ParameterValue(bringup.description, value_type=str)}
-    parameters = [description, sim_time(given)]
-    return node(given, "robot_state_publisher", "robot_state_publisher", parameters=parameters)
-
-
-def controllers(given, bringup):
-    """The controller manager, and the spawners of its controllers once the simulation runs."""
-    files = [str(path) for path in bringup.controllers_files]
-    yield node(
-        given,
-        "controller_manager",
-        "ros2_control_node",
-        parameters=[*files, sim_time(given)],
-        output="both",
-    )
-    yield spawners(given, bringup)
-
-
-def spawners(given, bringup):
-    """The first of a chain: spawners, which lock each other out, after the compilation that none would survive."""
-    following = None
-    for names, flags in ((bringup.inactive_controllers, ["--inactive"]), (bringup.active_controllers, [])):
-        if names:
-            following = node(
-                given,
-                "controller_manager",
-                "spawner",
-                arguments=[*names, *flags, *SPAWNER_PATIENCE],
-                on_exit=then(following, f"the spawner of {', '.join(names)}"),
-            )
     return node(
-        given, "hydro_sim", "wait_for_simulation", on_exit=then(following, "the wait for the simulation")
+        given,
+        "robot_state_publisher",
+        "robot_state_publisher",
+        parameters=[description, sim_time(given)],
+        respawn=is_true(given["respawn"]),
+        respawn_delay=RESPAWN_DELAY,
     )
 
 
-def then(following, program):
-    """Starts what follows a program, or ends everything if that failed: a robot that nobody leads looks well."""
+class Leaders:
+    """The controller manager, and the spawners of its controllers once the simulation runs.
 
-    def after(event, context):
-        if context.is_shutdown:
+    With respawn, others follow those that were killed, and those whose simulation was: a manager that outlives it
+    sleeps until ``/clock`` is again where it was, and would then lead the arm to where that was.
+
+    Args:
+        given: The launch arguments.
+        bringup: Plan with the controllers.
+    """
+
+    def __init__(self, given, bringup):
+        self._given = given
+        self._bringup = bringup
+        self._present = []
+
+    def begin(self):
+        """Starts a manager, and what loads its controllers."""
+        files = [str(path) for path in self._bringup.controllers_files]
+        manager = node(
+            self._given,
+            "controller_manager",
+            "ros2_control_node",
+            parameters=[*files, sim_time(self._given)],
+            output="both",
+            on_exit=self._follow,
+        )
+        self._present = [manager]
+        return [manager, self._spawners(self._present)]
+
+    def end(self):
+        """Ends the manager; spawners that still talk to it have no say any more."""
+        ends = self._present
+        self._present = []
+        return [EmitEvent(event=ShutdownProcess(process_matcher=lambda program: program in ends))]
+
+    def _follow(self, event, context):
+        """Others in place of a manager that was ended here, or killed."""
+        begin = TimerAction(
+            period=RESPAWN_DELAY, actions=[OpaqueFunction(function=lambda context: self.begin())]
+        )
+        if not self._present and not context.is_shutdown:
+            return [begin]
+        if not calls_for_another(event, context, self._given):
             return []
-        if event.returncode:
-            raise RuntimeError(f"{program} ended with status {event.returncode}; its lines above say why")
-        return [following] if following else []
+        return [told(event, "the controller manager"), *self.end(), begin]
 
-    return after
+    def _spawners(self, members):
+        """The first of a chain: spawners, which lock each other out, after the compilation that none would survive."""
+        following = None
+        for names, flags in (
+            (self._bringup.inactive_controllers, ["--inactive"]),
+            (self._bringup.active_controllers, []),
+        ):
+            if names:
+                following = node(
+                    self._given,
+                    "controller_manager",
+                    "spawner",
+                    arguments=[*names, *flags, *SPAWNER_PATIENCE],
+                    on_exit=self._then(members, following, f"the spawner of {', '.join(names)}"),
+                )
+                members.append(following)
+        wait = node(
+            self._given,
+            "hydro_sim",
+            "wait_for_simulation",
+            on_exit=self._then(members, following, "the wait for the simulation"),
+        )
+        members.append(wait)
+        return wait
+
+    def _then(self, members, following, program):
+        """Starts what follows a program, or ends all if that failed: a robot that nobody leads looks well."""
+
+        def after(event, context):
+            if context.is_shutdown or members is not self._present:
+                return []
+            if event.returncode:
+                raise RuntimeError(f"{program} ended with status {event.returncode}; its lines above say why")
+            return [following] if following else []
+
+        return after
+
+
+def calls_for_another(event, context, given):
+    """Whether a program was killed, or has crashed; one that failed by itself would do so again."""
+    return is_true(given["respawn"]) and event.returncode < 0 and not context.is_shutdown
+
+
+def told(event, program):
+    return say(f"{program} was ended by signal {-event.returncode}; starting another")
 
 
 def rviz(given, bringup):
