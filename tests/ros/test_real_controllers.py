@@ -187,7 +187,8 @@ def test_lock_step_keeps_in_step_with_the_manager(start, tmp_path, pace):
     client.states.clear()
     client.commands.clear()
     assert client.move_arm(2.0, "joint_7", 0.4).error_code == 0
-    assert max(client.errors) < 0.005
+    # As fast as possible clock and states race to the manager: what it calls error is of a state some periods old.
+    assert max(client.errors) < (0.005 if pace else 0.012)
     stamps = [round(stamp_of(state) / 0.004, 6) for state in client.states]
     assert all(stamp == round(stamp) for stamp in stamps)
     if pace:  # a client of ours is slower than as fast as possible
