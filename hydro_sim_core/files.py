@@ -45,14 +45,13 @@ def read_regular_file(
         MissingFile: There is no such file.
         InputError: It is no regular file, cannot be read, or is too large.
     """
+    where = path if source is None else source
     with open_regular_file(path, limit, source=source, element=element, mend=mend, excess=excess) as file:
         try:
             content = file.read(limit + 1)
         except OSError as error:
-            where = path if source is None else source
             raise InputError(where, element, f"'{path}' cannot be read ({error.strerror})", mend) from None
     if content is None:  # a file of /proc that waits for more
-        where = path if source is None else source
         raise InputError(where, element, f"'{path}' cannot be read (it has no contents yet)", mend)
     if len(content) > limit:  # files of /proc tell no size, and others may grow
         raise _too_large(path, limit, source, element, excess)

@@ -39,9 +39,8 @@ def table(found: list[Finding]) -> Table:
     result = Table(box=box.SIMPLE_HEAD)
     rows = [(one.part, one.state, one.found, one.mend) for one in found]
     for (heading, width), texts in zip(_COLUMNS.items(), zip(*rows, strict=True), strict=True):
-        words = (
-            len(word) for text in texts for word in text.split()
-        )  # paths and commands are copied: none is broken
+        # Paths and commands are copied: none is broken.
+        words = (len(word) for text in texts for word in text.split())
         result.add_column(heading, overflow="fold", max_width=max(width, *words, 0))
     for one, row in zip(found, rows, strict=True):
         part, state, *others = map(output.shown, row)
