@@ -6,7 +6,6 @@ A file is bounded by itself; a description that names many files, each just belo
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.allowed_seconds import allowed_seconds
+from hydro_sim_core.errors import InputError
 
 #: Processor time for the mesh files of one description, s. The worst public robots need 0.9 s with all they show.
 MOST_SECONDS = 6.0
@@ -113,7 +113,7 @@ def shared_allowance(description: object) -> Iterator[None]:
     if _current.get() is not None:
         yield
         return
-    token = _current.set(Allowance(str(description), _seconds()))
+    token = _current.set(Allowance(str(description), allowed_seconds(VARIABLE, MOST_SECONDS)))
     try:
         yield
     finally:
@@ -123,16 +123,3 @@ def shared_allowance(description: object) -> Iterator[None]:
 def current_allowance() -> Allowance:
     """The allowance of the description that is being read; one without end for a file by itself."""
     return _current.get() or Allowance("", math.inf)
-
-
-def _seconds() -> float:
-    value = os.environ.get(VARIABLE)
-    if value is None:
-        return MOST_SECONDS
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not seconds > 0.0:
-        raise InputError(VARIABLE, "", f"is {excerpt(value)}", "give a positive number of seconds")
-    return seconds

@@ -20,6 +20,7 @@ from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_fore
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.progress import Parts, working
+from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
 from hydro_sim_core.simulation.assembly.pairs import (
     Collider,
     Floats,
@@ -204,6 +205,7 @@ class _Geometries:
         self._defaults = defaults
         self._known = known
         self._parts = parts
+        self._time = GeometryTime()
         self._made: dict[tuple[ShapeSpec, ProximitySpec, bool], tuple[Geometry, bool]] = {}
 
     def make(self, link: str, collision: CollisionSpec) -> tuple[ProximitySpec, Geometry, bool]:
@@ -217,7 +219,8 @@ class _Geometries:
             self._made.setdefault(key, (twin.geometry, twin.is_hull))
             return proximity, twin.geometry, twin.is_hull
         if key not in self._made:
-            self._made[key] = make_collision_geometry(collision, proximity)
+            with self._time.spent(collision.source, f"link '{link}', {collision.name}"):
+                self._made[key] = make_collision_geometry(collision, proximity)
         return proximity, *self._made[key]
 
 
