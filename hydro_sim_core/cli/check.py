@@ -66,7 +66,6 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
             {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
         ],
         "pairs": _pairs(world, most_pairs),
-        "without_contact": _pairs_without_contact(world, most_pairs),
     }
 
 
@@ -118,11 +117,6 @@ def _pairs(world: World, most: int | None) -> list[Row]:
         }
         for (a, b), count in zip(pairs[:most].tolist(), counts[:most].tolist(), strict=True)
     ]
-
-
-def _pairs_without_contact(world: World, most: int | None) -> list[Row]:
-    names, passing, _ = linked_pairs(world.built.colliders, world.built.unsupported_pairs)
-    return [{"a": names[a], "b": names[b]} for a, b in passing[:most].tolist()]
 
 
 # --- tables
@@ -197,15 +191,6 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
         highlight=False,
         soft_wrap=True,
     )
-    passing = found["without_contact"]
-    for row in passing:
-        pair = f"{output.shown(row['a'])} and {output.shown(row['b'])}"
-        console.print(
-            f"[yellow]no contact:[/yellow] {pair} are both rigid and pass through each other",
-            highlight=False,
-            soft_wrap=True,
-        )
-    _tell_of_more(console, len(passing), len(linked_pairs(built.colliders, built.unsupported_pairs)[1]))
 
 
 def _print_table(console: Console, title: str, columns: _Columns, rows: Sequence[Row], total: int) -> None:

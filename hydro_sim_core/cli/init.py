@@ -140,7 +140,7 @@ def _lowest_point(world: World) -> float:
     heights = []
     for collider in world.built.colliders:
         X_WG = poses[world.frame_names.index(collider.link)] @ collider.collision.X_LG
-        heights.append(float((collider.geometry.vertices @ X_WG[2, :3]).min() + X_WG[2, 3]))
+        heights.append(float((collider.geometry.body_points @ X_WG[2, :3]).min() + X_WG[2, 3]))
     return min(heights, default=0.0)
 
 

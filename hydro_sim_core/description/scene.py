@@ -61,7 +61,9 @@ class ProximityChoice(Section):
     mu_static: NonNegative | None = Field(None, description="Static friction.")
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
     point_stiffness: Positive | None = Field(
-        None, description="Point-contact stiffness.", json_schema_extra=unit("N/m")
+        None,
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box.",
+        json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive | None = Field(
         None,
@@ -160,8 +162,10 @@ class ContactDefaults(Section):
     resolution_hint: Positive = Field(
         0.02, description="Wanted mesh edge length.", json_schema_extra=unit("m")
     )
-    margin: NonNegative = Field(
-        0.0, description="Depth of the speculative skirt.", json_schema_extra=unit("m")
+    margin: NonNegative | None = Field(
+        None,
+        description="Depth of the speculative skirt; without it, from the time step and the size of the body.",
+        json_schema_extra=unit("m"),
     )
     dissipation: NonNegative = Field(
         50.0, description="Hunt-Crossley dissipation.", json_schema_extra=unit("s/m")
@@ -171,8 +175,11 @@ class ContactDefaults(Section):
     )
     mu_dynamic: NonNegative = Field(0.5, description="Dynamic friction.")
     mu_static: NonNegative = Field(0.5, description="Static friction.")
-    point_stiffness: Positive = Field(
-        1e6, description="Point-contact stiffness.", json_schema_extra=unit("N/m")
+    point_stiffness: Positive | None = Field(
+        None,
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box; "
+        "without it they hardly yield.",
+        json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive = Field(
         DEFAULT_SLAB_THICKNESS,
@@ -184,6 +191,16 @@ class ContactDefaults(Section):
         """``proximity`` with its missing values replaced by these."""
         given = {name: value for name, value in vars(proximity).items() if value is not None}
         return ProximitySpec(**{**self.model_dump(), **given})
+
+
+class PairSpec(Section):
+    """The contact law of a pair of links."""
+
+    links: LinkPair = Field(description="The two links.")
+    law: Literal["pressure_field", "none"] = Field(
+        description="Law of contact; pressure_field also for links that do not touch otherwise: next to each other in "
+        "a robot, overlapping at its start, or disabled by an SRDF."
+    )
 
 
 class ContactSettings(Section):
@@ -198,6 +215,26 @@ class ContactSettings(Section):
         "at dissipation alone, the second at relaxation_time.",
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
+    pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
+
+    @property
+    def silent(self) -> tuple[LinkPair, ...]:
+        """Pairs that are told not to touch."""
+        return (*self.exclude, *(pair.links for pair in self.pairs if pair.law == "none"))
+
+    @property
+    def wanted(self) -> tuple[LinkPair, ...]:
+        """Pairs that are told to touch."""
+        return tuple(pair.links for pair in self.pairs if pair.law != "none")
+
+    @model_validator(mode="after")
+    def _one_law_a_pair(self) -> ContactSettings:
+        laws = {frozenset(links): "none" for links in self.exclude}
+        for pair in self.pairs:
+            if laws.setdefault(frozenset(pair.links), pair.law) != pair.law:
+                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws"
+                raise conflict(problem, "keep one of the entries of exclude and pairs")
+        return self
 
 
 class ActuatorSpec(Section):

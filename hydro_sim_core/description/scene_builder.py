@@ -21,6 +21,7 @@ from hydro_sim_core.description.scene import (
     EnvironmentSpec,
     GripperSpec,
     ModelSpec,
+    PairSpec,
     SceneSpec,
 )
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
@@ -388,6 +389,20 @@ class SceneBuilder:
         self._spec = self._spec.model_copy(
             update={"contact": contact.model_copy(update={"exclude": excluded})}
         )
+        return self
+
+    def set_contact_law(self, a: str, b: str, law: Literal["pressure_field", "none"]) -> SceneBuilder:
+        """Choose the contact law of two links, as ``contact.pairs`` in a file; ``build`` checks that they exist.
+
+        Raises:
+            InputError: An argument is not a name, or there is no such law.
+        """
+        place = call_site(f"contact law of '{a}' and '{b}'")
+        pair = section({"links": (text(a, "a", place), text(b, "b", place)), "law": law}, PairSpec, place)
+        contact = self._spec.contact
+        self._places[f"contact.pairs.{len(contact.pairs)}"] = place
+        pairs = (*contact.pairs, pair)
+        self._spec = self._spec.model_copy(update={"contact": contact.model_copy(update={"pairs": pairs})})
         return self
 
     def build(self) -> LoadedScene:

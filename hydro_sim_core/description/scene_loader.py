@@ -356,6 +356,7 @@ def _check_pairs(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -
         item.name for item in spec.environment
     }
     pairs = [("contact.exclude", i, pair) for i, pair in enumerate(spec.contact.exclude)]
+    pairs += [("contact.pairs", i, pair.links) for i, pair in enumerate(spec.contact.pairs)]
     if spec.report.wrenches != "all":
         pairs += [("report.wrenches", i, pair) for i, pair in enumerate(spec.report.wrenches)]
     for where, i, pair in pairs:

@@ -17,8 +17,12 @@ MESHES = {
 
 
 def grasp_scene(faces: int) -> LoadedScene:
-    """The shipped scene with meshes for about ``faces`` contact faces, a key of ``MESHES``."""
+    """The shipped scene, without margins, with meshes for about ``faces`` contact faces, a key of ``MESHES``."""
     bubble_hint, cylinder_hint = MESHES[faces]
     return load_scene(shipped_scene(SCENE)).with_(
-        {"models.arm.xacro_args.bubble_hint": bubble_hint, "models.cylinder.xacro_args.hint": cylinder_hint}
+        {
+            "models.arm.xacro_args.bubble_hint": bubble_hint,
+            "models.cylinder.xacro_args.hint": cylinder_hint,
+            "contact.defaults.margin": 0.0,
+        }
     )

@@ -16,7 +16,7 @@ _HINTS = {"arm": "bubble_hint", "gripper": "bubble_hint", "spatula": "handle_hin
 
 
 def published_scene(name: str) -> LoadedScene:
-    """A shipped slip scene with the meshes of Drake's example.
+    """A shipped slip scene with the meshes of Drake's example, which has no margins.
 
     Args:
         name: Name of the shipped scene.
@@ -26,6 +26,7 @@ def published_scene(name: str) -> LoadedScene:
     """
     scene = load_scene(shipped_scene(name))
     hints = {model.name: _HINTS[model.name] for model in scene.spec.models if model.name in _HINTS}
-    return scene.with_(
-        {f"models.{model}.xacro_args.{hint}": _EDGE_LENGTHS[hint] for model, hint in hints.items()}
-    )
+    values: dict[str, object] = {
+        f"models.{model}.xacro_args.{hint}": _EDGE_LENGTHS[hint] for model, hint in hints.items()
+    }
+    return scene.with_({**values, "contact.defaults.margin": 0.0})

@@ -9,10 +9,13 @@ from dataclasses import replace
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import Geometry
+from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.shapes import SurfaceError, make_geometry
 
 
-def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) -> tuple[Geometry, bool]:
+def make_collision_geometry(
+    collision: CollisionSpec, proximity: ProximitySpec, margin_rule: MarginRule | None = None
+) -> tuple[Geometry, bool]:
     """Make the geometry of a collision element.
 
     A mesh without compliance in its description was not made for pressure-field contact; if its triangles cannot be
@@ -21,6 +24,7 @@ def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) 
     Args:
         collision: The element.
         proximity: Contact properties, completed by the scene's defaults.
+        margin_rule: Rule for the margin where these give none.
 
     Returns:
         The geometry, and whether it is a convex hull that the description did not request.
@@ -31,11 +35,12 @@ def make_collision_geometry(collision: CollisionSpec, proximity: ProximitySpec) 
     tagged = collision.proximity.compliance is not None
     with _located(collision):
         try:
-            return make_geometry(collision.shape, proximity, fill=tagged), False
+            return make_geometry(collision.shape, proximity, fill=tagged, margin_rule=margin_rule), False
         except SurfaceError:
             if tagged:
                 raise
-            return make_geometry(replace(collision.shape, declare_convex=True), proximity), True
+            hull = replace(collision.shape, declare_convex=True)
+            return make_geometry(hull, proximity, margin_rule=margin_rule), True
 
 
 @contextlib.contextmanager

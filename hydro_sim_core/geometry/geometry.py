@@ -78,6 +78,22 @@ class Geometry:
             return volume_adjacency(self.vertices, self.elements, self.pressure)
         return surface_adjacency(self.vertices, self.elements)
 
+    @cached_property
+    def body_points(self) -> FloatArray:
+        """Points (K, 3) with the bounds of the body without its margin, m; none for a half space."""
+        if self.margin == 0.0 or self.is_half_space:
+            return self.vertices
+        # The pressure is zero on the body's surface, which every edge into the margin crosses.
+        starts, ends = (
+            self.elements[:, [0, 0, 0, 1, 1, 2]].ravel(),
+            self.elements[:, [1, 2, 3, 2, 3, 3]].ravel(),
+        )
+        crosses = self.pressure[starts] * self.pressure[ends] < 0.0
+        starts, ends = starts[crosses], ends[crosses]
+        share = (self.pressure[starts] / (self.pressure[starts] - self.pressure[ends]))[:, None]
+        crossings = self.vertices[starts] + share * (self.vertices[ends] - self.vertices[starts])
+        return np.vstack([self.vertices[self.pressure >= 0.0], crossings])
+
     def surface_triangles(self) -> IntArray:
         """Vertex indices (T, 3) of the surface, counter-clockwise from outside; none for a half space."""
         if self.kind == GeometryKind.COMPLIANT_MESH:

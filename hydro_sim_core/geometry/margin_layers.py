@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.errors import InputError
@@ -43,7 +44,13 @@ class MarginLayer:
 
 
 def add_margin_layer(
-    source: str, vertices: FloatArray, tetrahedra: IntArray, surface: IntArray, margin: float
+    source: str,
+    vertices: FloatArray,
+    tetrahedra: IntArray,
+    surface: IntArray,
+    margin: ArrayLike,
+    *,
+    may_be_thin: bool = False,
 ) -> MarginLayer:
     """Add a layer of prisms, three tetrahedra each, on the surface; the mesh inside does not change.
 
@@ -56,14 +63,16 @@ def add_margin_layer(
         vertices: (N, 3) positions, m.
         tetrahedra: (M, 4) positively oriented.
         surface: (T, 3) boundary triangles, counter-clockwise seen from outside.
-        margin: Thickness, m.
+        margin: Thickness, m: one number, or one for every vertex (N,).
+        may_be_thin: Whether the layer may be thinner in many places.
 
     Raises:
         InputError: The layer would fold in so many places that the margin must be too large.
     """
     inner, corners = np.unique(surface, return_inverse=True)
-    outward = _outward(vertices[inner], corners.reshape(-1, 3))
-    thickness = np.full(len(inner), margin)
+    outward = outward_directions(vertices[inner], corners.reshape(-1, 3))
+    wanted = np.broadcast_to(np.asarray(margin, dtype=float), len(vertices))[inner]
+    thickness = wanted.copy()
     thickness[np.isin(inner, _crowded_edges(surface))] = 0.0
 
     # Neighbouring prisms have the same diagonal in their common face because each splits it by vertex number.
@@ -85,11 +94,11 @@ def add_margin_layer(
             layer = np.where(mirrored[:, None], layer[:, [0, 1, 3, 2]], layer)[solid]
             return MarginLayer(grown, np.vstack([tetrahedra, layer]), inner[kept], thickness[kept])
         moved = np.isin(outer, folded[folded >= len(vertices)])
-        thickness[moved] *= np.where(thickness[moved] > THINNEST * margin, 0.5, 0.0)
-        if np.count_nonzero(thickness < margin) > LARGEST_THINNER * len(inner):
+        thickness[moved] *= np.where(thickness[moved] > THINNEST * wanted[moved], 0.5, 0.0)
+        if not may_be_thin and np.count_nonzero(thickness < wanted) > LARGEST_THINNER * len(inner):
             corner = np.round(vertices[inner[thickness.argmin()]], 6).tolist()
             problem = (
-                f"of {margin:g} m folds the margin layer in many places, such as {corner}, "
+                f"of {wanted.max():g} m folds the margin layer in many places, such as {corner}, "
                 "or is lost in round-off"
             )
             raise InputError(source, "margin", problem, "smooth the surface there or give another margin")
@@ -102,7 +111,7 @@ def _crowded_edges(surface: IntArray) -> IntArray:
     return np.unique(edges[order[starts[counts > 2]]])
 
 
-def _outward(vertices: FloatArray, surface: IntArray) -> FloatArray:
+def outward_directions(vertices: FloatArray, surface: IntArray) -> FloatArray:
     """Displacement (N, 3) of every vertex of a surface that moves the faces around it outwards by about one.
 
     The least-squares solution of ``n . w = 1`` over the normals n of the faces at a vertex, regularised to avoid large

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hydro_sim_core.description.shape_types import shape_types
+from hydro_sim_core.description.shape_types import ShapeType, shape_types
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.margins import Margin, MarginRule, margin_of
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.geometry.solids import compliant_solid
@@ -33,7 +34,13 @@ class SurfaceError(InputError):
     """The triangles of a mesh file cannot be used unchanged, but their convex hull could be."""
 
 
-def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = True) -> Geometry:
+def make_geometry(
+    shape: ShapeSpec,
+    proximity: ProximitySpec,
+    *,
+    fill: bool = True,
+    margin_rule: MarginRule | None = None,
+) -> Geometry:
     """Make the geometry of a shape.
 
     Tetrahedra of a mesh file are kept. For a surface, a rigid geometry keeps the triangles, which may be open, and a
@@ -45,6 +52,7 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
         proximity: Its contact properties; the compliance must be given, and those of modulus, resolution hint, margin
             and slab thickness that the shape uses.
         fill: Whether a compliant surface that is not closed and convex is filled; otherwise it is refused.
+        margin_rule: Rule for the margin where the properties give none.
 
     Raises:
         SurfaceError: A rigid surface has inconsistent triangles, or ``fill`` is false and a compliant one is not closed
@@ -55,7 +63,11 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
     modulus = None
     if _given(source, proximity, "compliance") == "compliant":
         modulus = _given(source, proximity, "modulus")
-    margin = _given(source, proximity, "margin")
+    margin: Margin = (
+        margin_rule
+        if proximity.margin is None and margin_rule is not None
+        else _given(source, proximity, "margin")
+    )
     if shape.kind == "mesh":
         if shape.path is None:
             raise InputError(source, "path", "is missing", "name the mesh file")
@@ -64,17 +76,26 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
         if shape.path.suffix.lower() in VOLUME_SUFFIXES:
             field = proximity.pressure_field
             return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
-        return _surface_geometry(shape, shape.path, modulus, proximity, fill)
+        return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill)
     _refuse_field(source, proximity, f"a {shape.kind}")
     known = shape_types()[shape.kind]
     if len(shape.size) != known.num_lengths:
         problem = f"has {len(shape.size)} lengths"
         raise InputError(source, "size", problem, f"give {known.num_lengths} for a {shape.kind}")
-    options: dict[str, Any] = {"modulus": modulus, "margin": margin}
+    options: dict[str, Any] = {"modulus": modulus}
     if "slab_thickness" in known.options and modulus is not None:
         options["slab_thickness"] = _given(source, proximity, "slab_thickness")
     if "resolution" in known.options:
         options["resolution"] = _given(source, proximity, "resolution_hint")
+    if callable(margin):
+        bare = _of_table(known, shape, **options, margin=0.0)
+        if bare.is_rigid:
+            return bare
+        margin = margin(bare.vertices, bare.modulus)
+    return _of_table(known, shape, **options, margin=margin)
+
+
+def _of_table(known: ShapeType, shape: ShapeSpec, **options: Any) -> Geometry:
     made = known.geometry(shape.size, **options)
     if not isinstance(made, Geometry):
         raise InputError(
@@ -84,7 +105,12 @@ def make_geometry(shape: ShapeSpec, proximity: ProximitySpec, *, fill: bool = Tr
 
 
 def _surface_geometry(
-    shape: ShapeSpec, path: Path, modulus: float | None, proximity: ProximitySpec, fill: bool
+    shape: ShapeSpec,
+    path: Path,
+    modulus: float | None,
+    margin: Margin,
+    proximity: ProximitySpec,
+    fill: bool,
 ) -> Geometry:
     vertices, triangles = load_surface(path, shape.scale)
     with named_after(path):
@@ -93,8 +119,7 @@ def _surface_geometry(
                 return rigid_mesh(vertices, triangles, open_surface=True)
         if modulus is not None:
             _check_extent(vertices)
-        margin = proximity.margin or 0.0
-        if not shape.declare_convex and (proximity.pressure_field or not _is_convex(vertices, triangles)):
+        if not shape.declare_convex and (proximity.pressure_field or not is_convex(vertices, triangles)):
             if not fill:
                 mend = "declare_convex, tag it compliant or supply a tetrahedral mesh (.vtk)"
                 raise SurfaceError("", "", "is not closed and convex", mend)
@@ -107,7 +132,9 @@ def _surface_geometry(
                 margin=margin,
                 source="",
             )
-        return convex_mesh(vertices, modulus=modulus, margin=margin)
+        return convex_mesh(
+            vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
+        )
 
 
 @contextlib.contextmanager
@@ -118,7 +145,7 @@ def _surface_errors() -> Iterator[None]:
         raise SurfaceError(error.source, error.element, error.problem, error.mend) from None
 
 
-def _is_convex(vertices: FloatArray, triangles: IntArray) -> bool:
+def is_convex(vertices: FloatArray, triangles: IntArray) -> bool:
     """Whether the surface is closed, consistent and, up to a tolerance, equal to its convex hull."""
     try:
         check_surface("", vertices, triangles, open_surface=False)

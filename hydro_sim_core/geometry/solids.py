@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
+from hydro_sim_core.geometry.checks import float_rows, positive
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.margin_layers import add_margin_layer
+from hydro_sim_core.geometry.margins import Margin, margin_of
 from hydro_sim_core.geometry.mesh import compliant_mesh
 from hydro_sim_core.geometry.pressure_fields import distance_field, given_field, laplace_field
 from hydro_sim_core.geometry.simplices import boundary_triangles, linear_fields
@@ -33,7 +34,7 @@ def compliant_solid(
     resolution: float | None = None,
     field: Field = "distance",
     core: Geometry | None = None,
-    margin: float = 0.0,
+    margin: Margin = 0.0,
     source: str = "compliant_solid",
     progress: Progress | None = None,
 ) -> Geometry:
@@ -46,7 +47,7 @@ def compliant_solid(
         resolution: Target edge length, m; None as for :func:`tetrahedralise`.
         field: See :func:`pressurised`.
         core: See :func:`pressurised`; the tetrahedra follow its surface.
-        margin: Thickness of the margin layer, in which the pressure is negative, m.
+        margin: See :func:`pressurised`.
         source: Name used in error messages.
         progress: Called with the current stage.
 
@@ -74,7 +75,7 @@ def pressurised(
     modulus: float | None = None,
     field: Field = "distance",
     core: Geometry | None = None,
-    margin: float = 0.0,
+    margin: Margin = 0.0,
     source: str = "pressurised",
 ) -> Geometry:
     """Give tetrahedra a pressure field that is zero on their surface and positive inside.
@@ -89,23 +90,27 @@ def pressurised(
         core: Rigid mesh inside: the named fields reach E on its surface.
         margin: Thickness of the margin layer on the surface, m. It continues the pressure below zero at the slope
             inside, the mean over the elements at each vertex. The field inside and the zero level set do not change.
+            A function from the vertices to it gives a layer that is thinner, or left out, where it would fold.
         source: Name used in error messages.
 
     Raises:
         InputError: No vertex lies inside, the field is not zero on the surface or not positive inside, the core does
             not lie inside, the margin layer would fold, or a parameter is out of range.
     """
-    margin = non_negative(source, "margin", margin)
     modulus = None if modulus is None else positive(source, "modulus", modulus)
     check_core(source, core)
     pressure, slope = _pressure(source, vertices, tetrahedra, modulus, field, core)
-    if margin > 0.0:
+    thickness = margin_of(source, margin, vertices, float(pressure.max()))
+    if thickness > 0.0:
         if slope is None:
             slope = _slopes(vertices, tetrahedra, pressure)
-        layer = add_margin_layer(source, vertices, tetrahedra, boundary_triangles(tetrahedra), margin)
+        surface = boundary_triangles(tetrahedra)
+        layer = add_margin_layer(
+            source, vertices, tetrahedra, surface, thickness, may_be_thin=callable(margin)
+        )
         below_zero = -np.broadcast_to(slope, len(vertices))[layer.owners] * layer.thickness
         vertices, tetrahedra, pressure = layer.vertices, layer.tetrahedra, np.r_[pressure, below_zero]
-    return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=margin)
+    return compliant_mesh(vertices, tetrahedra, pressure, modulus=modulus, margin=thickness)
 
 
 def _pressure(

@@ -12,6 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.checks import non_negative, positive
 from hydro_sim_core.geometry.files import named_after
 from hydro_sim_core.geometry.geometry import Geometry
+from hydro_sim_core.geometry.margins import Margin
 from hydro_sim_core.geometry.mesh import compliant_mesh, oriented, rigid_mesh
 from hydro_sim_core.geometry.simplices import boundary_triangles
 from hydro_sim_core.geometry.solids import SURFACE_TOLERANCE, Field, pressurised
@@ -21,7 +22,7 @@ from hydro_sim_core.geometry.volume_files import VolumeFile, load_volume
 def tetrahedral_mesh(
     path: str | Path,
     modulus: float | None = None,
-    margin: float = 0.0,
+    margin: Margin = 0.0,
     *,
     scale: float | Sequence[float] = 1.0,
     field: Field | None = None,
@@ -35,7 +36,8 @@ def tetrahedral_mesh(
     Args:
         path: File in VTK or Gmsh format, lengths in m.
         modulus: Hydroelastic modulus E, Pa; None makes the rigid surface.
-        margin: Thickness of the margin layer of a compliant mesh, m.
+        margin: Thickness of the margin layer of a compliant mesh, m, or a rule as for :func:`pressurised`, which a
+            margin in the file overrides.
         scale: Factor on the coordinates: one number, or one per axis.
         field: As for :func:`pressurised`. None takes the pressures in the file, scaled by the ratio of the modulus to
             the stored one; without pressures in the file, the distance to the surface.
@@ -45,7 +47,10 @@ def tetrahedral_mesh(
             zero on the surface or not positive inside, the file's mesh has another margin, the margin layer would fold,
             or a parameter is out of range.
     """
-    margin = 0.0 if modulus is None else non_negative(str(path), "margin", margin)
+    if modulus is None:
+        margin = 0.0
+    if not callable(margin):
+        margin = non_negative(str(path), "margin", margin)
     modulus = None if modulus is None else positive(str(path), "modulus", modulus)
     file = load_volume(path, scale)
     with named_after(path):
@@ -82,12 +87,12 @@ def stored_geometry(path: str | Path) -> Geometry:
         return _as_stored(file, positive("", "modulus", file.modulus), file.margin)
 
 
-def _as_stored(file: VolumeFile, modulus: float, margin: float) -> Geometry:
+def _as_stored(file: VolumeFile, modulus: float, margin: Margin) -> Geometry:
     assert file.pressure is not None
     if not file.modulus > 0.0:
         raise InputError("", "pressure", "is nowhere positive", "write a positive pressure inside")
     pressure = file.pressure * (modulus / file.modulus)
-    if file.margin == 0.0 and margin > 0.0:
+    if file.margin == 0.0 and (callable(margin) or margin > 0.0):
         return pressurised(
             file.vertices,
             file.tetrahedra,
@@ -96,8 +101,9 @@ def _as_stored(file: VolumeFile, modulus: float, margin: float) -> Geometry:
             margin=margin,
             source="",
         )
-    if not np.isclose(file.margin, margin, rtol=1e-6, atol=0.0):
-        problem = f"is {margin:g} m, but the mesh in the file has one of {file.margin:g} m"
+    wanted = file.margin if callable(margin) else margin
+    if not np.isclose(file.margin, wanted, rtol=1e-6, atol=0.0):
+        problem = f"is {wanted:g} m, but the mesh in the file has one of {file.margin:g} m"
         raise InputError("", "margin", problem, "use the file's or write the mesh without margin")
     surface = boundary_triangles(file.tetrahedra)
     highest = surface.ravel()[pressure[surface].argmax()]
@@ -105,4 +111,4 @@ def _as_stored(file: VolumeFile, modulus: float, margin: float) -> Geometry:
         where = np.round(file.vertices[highest], 6).tolist()
         problem = f"is {pressure[highest]:.3g} Pa on the surface at {where}"
         raise InputError("", "pressure", problem, "make it zero on the surface and positive inside")
-    return compliant_mesh(file.vertices, file.tetrahedra, pressure, modulus=modulus, margin=margin)
+    return compliant_mesh(file.vertices, file.tetrahedra, pressure, modulus=modulus, margin=wanted)

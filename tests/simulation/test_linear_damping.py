@@ -84,7 +84,10 @@ def speed_after_a_bounce(relaxation_time: float) -> float:
 @pytest.mark.parametrize("model", ["sap", "lagged"])
 @pytest.mark.parametrize("relaxation_time", [0.0, 0.002, 0.005, 0.1])
 def test_a_bounce_returns_what_the_relaxation_time_says(relaxation_time: float, model: str) -> None:
-    """Whatever the dissipation, which this law does not look at. A step damps as its length would."""
+    """Whatever the dissipation, which this law does not look at. A step damps as its length would.
+
+    The step that begins the contact is not damped by the relaxation time: nothing touches before it.
+    """
     cube = free(
         box("cube", (SIDE,) * 3, MASS, modulus=None, mu=0.0, dissipation=0.0), (0, 0, SIDE / 2 + 1e-6)
     )
@@ -101,7 +104,7 @@ def test_a_bounce_returns_what_the_relaxation_time_says(relaxation_time: float, 
     world.set_state(world.q, [0, 0, 0, 0, 0, -0.1])
     world.step(10_000 if relaxation_time < 0.1 else 100_000)
     assert not world.contacts
-    assert world.v[5] / 0.1 == pytest.approx(speed_after_a_bounce(relaxation_time + 1e-5), abs=2e-4)
+    assert world.v[5] / 0.1 == pytest.approx(speed_after_a_bounce(relaxation_time + 1e-5), abs=4e-4)
 
 
 def test_dissipation_that_linear_damping_does_not_look_at_is_told(caplog) -> None:

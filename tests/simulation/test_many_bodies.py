@@ -48,11 +48,12 @@ def test_equal_shapes_are_made_once_and_others_are_not() -> None:
         )
     ]
     world = make_world(*models)
-    assert world.built.model.geometry_row.tolist() == [0, 0, 1, 2]
+    model, row_of = world.built.model, [0, 0, 1, 2]
+    assert model.pair_rows.tolist() == [[row_of[a], row_of[b]] for a, b in model.pairs]
     a, b, c, d = (collider.geometry for collider in world.built.colliders)
     assert a is b
     assert c.modulus == 2.0 * a.modulus
-    assert d.vertices[:, 2].max() == 2.0 * a.vertices[:, 2].max()
+    assert d.body_points[:, 2].max() == pytest.approx(2.0 * a.body_points[:, 2].max(), rel=1e-14)
     assert len(world.built.model.geometries.vertices) == sum(len(g.vertices) for g in (a, c, d))
 
 
@@ -106,7 +107,7 @@ def test_pairs_are_those_that_the_rules_name() -> None:
         exclude=[("soft", "ground"), ("l3", "l1")],
     )
     colliders = world.built.colliders
-    expected, passing = [], []
+    expected, rigid_pairs = [], []
     beside = [{"l0", "l1"}, {"l1", "l2"}, {"l2", "l3"}, {"soft", "ground"}, {"l1", "l3"}]
     for (i, a), (j, b) in itertools.combinations(enumerate(colliders), 2):
         if (a.body < 0 and b.body < 0) or {a.link, b.link} in beside:
@@ -114,11 +115,12 @@ def test_pairs_are_those_that_the_rules_name() -> None:
         order = canonical_order(a.geometry.kind, b.geometry.kind)
         if order is not None:
             expected.append([i, j] if order else [j, i])
-        elif a.robot != b.robot:
-            passing.append([i, j])
+        else:
+            # Of two rigid ones the half space, or else the first, has a skin and is B.
+            expected.append([i, j] if b.geometry.is_half_space else [j, i])
+            rigid_pairs.append(b.geometry.is_half_space)
     assert world.built.model.pairs.tolist() == expected
-    assert world.built.unsupported_pairs.tolist() == passing
-    assert len(passing) == 5  # each rigid body with the other and with both grounds
+    assert rigid_pairs == [False, True, True, True, True]  # each with the other and with both grounds
     assert len(expected) > 10
 
 

@@ -40,7 +40,7 @@ def test_coarse_contact_is_told_from_a_fine_one() -> None:
     assert coarse.under_resolved == coarse.patches
     error = f"{100.0 * coarse.worst.quality.force_error:.0f} %"
     assert [str(warning) for warning in coarse.warnings] == [
-        f"ball on ground: {coarse.worst.num_faces} faces, force at this depth off by about {error}; "
+        f"ball on ground: {coarse.worst.quality.num_faces} faces, force at this depth off by about {error}; "
         "mesh them finer (mesh_resolution_hint)"
     ]
     assert fine.worst.quality.force_error < 0.1

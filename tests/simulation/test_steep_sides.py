@@ -18,7 +18,7 @@ def sunken_box(time_step: float, dissipation: float = 0.0) -> hs.World:
     """A cube at rest that starts ``DEPTH`` deep in rigid ground."""
     cube = box("cube", (EDGE,) * 3, MASS, modulus=MODULUS, dissipation=dissipation, mu=0.0)
     start = free(cube, (0, 0, 0.5 * EDGE - DEPTH), (TILT, 0, 0))
-    return make_world(start, environment=[GROUND], time_step=time_step)
+    return make_world(start, environment=[GROUND], time_step=time_step, contact={"margin": 0.0})
 
 
 def released_energy(world: hs.World, duration: float) -> float:

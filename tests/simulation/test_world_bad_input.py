@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
-from support.simulation.made_scenes import CONFIG, GROUND, Robot, box, fixed, free, make_world, slider, snake
+from support.simulation.made_scenes import CONFIG, Robot, fixed, free, make_world, slider, snake
 
 NAN, INF = float("nan"), float("inf")
 Call = Callable[[hs.World], Any]
@@ -213,17 +212,6 @@ def test_massless_floating_base_is_refused() -> None:
     """The same for a body that floats."""
     with pytest.raises(hs.InputError, match=r"link 'ghost'.*inertial"):
         make_world(free(Robot("ghost", lambda model: model.add_link("ghost"))))
-
-
-def test_rigid_pairs_are_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    """They pass through each other; the log says so when the world is made, and not at every step."""
-    brick = box("brick", (0.1, 0.1, 0.1), 1.0, modulus=None)
-    with caplog.at_level(logging.INFO):
-        world = make_world(free(brick, (0, 0, 0.04)), environment=[GROUND])
-        world.step(20)
-    (record,) = caplog.records
-    assert "brick and ground" in record.getMessage()
-    assert world.contacts == []
 
 
 # --- steps that cannot be completed

@@ -23,7 +23,13 @@ from hydro_sim_core.contact.pressure_field.elements import (
     move_vertex,
     tie_distance,
 )
-from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer, store_face
+from hydro_sim_core.contact.pressure_field.faces import (
+    FaceBuffer,
+    crosses_zero,
+    make_face_buffer,
+    store_face,
+    take_side,
+)
 from hydro_sim_core.contact.pressure_field.polygon import MAX_POINTS, polygon_area_centroid
 
 #: Threads per block along A's and B's elements.
@@ -59,10 +65,13 @@ def _test_element_pairs(geometries, a, b, R_BA, p_BA, tie, faces, count):
         n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
     if n == 0 or work.cycle[IS_FACE] == 0:
         return
-    area = polygon_area_centroid(work.points, n, work.cycle[ROWS], work.centroid)
-    if not area > 0.0:
-        return
-    store_face(faces, cuda.atomic.add(count, 0, 1), n, area, work)
+    has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
+    rows, parts = work.cycle[ROWS], 2 if has_margin and crosses_zero(work, n) else 1
+    for side in range(parts):
+        corners = n if parts == 1 else take_side(work, n, rows, 1.0 - 2.0 * side, MAX_POINTS - 4 + 2 * side)
+        area = polygon_area_centroid(work.points, corners, work.cycle[ROWS], work.centroid)
+        if corners != 0 and area > 0.0:
+            store_face(faces, cuda.atomic.add(count, 0, 1), corners, area, work)
 
 
 class CudaQuery:

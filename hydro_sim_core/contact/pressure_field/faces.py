@@ -9,7 +9,12 @@ import numpy as np
 
 from hydro_sim_core.compilation import Float2D, Float3D, Int1D, kernel
 from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, evaluate
-from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES, polygon_area_centroid
+from hydro_sim_core.contact.pressure_field.polygon import (
+    MAX_POINTS,
+    MAX_VERTICES,
+    clip_polygon,
+    polygon_area_centroid,
+)
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE
 
 #: Rows of ``FaceBuffer.data``. Points and vectors are in the frame of the pair's geometry B.
@@ -21,6 +26,8 @@ SLOPE_A = 8
 SLOPE_B = 9
 GRADIENT = 10
 NUM_ROWS = 13
+#: Pressures on a polygon below this share of the largest one have no sign.
+ROUND_OFF = 1e-9
 
 
 class FaceBuffer(NamedTuple):
@@ -82,11 +89,66 @@ def store_face(faces, slot, n, area, work):
 
 
 @kernel(inline=True)
-def append_polygon(faces, count, n, every, scratch):
+def crosses_zero(work, n):
+    """Whether the pressure on the polygon in ``work`` has both signs, by more than round-off.
+
+    Writes the pressures at its vertices to the first column of ``work.values``.
+
+    Reads work: cycle, field, points.
+    Writes work: values.
+    """
+    rows, low, high = work.cycle[ROWS], 0.0, 0.0
+    for i in range(n):
+        row = (rows >> 4 * i) & 15
+        x = work.points[row]
+        pressure = evaluate(work.field, x[0], x[1], x[2])
+        work.values[row, 0] = pressure
+        low, high = min(low, pressure), max(high, pressure)
+    return min(-low, high) > ROUND_OFF * max(-low, high)
+
+
+@kernel(inline=True)
+def take_side(work, n, rows, sign, next_row):
+    """Reduce the polygon with cycle ``rows`` to where the pressure has a sign, after ``crosses_zero``.
+
+    Uses two rows of the buffers from ``next_row`` on; returns the number of vertices.
+
+    Reads work: points, values.
+    Writes work: cycle, points, values.
+    """
+    for i in range(n):
+        row = (rows >> 4 * i) & 15
+        work.values[row, 1] = sign * work.values[row, 0]
+    n, rows, _, _ = clip_polygon(work.points, work.values, 1, n, rows, 0, next_row)
+    work.cycle[ROWS] = rows
+    return n
+
+
+@kernel
+def append_polygon(faces, count, n, every, has_margin, scratch):
     """Store the polygon in ``scratch.work`` if it is a contact face, or if ``every`` is true.
+
+    With a margin, polygons on which the pressure has both signs are stored in two parts: a law with the pressure at
+    their centroids alone would lose the force of the one or the other.
 
     The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
     added to ``scratch.report``.
+
+    Reads scratch.work: cycle.
+    """
+    if not (has_margin and crosses_zero(scratch.work, n)):
+        return _append_part(faces, count, n, every, scratch)
+    rows = scratch.work.cycle[ROWS]
+    for side in range(2):
+        part = take_side(scratch.work, n, rows, 1.0 - 2.0 * side, MAX_POINTS - 4 + 2 * side)
+        if part != 0:
+            count = _append_part(faces, count, part, every, scratch)
+    return count
+
+
+@kernel(inline=True)
+def _append_part(faces, count, n, every, scratch):
+    """Store the polygon in ``scratch.work``; see ``append_polygon``.
 
     Reads scratch: report; scratch.work: centroid, cycle, field, points.
     Writes scratch: report; scratch.work: centroid.

@@ -17,10 +17,11 @@ import numpy as np
 
 from hydro_sim_core.compilation import kernel
 
-#: Largest number of vertices: 4 of a section of a tetrahedron, and one more for each of the 4 faces that clip it.
-MAX_VERTICES = 8
-#: Largest number of rows that a section and four clips can fill.
-MAX_POINTS = 12
+#: Largest number of vertices: 4 of a section of a tetrahedron, and one more for each of the 4 faces that clip it and
+#: for the line on which the pressure is zero.
+MAX_VERTICES = 9
+#: Largest number of rows that a section, four clips and both sides of that line can fill.
+MAX_POINTS = 16
 #: Number of the first face of B's element in ``edge_faces``; face ``k`` is ``FACES_OF_B + k``.
 FACES_OF_B = 4
 

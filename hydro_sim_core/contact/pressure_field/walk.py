@@ -259,11 +259,12 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
+    Reads geometries: field_start, kind, margin, peak_start, rim_start, shell_start; scratch: pending.
     Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
+    has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
     region, other_rim = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
@@ -305,4 +306,4 @@ def walk_surface(
         mark_found(scratch, element_a, element_b, slot)
         num_polygons += 1
         num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
-        count = append_polygon(faces, count, n, every, scratch)
+        count = append_polygon(faces, count, n, every, has_margin, scratch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +19,25 @@ from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeS
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
+from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
 from hydro_sim_core.simulation.assembly.pairs import (
     Collider,
     Floats,
     Group,
+    Indices,
     dissipation_of_pairs,
     find_pairs,
     friction_of_pairs,
     relaxation_of_pairs,
+)
+from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
+from hydro_sim_core.simulation.assembly.start_overlaps import (
+    LinkOverlap,
+    find_overlaps,
+    pairs_within_robots,
+    start_coordinates,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
@@ -46,15 +55,18 @@ class BuiltModel:
     Attributes:
         model: The model.
         assembly: Names of links, joints, velocities.
+        q0: (nq,) coordinates at the start.
         colliders: Collision geometry behind each geometry index.
-        unsupported_pairs: (U, 2) geometries of different robots that could touch but have no contact law, both being
-            rigid.
+        margin_rule: Rule for margins that are not given.
+        overlaps: Pairs of links of one robot that overlap at the start and therefore never touch.
     """
 
     model: Model
     assembly: Assembly
+    q0: Floats
     colliders: tuple[Collider, ...]
-    unsupported_pairs: NDArray[np.int64]
+    margin_rule: MarginRule
+    overlaps: tuple[LinkOverlap, ...]
 
 
 def build_model(
@@ -65,6 +77,9 @@ def build_model(
     damping: Damping,
     law: FrictionLaw,
     options: SolverOptions,
+    margin_rule: MarginRule,
+    start_positions: Sequence[Mapping[str, float]],
+    grippers: Iterable[Collection[str]] = (),
     compensated_joints: Iterable[str] = (),
     made: Iterable[Collider] = (),
 ) -> BuiltModel:
@@ -78,6 +93,9 @@ def build_model(
         damping: Law of dissipation.
         law: Friction law.
         options: Solver options.
+        margin_rule: Rule for margins that are not given.
+        start_positions: Start position of every independent coordinate, for each robot.
+        grippers: Joints of the fingers of each gripper: these touch each other wherever they start.
         compensated_joints: Coordinates whose drives compensate gravity.
         made: Colliders of another scene; geometry in both is reused.
 
@@ -89,36 +107,66 @@ def build_model(
     total = len(environment) + sum(len(link.collisions) for item in placed for link in item.robot.links)
     with working("making geometry", total) as parts:
         colliders = _make_colliders(
-            placed, environment, assembly, _Geometries(contact.defaults, known, parts)
+            placed, environment, assembly, _Geometries(contact.defaults, known, margin_rule, parts)
         )
     _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
+    q0 = start_coordinates(assembly, start_positions)
     adjacent = _adjacent_groups(placed, assembly)
     told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
-    pairs, unsupported = find_pairs(colliders, adjacent, contact.exclude, told)
+    found = find_pairs(colliders, adjacent, contact.silent, contact.wanted, told)
+    _refuse_lawless(colliders, found.lawless)
+    colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
+    pairs, skinned = _in_order(found.compliant, rigid, skin_sides)
+    within = pairs_within_robots(colliders, pairs, placed, assembly, grippers, contact.wanted)
+    overlaps, remains = find_overlaps(colliders, pairs, skinned, within, assembly, q0)
+    pairs, skinned = pairs[remains], skinned[remains]
     _check_grains(colliders, pairs, law)
     model = Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
-        **_surfaces(colliders),
+        **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, damping),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
     )
-    return BuiltModel(model, assembly, tuple(colliders), frozen(unsupported, np.int64, (-1, 2)))
+    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps)
 
 
-def _surfaces(colliders: Sequence[Collider]) -> dict[str, Any]:
+def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[Indices, NDArray[np.bool_]]:
+    """All pairs (P, 2), sorted by the lower index, then by the other; and which sides (P, 2) touch with their skins."""
+    pairs = np.concatenate([compliant, rigid])
+    skinned = np.zeros(pairs.shape, dtype=bool)
+    skinned[np.arange(len(compliant), len(pairs)), skin_sides] = True
+    order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
+    return pairs[order], skinned[order]
+
+
+def _refuse_lawless(colliders: Sequence[Collider], pairs: Indices) -> None:
+    """Refuse pairs for which there is no contact law."""
+    if len(pairs):
+        a, b = (colliders[i] for i in pairs[0])
+        mend = "exclude the pair, or make one of them a box"
+        raise InputError(
+            a.collision.source, f"'{a.link}'", f"and '{b.link}' are half spaces, which cannot touch", mend
+        )
+
+
+def _surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]) -> dict[str, Any]:
     """Fields of ``Model`` that describe geometries."""
-    geometries = {id(c.geometry): c.geometry for c in colliders}
-    row = {identity: i for i, identity in enumerate(geometries)}
+    own = [c.geometry for c in colliders]
+    geometries = list(dict.fromkeys([*own, *(c.skin for c in colliders if c.skin is not None)]))
+    row = {geometry: i for i, geometry in enumerate(geometries)}
+    row_own = np.array([row[geometry] for geometry in own], dtype=np.int64)
+    row_skin = np.array([row[c.skin or c.geometry] for c in colliders], dtype=np.int64)
     nothing = (0.0, 0.0, 0.0)
     velocity = np.array([c.proximity.surface_velocity or nothing for c in colliders]).reshape(-1, 3)
     grain = np.array([_short_axis(c.proximity.grain or nothing) for c in colliders]).reshape(-1, 3)
     return {
-        "geometries": make_geometry_set(list(geometries.values())),
-        "geometry_row": frozen([row[id(c.geometry)] for c in colliders], np.int64),
+        "geometries": make_geometry_set(geometries),
+        "pair_rows": frozen(np.where(skinned, row_skin[pairs], row_own[pairs]), np.int64, (-1, 2)),
+        "geometry_box": frozen([_box(c.skin or c.geometry) for c in colliders], shape=(-1, 6)),
         "geometry_body": frozen([c.body for c in colliders], np.int64),
         "surface_velocity": frozen(velocity, shape=(-1, 3)),
         "running": frozen(np.flatnonzero(np.any(velocity, axis=1)), np.int64),
@@ -127,6 +175,14 @@ def _surfaces(colliders: Sequence[Collider]) -> dict[str, Any]:
         "R_BG": frozen([c.X_BG[:3, :3] for c in colliders], shape=(-1, 3, 3)),
         "p_BG": frozen([c.X_BG[:3, 3] for c in colliders], shape=(-1, 3)),
     }
+
+
+def _box(geometry: Geometry) -> Floats:
+    """Centre and half lengths (6,) of the box of a geometry in its frame, m; infinite for a half space."""
+    if geometry.is_half_space:
+        return np.array([0.0, 0.0, 0.0, math.inf, math.inf, math.inf])
+    lower, upper = geometry.tree_boxes[0, :3], geometry.tree_boxes[0, 3:]
+    return np.concatenate([0.5 * (lower + upper), 0.5 * (upper - lower)])
 
 
 def _pair_properties(
@@ -200,10 +256,15 @@ class _Geometries:
     """Makes the geometries of collision elements; equal shapes with equal properties share one."""
 
     def __init__(
-        self, defaults: ContactDefaults, known: Mapping[CollisionSpec, Collider], parts: Parts
+        self,
+        defaults: ContactDefaults,
+        known: Mapping[CollisionSpec, Collider],
+        margin_rule: MarginRule,
+        parts: Parts,
     ) -> None:
         self._defaults = defaults
         self._known = known
+        self._margin_rule = margin_rule
         self._parts = parts
         self._time = GeometryTime()
         self._made: dict[tuple[ShapeSpec, ProximitySpec, bool], tuple[Geometry, bool]] = {}
@@ -220,7 +281,7 @@ class _Geometries:
             return proximity, twin.geometry, twin.is_hull
         if key not in self._made:
             with self._time.spent(collision.source, f"link '{link}', {collision.name}"):
-                self._made[key] = make_collision_geometry(collision, proximity)
+                self._made[key] = make_collision_geometry(collision, proximity, self._margin_rule)
         return proximity, *self._made[key]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +19,20 @@ Indices = NDArray[np.int64]
 #: Rigid group: ``("body", index)``, ``("base", index)`` of a robot, or that of static shapes.
 Group = tuple[str, int]
 
-#: By the kinds of two geometries: 1 if queried in this order, 0 if in reverse order, -1 if not queried.
-_ORDER = np.array(
-    [
-        [-1 if (order := canonical_order(a, b)) is None else int(order) for b in GeometryKind]
-        for a in GeometryKind
-    ]
-)
+_RIGID = (GeometryKind.RIGID_MESH, GeometryKind.RIGID_HALF_SPACE)
+#: Entries of ``_LAWS``: queried in this order or in reverse order, both rigid, no law.
+_AS_IS, _REVERSED, _BOTH_RIGID, _NONE = range(4)
+
+
+def _law(a: GeometryKind, b: GeometryKind) -> int:
+    order = canonical_order(a, b)
+    if order is not None:
+        return _AS_IS if order else _REVERSED
+    return _BOTH_RIGID if {a, b} <= set(_RIGID) and GeometryKind.RIGID_MESH in (a, b) else _NONE
+
+
+#: By the kinds of two geometries.
+_LAWS = np.array([[_law(a, b) for b in GeometryKind] for a in GeometryKind])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +50,7 @@ class Collider:
         robot: Index of the robot, -1 for static shapes.
         is_hull: Whether the convex hull replaces a mesh that cannot be used as it is.
         collision: Description that it was made from.
+        skin: What a rigid geometry is in contact with rigid ones that keep their surfaces; None if there are none.
     """
 
     link: str
@@ -54,50 +63,67 @@ class Collider:
     robot: int
     is_hull: bool
     collision: CollisionSpec
+    skin: Geometry | None = None
+
+
+class FoundPairs(NamedTuple):
+    """Pairs of colliders that may touch, by index.
+
+    Attributes:
+        compliant: (P, 2) at least one of them compliant, in the query's canonical order.
+        rigid: (R, 2) both rigid, the lower index first.
+        lawless: (U, 2) two half spaces, the lower index first.
+    """
+
+    compliant: Indices
+    rigid: Indices
+    lawless: Indices
 
 
 def find_pairs(
     colliders: Sequence[Collider],
     adjacent: Iterable[Collection[Group]],
     excluded: Iterable[Collection[str]],
+    wanted: Iterable[Collection[str]] = (),
     prescribed: ArrayLike = (),
-) -> tuple[Indices, Indices]:
+) -> FoundPairs:
     """Find the pairs of colliders that may touch.
 
     Args:
         colliders: Collision geometries.
         adjacent: Pairs of groups that never touch; a set of one group stands for a pair of equal groups.
         excluded: Pairs of links that never touch, in the same form.
+        wanted: Pairs of links that touch although their groups never do, in the same form.
         prescribed: Bodies with prescribed motion; pairs of them, or with the world, are left out.
 
     Returns:
-        Pairs (P, 2) of indices in the query's canonical order, sorted by the lower index, then by the other; and pairs
-        (U, 2) that could touch but have no contact law, the lower index first. The latter omit pairs within one robot,
-        whose links are usually all rigid: that these do not collide is a documented limitation.
+        The pairs, each kind sorted by the lower index, then by the other.
     """
     body = np.array([collider.body for collider in colliders])
     yields = (body >= 0) & ~np.isin(body, np.asarray(prescribed, dtype=np.int64))
-    robot = np.array([collider.robot for collider in colliders])
     kind = np.array([int(collider.geometry.kind) for collider in colliders])
     group, not_beside = _numbered([collider.group for collider in colliders], adjacent)
-    link, not_with = _numbered([collider.link for collider in colliders], excluded)
-    pairs, unsupported = [np.zeros((0, 2), dtype=np.int64)], [np.zeros((0, 2), dtype=np.int64)]
+    links = [collider.link for collider in colliders]
+    link, not_with = _numbered(links, excluded)
+    _, surely_with = _numbered(links, wanted)
+    met, laws = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for i in range(len(colliders) - 1):
         others = slice(i + 1, None)
         meets = group[others] != group[i]
-        if not yields[i]:
-            meets &= yields[others]
         if group[i] in not_beside:
             meets &= ~np.isin(group[others], not_beside[group[i]])
+        if link[i] in surely_with:
+            meets |= np.isin(link[others], surely_with[link[i]])
+        if not yields[i]:
+            meets &= yields[others]
         if link[i] in not_with:
             meets &= ~np.isin(link[others], not_with[link[i]])
         j = np.flatnonzero(meets) + i + 1
-        order = _ORDER[kind[i], kind[j]]
-        both = np.column_stack((np.full(len(j), i), j))
-        both[order == 0] = both[order == 0, ::-1]
-        pairs.append(both[order >= 0])
-        unsupported.append(both[(order < 0) & (robot[j] != robot[i])])
-    return np.concatenate(pairs), np.concatenate(unsupported)
+        met.append(np.column_stack((np.full(len(j), i), j)))
+        laws.append(_LAWS[kind[i], kind[j]])
+    pairs, law = np.concatenate(met), np.concatenate(laws)
+    pairs[law == _REVERSED] = pairs[law == _REVERSED, ::-1]
+    return FoundPairs(pairs[law <= _REVERSED], pairs[law == _BOTH_RIGID], pairs[law == _NONE])
 
 
 def _numbered(
@@ -129,10 +155,15 @@ def mixed_friction(mu_a: ArrayLike, mu_b: ArrayLike) -> Floats:
 
 
 def dissipation_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
-    """Dissipation (P,), s/m, weighted by compliance: the softer side counts more, a rigid side not at all."""
+    """Dissipation (P,), s/m, weighted by compliance: the softer side counts more, a rigid side not at all.
+
+    That of two rigid sides is their mean.
+    """
     d_a, d_b = _of_pairs(np.array([collider.proximity.dissipation or 0.0 for collider in colliders]), pairs)
     E_a, E_b = _of_pairs(np.array([collider.geometry.modulus for collider in colliders]), pairs)
     mixed = np.where(np.isinf(E_a), d_b, d_a)
+    neither = np.isinf(E_a) & np.isinf(E_b)
+    mixed[neither] = 0.5 * (d_a + d_b)[neither]
     both = np.isfinite(E_a) & np.isfinite(E_b)
     E_a, E_b = E_a[both], E_b[both]
     mixed[both] = (E_b * d_a[both] + E_a * d_b[both]) / (E_a + E_b)

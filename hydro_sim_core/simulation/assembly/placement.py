@@ -49,16 +49,6 @@ def _with_proximity(robot: RobotSpec, proximity: ProximitySpec) -> RobotSpec:
     return replace(robot, links=links)
 
 
-def start_coordinates(built: BuiltModel, scene: LoadedScene) -> Array:
-    """Coordinates (nq,) at time zero."""
-    q = np.array(built.assembly.q0)
-    own = {name: i for i, name in enumerate(built.assembly.velocity_names)}
-    for positions in scene.start_positions:
-        for joint, position in positions.items():
-            q[built.model.tree.q_of_v[own[joint]]] = position
-    return q
-
-
 def reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
     """Pairs of links to report, each in the order in which its patches come."""
     names, pairs, _ = linked_pairs(built.colliders, built.model.pairs)

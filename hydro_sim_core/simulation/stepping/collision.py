@@ -22,7 +22,7 @@ MIN_SLOPE = 1e-14
 def place_geometries(model, scratch):
     """Compute world poses and bounding boxes of all geometries.
 
-    Reads model: R_BG, geometry_body, geometry_row, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
+    Reads model: R_BG, geometry_body, geometry_box, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
     Writes scratch: R_WG, bounds, p_WG.
     """
     for g in range(model.geometry_body.shape[0]):
@@ -40,22 +40,16 @@ def place_geometries(model, scratch):
                 for k in range(3):
                     s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
                 scratch.R_WG[g, i, j] = s
-        row = model.geometry_row[g]
-        _bound(model.geometries, row, scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
+        _bound(model.geometry_box[g], scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
 
 
 @kernel
-def _bound(geometries, g, R_WG, p_WG, bounds):
-    """Compute the world bounding box (6,) of geometry ``g`` at a pose; infinite for half spaces.
-
-    Reads geometries: boxes, node_start.
-    """
-    root = geometries.node_start[g]
-    if root == geometries.node_start[g + 1]:
+def _bound(box, R_WG, p_WG, bounds):
+    """Compute the world bounding box (6,) of a box (6,) at a pose; infinite for an infinite one."""
+    if box[3] == math.inf:
         for i in range(3):
             bounds[i], bounds[i + 3] = -math.inf, math.inf
         return
-    box = geometries.boxes[root]
     for i in range(3):
         center, half = p_WG[i], 0.0
         for j in range(3):
@@ -143,7 +137,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     far side. The pair therefore stores the direction of its force while the contact is sound, and in deep contact uses
     the part of the equilibrium surface that pushes in this direction (``docs/contact_models.md``, deep contact).
 
-    Reads model: geometry_row, pairs; scratch: R_BA, p_BA, push; state: push; scratch.faces: data; scratch.patches:
+    Reads model: pair_rows, pairs; scratch: R_BA, p_BA, push; state: push; scratch.faces: data; scratch.patches:
     num_deep, num_faceless; scratch.query: report.
     Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, is_recovered, num_deep,
     num_faceless.
@@ -152,7 +146,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
     _set_relative_pose(scratch, a, b, R_BA, p_BA)
-    a, b = model.geometry_row[a], model.geometry_row[b]
+    a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = walk_surface(model.geometries, a, b, R_BA, p_BA, False, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found

@@ -32,8 +32,9 @@ class Model(NamedTuple):
     Attributes:
         tree: Bodies and joints.
         forest: Independent kinematic trees.
-        geometries: Distinct shapes of the collision geometries.
-        geometry_row: (G,) row of each geometry's shape in ``geometries``.
+        geometries: Distinct shapes of the collision geometries, and skins of rigid ones.
+        geometry_box: (G, 6) centre and half lengths of the box of each geometry, with its skin, in its frame, m;
+            infinite for half spaces.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
         surface_velocity: (G, 3) velocity of each surface relative to its geometry (conveyor), in its axes, m/s.
         running: Indices of geometries with a surface velocity.
@@ -42,6 +43,7 @@ class Model(NamedTuple):
         R_BG: (G, 3, 3) orientation of each geometry in its body.
         p_BG: (G, 3) origin of each geometry in its body, m.
         pairs: (P, 2) geometries that may touch, in the query's canonical order.
+        pair_rows: (P, 2) rows in ``geometries`` of the shapes with which they touch.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -54,7 +56,7 @@ class Model(NamedTuple):
     tree: KinematicTree
     forest: Forest
     geometries: GeometrySet
-    geometry_row: ConstInt1D
+    geometry_box: ConstFloat2D
     geometry_body: ConstInt1D
     surface_velocity: ConstFloat2D
     running: ConstInt1D
@@ -63,6 +65,7 @@ class Model(NamedTuple):
     R_BG: ConstFloat3D
     p_BG: ConstFloat2D
     pairs: ConstInt2D
+    pair_rows: ConstInt2D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D

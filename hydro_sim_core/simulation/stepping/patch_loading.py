@@ -71,11 +71,11 @@ def load_patches(model, state, scratch, dt):
         )
         if model.grained.shape[0] > 0:
             _set_grain(model, scratch, p)
-        # Linear damping acts like a longer look-ahead: f = k (-phi - (dt + tau) v_n).
-        horizon = dt + model.pair_relaxation[pair]
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
-        problem.first_block[p + 1] = _fill_blocks(scratch, p, horizon, reach, model.options.stiction_speed)
+        problem.first_block[p + 1] = _fill_blocks(
+            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed
+        )
         problem.delassus[p] = max(_delassus(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
@@ -125,14 +125,14 @@ def _reach(model, state, scratch, p):
     At most the size of the smaller body. Bodies that were not in contact at the last posture overlap at most by their
     approach since then.
 
-    Reads model: geometry_row, pairs; scratch: twist; state: dt_previous, overlaps; scratch.faces: data;
-    scratch.patches: first_face, p_GR, pair; scratch.problem: drift, jacobian, v0; scratch.problem.islands: columns.
+    Reads model: pair_rows; scratch: twist; state: dt_previous, overlaps; scratch.faces: data; scratch.patches:
+    first_face, p_GR, pair; scratch.problem: drift, jacobian, v0; scratch.problem.islands: columns.
     Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
     reach = min(
-        _extent(model.geometries, model.geometry_row[model.pairs[pair, 0]]),
-        _extent(model.geometries, model.geometry_row[model.pairs[pair, 1]]),
+        _extent(model.geometries, model.pair_rows[pair, 0]),
+        _extent(model.geometries, model.pair_rows[pair, 1]),
     )
     if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
         return reach
@@ -157,8 +157,11 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, horizon, reach, stiction_speed):
+def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
+
+    Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
+    touch yet: it would slow bodies down in the air.
 
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
     the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies.
@@ -180,6 +183,7 @@ def _fill_blocks(scratch, p, horizon, reach, stiction_speed):
             out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
             out[(N + i) * LANES + lane] = data[NORMAL + i, f]
         out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
+        horizon = dt + relaxation if data[PRESSURE, f] > 0.0 else dt
         out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
         out[FRICTION * LANES + lane] = 0.0
         out[SLIP * LANES + lane] = stiction_speed

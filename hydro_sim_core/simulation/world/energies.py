@@ -41,15 +41,12 @@ def elastic_energy(model: Model, posture: TreeEvaluator, pairs: Iterable[int]) -
         posture: Evaluator of the bodies' poses.
         pairs: Rows of ``Model.pairs``.
     """
-    return sum(
-        overlap_energy(
-            model.geometries,
-            int(model.geometry_row[a]),
-            int(model.geometry_row[b]),
-            *relative_pose(_pose(model, posture, a), _pose(model, posture, b)),
-        )
-        for a, b in model.pairs[list(pairs)].tolist()
-    )
+    total = 0.0
+    for pair in pairs:
+        X_WA, X_WB = (_pose(model, posture, geometry) for geometry in model.pairs[pair].tolist())
+        row_a, row_b = model.pair_rows[pair].tolist()
+        total += overlap_energy(model.geometries, row_a, row_b, *relative_pose(X_WA, X_WB))
+    return total
 
 
 def _pose(model: Model, posture: TreeEvaluator, geometry: int) -> NDArray[np.float64]:

@@ -199,7 +199,7 @@ class EntityStates:
     def bounds(self, name: str) -> tuple[Array, Array] | None:
         """Lowest and highest corner (3,) of the box around an entity's collision geometry, in its frame E.
 
-        The margin layer of hydroelastic geometry is included. Without collision geometry both corners are the origin;
+        Margins are left out. Without collision geometry both corners are the origin;
         None if the geometry is unbounded.
 
         Raises:
@@ -249,7 +249,7 @@ class EntityStates:
     def _box(self, collider: Collider, X_FW: Array) -> tuple[Array, Array]:
         """Corners of the box around a collision geometry along the axes of frame F."""
         X_FG = X_FW @ self._collider_pose(collider)
-        points = collider.geometry.vertices @ X_FG[:3, :3].T + X_FG[:3, 3]
+        points = collider.geometry.body_points @ X_FG[:3, :3].T + X_FG[:3, 3]
         return points.min(axis=0), points.max(axis=0)
 
 

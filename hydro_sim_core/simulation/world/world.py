@@ -28,7 +28,8 @@ from hydro_sim_core.mesh_files import shared_allowance
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
-from hydro_sim_core.simulation.assembly.placement import place_robots, start_coordinates
+from hydro_sim_core.simulation.assembly.placement import place_robots
+from hydro_sim_core.simulation.assembly.step_margin import StepMargin
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
@@ -79,6 +80,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self._stepper_class = _stepper_class(choice.integrator)
         solvers = [solver_entry(*solver)] if solver is not None else []
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
+        margin_rule = StepMargin(spec.time_step)
         with shared_allowance(scene.source):
             self._built: BuiltModel = build_model(
                 placed,
@@ -88,10 +90,12 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
                 spec.damping,
                 choice.law,
                 _solver_options(spec.solver),
+                margin_rule,
+                scene.start_positions,
+                [tuple(gripper.joints) for gripper in spec.grippers],
                 _compensated_joints(scene),
-                like.built.colliders if like is not None else (),
+                like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
             )
-        _warn_of_unsupported_pairs(spec.name, self._built)
         assembly = self._built.assembly
         self.scene = scene
         self.name = spec.name
@@ -112,7 +116,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
-        self._q0 = start_coordinates(self._built, scene)
+        self._q0 = self._built.q0
         self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
         self._start()
         self._sensors = {
@@ -346,17 +350,6 @@ def _solver_options(settings: SolverSettings) -> SolverOptions:
         relag=settings.relag,
         numbers_per_face=method.numbers_per_face if method is not None else 0,
     )
-
-
-def _warn_of_unsupported_pairs(name: str, built: BuiltModel) -> None:
-    pairs = built.unsupported_pairs
-    if len(pairs):
-        logger.warning(
-            "%s: %d pairs of rigid geometries pass through each other, %s and %s among them; make one compliant",
-            name,
-            len(pairs),
-            *(built.colliders[geometry].link for geometry in pairs[0]),
-        )
 
 
 def _stepper_class(integrator: Integrator) -> Any:

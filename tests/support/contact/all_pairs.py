@@ -67,6 +67,8 @@ def contact_by_all_pairs(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.nd
     cells_b = cells(b, np.eye(3), np.zeros(3))
     i, j = candidates(cells_a, cells_b)
     polygons, counts, normals, fields = faces(cells_a, i, cells_b, j)
+    if a.margin > 0.0 or b.margin > 0.0:
+        polygons, counts, normals, fields = by_sign(polygons, counts, normals, fields)
     areas, centroids = area_and_centroid(polygons, counts)
     found = areas > 0.0
     areas, centroids, normals, fields = areas[found], centroids[found], normals[found], fields[found]
@@ -78,6 +80,21 @@ def contact_by_all_pairs(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.nd
         area=float(areas[pressures >= 0.0].sum()),
         load=float(np.linalg.norm(forces, axis=1).sum()),
         num_faces=count_faces(areas, pressures),
+    )
+
+
+def by_sign(
+    polygons: np.ndarray, counts: np.ndarray, normals: np.ndarray, fields: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The parts of faces with positive and those with negative pressure."""
+    parts = [clipped(polygons, counts, sign * fields) for sign in (1.0, -1.0)]
+    width = max(part.shape[1] for part, _ in parts)
+    padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0)), mode="edge") for part, _ in parts]
+    return (
+        np.concatenate(padded),
+        np.concatenate([number for _, number in parts]),
+        np.tile(normals, (2, 1)),
+        np.tile(fields, (2, 1)),
     )
 
 

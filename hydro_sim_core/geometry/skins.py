@@ -1,0 +1,106 @@
+"""Skins of rigid bodies: stiff pressure fields just inside their surfaces, for contact between two rigid bodies.
+
+Where two rigid bodies meet, one keeps its surface and the other gets a skin, so that they have contact patches like any
+other pair (``docs/decisions/0021-rigid-pairs.md``). Convex bodies are filled; others get a layer of prisms on the inner
+side of every triangle, at most half as thick as the body is there, and a margin layer on its outer side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from hydro_sim_core.geometry.convex import convex_mesh
+from hydro_sim_core.geometry.geometry import FloatArray, Geometry
+from hydro_sim_core.geometry.margin_layers import add_margin_layer, outward_directions
+from hydro_sim_core.geometry.margins import MarginRule
+from hydro_sim_core.geometry.mesh import compliant_mesh
+from hydro_sim_core.geometry.shapes import is_convex, make_geometry
+from hydro_sim_core.geometry.thickness import thickness_along
+
+#: Rise of the pressure with depth, Pa/m: that of a layer of steel of some centimetres.
+SLOPE = 1e13
+#: Largest thickness of a layer: share of the thickness of the body there, and of its smallest extent.
+_SHARE_OF_THICKNESS, _SHARE_OF_EXTENT = 0.4, 0.2
+#: Smallest extent of an open surface that is flat, as a share of the largest one.
+_LEAST_EXTENT = 0.02
+
+
+def rigid_skin(
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+) -> Geometry:
+    """Make the skin of a rigid body.
+
+    Args:
+        surface: Its rigid geometry.
+        shape: The shape that it was made from.
+        proximity: Its contact properties. ``point_stiffness`` is that of a flat as large as the mean cross-section of
+            the body's box; without it the pressure rises by ``SLOPE``.
+        margin_rule: Rule for the margin where the properties give none.
+    """
+    slope = skin_slope(surface, proximity)
+    margin = margin_rule(surface.vertices, np.inf) if proximity.margin is None else proximity.margin
+    if shape.kind != "mesh":
+        soft = replace(proximity, compliance="compliant", modulus=slope, slab_thickness=1.0, margin=margin)
+        return _with_slope(make_geometry(shape, soft), slope)
+    if is_convex(surface.vertices, surface.elements):
+        return _with_slope(convex_mesh(surface.vertices, modulus=slope, margin=margin), slope)
+    return _layers(surface, slope, margin)
+
+
+def skin_slope(surface: Geometry, proximity: ProximitySpec) -> float:
+    """Rise of the pressure in the skin of a rigid body, Pa/m; arguments as for ``rigid_skin``."""
+    if proximity.point_stiffness is None:
+        return SLOPE
+    # Half spaces have no size; a flat of a square metre stands for it.
+    extents = np.ptp(surface.vertices, axis=0) if len(surface.vertices) else np.ones(3)
+    return proximity.point_stiffness / max(_mean_cross_section(extents), np.finfo(float).tiny)
+
+
+def _mean_cross_section(extents: FloatArray) -> float:
+    x, y, z = extents.tolist()
+    return (x * y + y * z + z * x) / 3.0
+
+
+def _with_slope(skin: Geometry, slope: float) -> Geometry:
+    """The geometry with pressures scaled such that they rise by at least ``slope`` everywhere."""
+    factor = slope / float(np.linalg.norm(skin.fields[:, :3], axis=1).min())
+    return replace(
+        skin, pressure=factor * skin.pressure, fields=factor * skin.fields, modulus=factor * skin.modulus
+    )
+
+
+def _layers(surface: Geometry, slope: float, margin: float) -> Geometry:
+    """Layers of prisms on both sides of a surface that is not convex."""
+    vertices, triangles = surface.vertices, surface.elements
+    inwards = np.ascontiguousarray(triangles[:, ::-1])
+    nothing = np.zeros((0, 4), dtype=np.int64)
+    inner = add_margin_layer("", vertices, nothing, inwards, _depths(surface), may_be_thin=True)
+    outer = add_margin_layer("", inner.vertices, inner.tetrahedra, triangles, margin, may_be_thin=True)
+    pressure = slope * np.concatenate([np.zeros(len(vertices)), inner.thickness, -outer.thickness])
+    return compliant_mesh(outer.vertices, outer.tetrahedra, pressure, margin=margin)
+
+
+def _depths(surface: Geometry) -> FloatArray:
+    """Wanted thickness (N,) of the inner layer at the vertices, m."""
+    vertices, triangles = surface.vertices, surface.elements
+    corners = vertices[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    inner, numbered = np.unique(triangles, return_inverse=True)
+    outward = outward_directions(vertices[inner], numbered.reshape(-1, 3))
+    origins = np.vstack([vertices[inner], corners.mean(axis=1)])
+    directions = -np.vstack([outward, normals])
+    extents = np.ptp(vertices, axis=0)
+    extent = max(float(extents.min()), _LEAST_EXTENT * float(extents.max()))
+    reach = np.full(len(origins), _SHARE_OF_EXTENT / _SHARE_OF_THICKNESS * extent)
+    stack = np.zeros(len(surface.tree_links), dtype=np.int64)
+    thickness_along(
+        vertices, triangles, surface.tree_boxes, surface.tree_links, origins, directions, stack, reach
+    )
+    thickness = np.zeros(len(vertices))
+    thickness[inner] = reach[: len(inner)]
+    np.minimum.at(thickness, triangles, reach[len(inner) :, None])
+    return _SHARE_OF_THICKNESS * thickness
