@@ -176,7 +176,7 @@ def test_a_robot_does_not_pass_through_itself() -> None:
 
 
 def test_links_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
-    """A box in a box, two joints apart, would burst; told to touch by name, it does."""
+    """A cover over a box, two joints apart, falls into it; told to touch by name, it is pushed out."""
     scene = folding_robot()
     robot = scene.add_model("other", xyz=(1, 0, 0))
     robot.add_link("frame").add_shape("box", size=3 * (0.1,))
@@ -196,7 +196,8 @@ def test_links_that_overlap_at_the_start_are_told_and_do_not_touch() -> None:
     touching = hs.World(scene.set_contact_law("frame", "cover", "pressure_field").build())
     assert touching.built.overlaps == ()
     touching.step(10)
-    assert touching.frame_pose("cover")[2, 3] >= 0.0999
+    assert touching.frame_pose("cover")[2, 3] > 0.098
+    assert world.energies().elastic == 0.0 < touching.energies().elastic
 
 
 def test_a_law_none_is_an_exclusion() -> None:
@@ -220,12 +221,8 @@ def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) 
     cube.add_shape("box", size=3 * (0.1,), point_stiffness=stiffness)
     world = hs.World(scene.build())
     world.step(1000)
-    assert 0.05 - world.frame_pose("cube")[2, 3] == pytest.approx(G / stiffness, rel=1e-6)
-
-
-def test_two_half_spaces_are_refused() -> None:
-    scene = scene_of()
-    scene.add_ground()
-    scene.add_body("lid", 1.0, inertia=3 * (1.0,), xyz=(0, 0, -1.0)).add_shape("half_space")
-    with pytest.raises(hs.InputError, match="are half spaces, which cannot touch; exclude the pair"):
-        hs.World(scene.build())
+    depth = 0.05 - world.frame_pose("cube")[2, 3]
+    # Towards the edges the next side is nearer than the lower one: what presses is a frustum.
+    inner = 0.1 - 2.0 * depth
+    frustum = depth / 3.0 * (0.1**2 + inner**2 + 0.1 * inner)
+    assert stiffness / 0.1**2 * frustum == pytest.approx(G, rel=1e-5)

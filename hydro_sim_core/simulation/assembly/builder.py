@@ -31,6 +31,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     find_pairs,
     friction_of_pairs,
     relaxation_of_pairs,
+    strides_of_pairs,
 )
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
 from hydro_sim_core.simulation.assembly.start_overlaps import (
@@ -114,7 +115,6 @@ def build_model(
     adjacent = _adjacent_groups(placed, assembly)
     told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
     found = find_pairs(colliders, adjacent, contact.silent, contact.wanted, told)
-    _refuse_lawless(colliders, found.lawless)
     colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
     pairs, skinned = _in_order(found.compliant, rigid, skin_sides)
     within = pairs_within_robots(colliders, pairs, placed, assembly, grippers, contact.wanted)
@@ -141,16 +141,6 @@ def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[
     skinned[np.arange(len(compliant), len(pairs)), skin_sides] = True
     order = np.lexsort((pairs.max(axis=1), pairs.min(axis=1)))
     return pairs[order], skinned[order]
-
-
-def _refuse_lawless(colliders: Sequence[Collider], pairs: Indices) -> None:
-    """Refuse pairs for which there is no contact law."""
-    if len(pairs):
-        a, b = (colliders[i] for i in pairs[0])
-        mend = "exclude the pair, or make one of them a box"
-        raise InputError(
-            a.collision.source, f"'{a.link}'", f"and '{b.link}' are half spaces, which cannot touch", mend
-        )
 
 
 def _surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]) -> dict[str, Any]:
@@ -190,8 +180,12 @@ def _pair_properties(
 ) -> dict[str, Any]:
     """Fields of ``Model`` that describe pairs."""
     is_linear, nothing = damping == "linear", np.zeros(len(pairs))
+    strides = strides_of_pairs(colliders, pairs)
     return {
         "pairs": frozen(pairs, np.int64, (-1, 2)),
+        "pair_stride": frozen(strides.stride),
+        "pair_room": frozen(strides.room),
+        "pair_thickness": frozen(strides.thickness),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
         "pair_relaxation": frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,16 +20,22 @@ Indices = NDArray[np.int64]
 #: Rigid group: ``("body", index)``, ``("base", index)`` of a robot, or that of static shapes.
 Group = tuple[str, int]
 
-_RIGID = (GeometryKind.RIGID_MESH, GeometryKind.RIGID_HALF_SPACE)
-#: Entries of ``_LAWS``: queried in this order or in reverse order, both rigid, no law.
-_AS_IS, _REVERSED, _BOTH_RIGID, _NONE = range(4)
+#: Share of half the smallest extent of a compliant body that may newly overlap in a step.
+SHARE_OF_DEPTH = 0.25
+#: Share of the margins that bodies may move in a step; they also accelerate.
+SHARE_OF_MARGIN = 0.8
+#: Depth of a new overlap that is round-off, m, and least stride as a share of the thickness, without margins.
+NO_DEPTH, LEAST_STRIDE = 1e-9, 0.01
+#: Entries of ``_LAWS``: queried in this order or in reverse order, both rigid.
+_AS_IS, _REVERSED, _BOTH_RIGID = range(3)
 
 
 def _law(a: GeometryKind, b: GeometryKind) -> int:
     order = canonical_order(a, b)
     if order is not None:
         return _AS_IS if order else _REVERSED
-    return _BOTH_RIGID if {a, b} <= set(_RIGID) and GeometryKind.RIGID_MESH in (a, b) else _NONE
+    # Half spaces do not move, so that no two of them are asked for.
+    return _BOTH_RIGID
 
 
 #: By the kinds of two geometries.
@@ -72,12 +79,10 @@ class FoundPairs(NamedTuple):
     Attributes:
         compliant: (P, 2) at least one of them compliant, in the query's canonical order.
         rigid: (R, 2) both rigid, the lower index first.
-        lawless: (U, 2) two half spaces, the lower index first.
     """
 
     compliant: Indices
     rigid: Indices
-    lawless: Indices
 
 
 def find_pairs(
@@ -123,7 +128,7 @@ def find_pairs(
         laws.append(_LAWS[kind[i], kind[j]])
     pairs, law = np.concatenate(met), np.concatenate(laws)
     pairs[law == _REVERSED] = pairs[law == _REVERSED, ::-1]
-    return FoundPairs(pairs[law <= _REVERSED], pairs[law == _BOTH_RIGID], pairs[law == _NONE])
+    return FoundPairs(pairs[law <= _REVERSED], pairs[law == _BOTH_RIGID])
 
 
 def _numbered(
@@ -175,6 +180,41 @@ def relaxation_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats
     times = np.array([collider.proximity.relaxation_time or 0.0 for collider in colliders])
     tau_a, tau_b = _of_pairs(times, pairs)
     return tau_a + tau_b
+
+
+class Strides(NamedTuple):
+    """How far pairs may move in a step; see the fields of ``Model`` with these names."""
+
+    stride: Floats
+    room: Floats
+    thickness: Floats
+
+
+def strides_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Strides:
+    """How far the two bodies of pairs may move in a step without look-ahead.
+
+    Within the margin contact is foreseen. A compliant body may also overlap by a share of its size before it pushes
+    back; a rigid one would store more energy than it came with.
+    """
+    half = 0.5 * np.array([_smallest_extent(collider.geometry) for collider in colliders])
+    soft = np.array([math.inf if c.geometry.is_rigid else h for c, h in zip(colliders, half, strict=True)])
+    margin = np.array([(c.skin or c.geometry).margin for c in colliders])
+    yielding = np.minimum(*_of_pairs(soft, pairs))
+    thickness = np.minimum(*_of_pairs(half, pairs))
+    # Compliant half spaces have no size; then that of the other body counts.
+    yielding = np.where(np.isinf(yielding), np.where(_are_rigid(colliders, pairs), 0.0, thickness), yielding)
+    room = np.maximum(SHARE_OF_DEPTH * yielding, NO_DEPTH)
+    foreseen = SHARE_OF_MARGIN * np.sum(_of_pairs(margin, pairs), axis=0)
+    return Strides(np.maximum(foreseen + room, LEAST_STRIDE * thickness), room, thickness)
+
+
+def _smallest_extent(geometry: Geometry) -> float:
+    return math.inf if geometry.is_half_space else float(np.ptp(geometry.body_points, axis=0).min())
+
+
+def _are_rigid(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
+    is_rigid = np.array([collider.geometry.is_rigid for collider in colliders], dtype=bool)
+    return np.logical_and(*is_rigid[pairs].T)
 
 
 def _of_pairs(values: Floats, pairs: Indices) -> tuple[Floats, Floats]:

@@ -104,8 +104,8 @@ def _overlap(a: Geometry, X_WA: Floats, b: Geometry, X_WB: Floats) -> tuple[floa
     if patch.overlaps_without_faces:
         return math.inf, 0.0
     pressed = patch.pressures > 0.0
-    yields = np.sum(1.0 / np.maximum(np.abs(patch.gradients[pressed]), np.finfo(float).tiny), axis=1)
-    depth = float(np.max(patch.pressures[pressed] * yields, initial=0.0))
+    steepness = np.linalg.norm(patch.faces.field_gradients[pressed], axis=1)
+    depth = float(np.max(patch.pressures[pressed] / steepness, initial=0.0))
     return depth, float(patch.areas[pressed] @ patch.pressures[pressed])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import Entry
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, advance
+from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, TOO_FAST, advance
 from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
@@ -71,14 +71,17 @@ def stepper_of(machine: Machine, like: AnyStepper) -> AnyStepper:
 
 
 class FixedSteps:
-    """Convex steps of fixed length; a step that does not converge is repeated in pieces."""
+    """Convex steps of fixed length.
+
+    A step that does not converge, or in which bodies would meet too fast to be seen, is taken in pieces.
+    """
 
     entries = (advance,)
 
     def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
         self.machine = machine
         self._time_step = time_step
-        self._cut_steps = 0
+        self._cut_steps = self._fast_steps = 0
         self.failed: State | None = None
 
     def advance(self, steps: int) -> None:
@@ -87,26 +90,46 @@ class FixedSteps:
         last = int(machine.state.step[0]) + steps
         while machine.state.step[0] < last:
             remaining = last - int(machine.state.step[0])
-            if machine.advance(self._time_step, remaining) != DONE:
-                self._cut_step()
+            status = machine.advance(self._time_step, remaining)
+            if status == TOO_FAST:
+                self._fast_steps += 1
+                self._take_in_pieces(self._time_step)
+            elif status != DONE:
+                self._cut_steps += self._cut(self._time_step)
 
-    def _cut_step(self) -> None:
-        """Take one time step in pieces, or whole and counted as unconverged if no pieces converge either."""
+    def _take_in_pieces(self, length: float) -> None:
+        """Take one step of ``length`` (s) in as many pieces as look-ahead asked for; each may be parted again."""
+        machine, before = self.machine, self.machine.copy_state()
+        pieces = int(machine.scratch.pieces[0])
+        for _ in range(pieces):
+            status = machine.advance(length / pieces, 1)
+            if status == TOO_FAST:
+                self._take_in_pieces(length / pieces)
+            elif status != DONE:
+                self._cut(length / pieces)
+        count_as_one(machine.state, before)
+
+    def _cut(self, length: float) -> bool:
+        """Take one step of ``length`` (s) in pieces; False if none converge, so that it is taken whole and counted."""
         machine, before = self.machine, self.machine.copy_state()
         for cuts in range(1, MAX_CUTS + 1):
             pieces = 2**cuts
-            if machine.advance(self._time_step / pieces, pieces) == DONE:
+            if machine.advance(length / pieces, pieces) == DONE:
                 count_as_one(machine.state, before)
-                self._cut_steps += 1
-                return
+                return True
             machine.restore_state(before)
         self.failed = self.failed or before
-        if machine.advance(self._time_step, 1, accept=True) == NOT_FINITE:
+        if machine.advance(length, 1, accept=True) == NOT_FINITE:
             raise StepFailed(OVERFLOW)
+        return False
 
     def statistics(self) -> dict[str, float | int]:
-        """``cut_steps``: number of time steps taken in pieces because the whole did not converge."""
-        return {"cut_steps": self._cut_steps}
+        """Numbers of time steps taken in pieces.
+
+        ``cut_steps`` because the whole did not converge, ``fast_steps`` because contacts would begin within it, deep
+        or unseen.
+        """
+        return {"cut_steps": self._cut_steps, "fast_steps": self._fast_steps}
 
 
 class ErrorControlledSteps:

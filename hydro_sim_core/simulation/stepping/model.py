@@ -44,6 +44,9 @@ class Model(NamedTuple):
         p_BG: (G, 3) origin of each geometry in its body, m.
         pairs: (P, 2) geometries that may touch, in the query's canonical order.
         pair_rows: (P, 2) rows in ``geometries`` of the shapes with which they touch.
+        pair_stride: (P,) way that the two may move relative to each other in a step without look-ahead, m.
+        pair_room: (P,) depth by which a new overlap may exceed the present one, m.
+        pair_thickness: (P,) half of the smallest extent of either body, m.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -66,6 +69,9 @@ class Model(NamedTuple):
     p_BG: ConstFloat2D
     pairs: ConstInt2D
     pair_rows: ConstInt2D
+    pair_stride: ConstFloat1D
+    pair_room: ConstFloat1D
+    pair_thickness: ConstFloat1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D
@@ -212,6 +218,10 @@ class Scratch(NamedTuple):
         push: (P, 3) next value of ``State.push``, N.
         overlaps: (P,) next value of ``State.overlaps``.
         faces_needed: (1,) number of contact faces of a step that did not fit into the buffers.
+        pieces: (1,) number of pieces in which to take a step that is too long for the speeds.
+        V_WB: (nb, 6) twists of the bodies about the world's origin.
+        motion: (G,) largest way that a point of each geometry moves in the step, m.
+        X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
     """
 
     R_WB: Float3D
@@ -248,6 +258,10 @@ class Scratch(NamedTuple):
     push: Float2D
     overlaps: Int1D
     faces_needed: Int1D
+    pieces: Int1D
+    V_WB: Float2D
+    motion: Float1D
+    X_moved: Float3D
 
 
 class MachineData(NamedTuple):
@@ -369,4 +383,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         push=np.zeros((num_pairs, 3)),
         overlaps=np.zeros(num_pairs, dtype=np.int64),
         faces_needed=np.zeros(1, dtype=np.int64),
+        pieces=np.ones(1, dtype=np.int64),
+        V_WB=np.zeros((nb, 6)),
+        motion=np.zeros(num_geometries),
+        X_moved=np.zeros((2, 3, 4)),
     )

@@ -12,6 +12,7 @@ from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_pos
 from hydro_sim_core.simulation.stepping.collision import find_patches, place_geometries
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.look_ahead import pieces_needed
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.solvers.islands import find_islands
@@ -20,8 +21,9 @@ from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.solve import SolverEntry
 
-#: Results of ``advance``: done; a step gave NaN or infinity; one did not converge; too many faces for the buffers.
-DONE, NOT_FINITE, UNCONVERGED, NO_ROOM = range(4)
+#: Results of ``advance``: done; a step gave NaN or infinity; one did not converge; too many faces for the buffers;
+#: bodies move too fast for a step.
+DONE, NOT_FINITE, UNCONVERGED, NO_ROOM, TOO_FAST = range(5)
 
 
 @kernel
@@ -208,20 +210,26 @@ def advance(
         steps: Number of steps.
         same_contacts: Whether contacts were last found at the state's coordinates, so that the first step can reuse
             them.
-        accept: Whether to take a step although its momentum residual stays above the tolerance.
+        accept: Whether to take a step although its momentum residual stays above the tolerance, or bodies are too fast
+            for it.
 
     Returns:
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
-        converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step.
+        converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
+        the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
 
-    Reads machine.scratch: q_next, v_next; machine.scratch.patches: num; machine.scratch.solver: report.
-    Writes machine.scratch: faces_needed.
+    Reads machine.scratch: pieces, q_next, v_next; machine.scratch.patches: num; machine.scratch.solver: report.
+    Writes machine.scratch: faces_needed, pieces.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
         _evaluate_dynamics(model, state, scratch)
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
+            if not accept:
+                scratch.pieces[0] = pieces_needed(model, state, drives, scratch, dt)
+                if scratch.pieces[0] > 1:
+                    return TOO_FAST
             num_faces = find_patches(model, state, scratch)
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 scratch.faces_needed[0] = num_faces

@@ -1,0 +1,170 @@
+# mypy: allow-untyped-defs
+"""Look-ahead: whether bodies move so fast that a contact would begin, deep or unseen, within a step.
+
+A step finds contact at its beginning, within the margins. What comes nearer than that within the step overlaps at its
+end, or has passed through something thin. Such steps are taken in pieces.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.arithmetic import sine_cosine
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.pressure_field.faces import GRADIENT, PRESSURE
+from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
+from hydro_sim_core.contact.pressure_field.walk import walk_surface
+from hydro_sim_core.dynamics.kinematics import body_velocities
+
+#: Largest number of poses looked at within a step, and of pieces of a step.
+MOST_POSES, MOST_PIECES = 4096, 256
+
+
+@kernel
+def pieces_needed(model, state, drives, scratch, dt):
+    """Number of pieces in which to take the next step, 1 if it may be taken whole.
+
+    Poses and bounds of the geometries must be those of the state.
+
+    Reads model: pair_stride, pairs; scratch: bounds, motion.
+    """
+    if model.pairs.shape[0] == 0:
+        return 1
+    _set_motions(model, state, drives, scratch, dt)
+    pieces = 1
+    for pair in range(model.pairs.shape[0]):
+        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+        reach = scratch.motion[a] + scratch.motion[b]
+        # Their sum is an upper bound: two links of a fast arm, say, move alike.
+        if reach <= model.pair_stride[pair] or not math.isfinite(reach):
+            continue
+        if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
+            continue
+        if _gets_deeper(model, scratch, pair, reach, dt):
+            pieces = max(pieces, math.ceil(reach / model.pair_stride[pair]))
+    return min(pieces, MOST_PIECES)
+
+
+@kernel
+def _set_motions(model, state, drives, scratch, dt):
+    """Set the largest way that any point of each geometry moves in a step.
+
+    Reads drives: v_target; model: geometry_body, geometry_box; scratch: R_WG, S, V_WB, p_WG, v_next; state: v;
+    model.forest: prescribed.
+    Writes scratch: V_WB, motion, v_next.
+    """
+    v = scratch.v_next
+    for i in range(v.shape[0]):
+        v[i] = state.v[i]
+    for i in model.forest.prescribed:
+        v[i] = drives.v_target[i]
+    body_velocities(model.tree, v, scratch.S, scratch.V_WB)
+    for g in range(model.geometry_body.shape[0]):
+        body = model.geometry_body[g]
+        scratch.motion[g] = 0.0
+        if body < 0:
+            continue
+        V, box, R, p = scratch.V_WB[body], model.geometry_box[g], scratch.R_WG[g], scratch.p_WG[g]
+        x = p[0] + R[0, 0] * box[0] + R[0, 1] * box[1] + R[0, 2] * box[2]
+        y = p[1] + R[1, 0] * box[0] + R[1, 1] * box[1] + R[1, 2] * box[2]
+        z = p[2] + R[2, 0] * box[0] + R[2, 1] * box[1] + R[2, 2] * box[2]
+        vx, vy, vz = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
+        spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
+        radius = math.sqrt(box[3] * box[3] + box[4] * box[4] + box[5] * box[5])
+        turn = spin * radius if spin > 0.0 else 0.0
+        scratch.motion[g] = dt * (math.sqrt(vx * vx + vy * vy + vz * vz) + turn)
+
+
+@kernel
+def _swept_bounds_apart(a, b, reach):
+    """Whether boxes (6,), lower then upper corner, stay apart while they move by ``reach`` relative to each other."""
+    for i in range(3):
+        if a[i] > b[i + 3] + reach or b[i] > a[i + 3] + reach:
+            return True
+    return False
+
+
+@kernel
+def _gets_deeper(model, scratch, pair, reach, dt):
+    """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
+
+    Reads model: pair_room, pair_thickness.
+    """
+    poses = min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
+    now = 0.0
+    for k in range(poses + 1):
+        depth = _depth_at(model, scratch, pair, dt * k / poses)
+        if k == 0:
+            now = depth
+        elif depth > now + model.pair_room[pair]:
+            return True
+    return False
+
+
+@kernel
+def _depth_at(model, scratch, pair, time):
+    """Largest depth of a pair (m) when both bodies have moved on freely for some time; infinite without faces.
+
+    Reads model: pair_rows, pairs; scratch: R_BA, X_moved, p_BA; scratch.faces: data; scratch.patches: first_face, num;
+    scratch.query: report.
+    Writes scratch: R_BA, X_moved, p_BA.
+    """
+    # The contacts of the last step stay in the buffer.
+    first = scratch.patches.first_face[scratch.patches.num[0]]
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    _set_moved_pose(model, scratch, a, time, scratch.X_moved[0])
+    _set_moved_pose(model, scratch, b, time, scratch.X_moved[1])
+    A, B, R_BA, p_BA = scratch.X_moved[0], scratch.X_moved[1], scratch.R_BA, scratch.p_BA
+    for i in range(3):
+        p_BA[i] = 0.0
+        for j in range(3):
+            p_BA[i] += B[j, i] * (A[j, 3] - B[j, 3])
+            R_BA[i, j] = B[0, i] * A[0, j] + B[1, i] * A[1, j] + B[2, i] * A[2, j]
+    row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
+    found = walk_surface(
+        model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first
+    )
+    if found > scratch.faces.num_vertices.shape[0]:
+        return math.inf
+    if found == first:
+        return math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
+    data, depth = scratch.faces.data, 0.0
+    for f in range(first, found):
+        if data[PRESSURE, f] > 0.0:
+            x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+            steepness = math.sqrt(x * x + y * y + z * z)
+            if steepness > 0.0:
+                depth = max(depth, data[PRESSURE, f] / steepness)
+    return depth
+
+
+@kernel
+def _set_moved_pose(model, scratch, g, time, X):
+    """Write the pose (3, 4) of a geometry whose body has moved on with its twist for some time.
+
+    Reads model: geometry_body; scratch: R_WG, V_WB, p_WG.
+    """
+    R, p, body = scratch.R_WG[g], scratch.p_WG[g], model.geometry_body[g]
+    for i in range(3):
+        X[i, 3] = p[i]
+        for j in range(3):
+            X[i, j] = R[i, j]
+    if body < 0:
+        return
+    V = scratch.V_WB[body]
+    w0, w1, w2 = time * V[0], time * V[1], time * V[2]
+    X[0, 3] += time * (V[3] + V[1] * p[2] - V[2] * p[1])
+    X[1, 3] += time * (V[4] + V[2] * p[0] - V[0] * p[2])
+    X[2, 3] += time * (V[5] + V[0] * p[1] - V[1] * p[0])
+    angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
+    if angle == 0.0:
+        return
+    # Rodrigues: the columns turn about the axis.
+    sine, cosine = sine_cosine(angle)
+    s, c = sine / angle, (1.0 - cosine) / (angle * angle)
+    for j in range(3):
+        x, y, z = R[0, j], R[1, j], R[2, j]
+        cx, cy, cz = w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x
+        X[0, j] = x + s * cx + c * (w1 * cz - w2 * cy)
+        X[1, j] = y + s * cy + c * (w2 * cx - w0 * cz)
+        X[2, j] = z + s * cz + c * (w0 * cy - w1 * cx)
