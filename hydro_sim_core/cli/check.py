@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -66,6 +67,7 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
             {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
         ],
         "pairs": _pairs(world, most_pairs),
+        "silent_pairs": _silent(world),
     }
 
 
@@ -108,14 +110,48 @@ def _pairs(world: World, most: int | None) -> list[Row]:
     names, pairs, counts = linked_pairs(world.built.colliders, world.built.model.pairs)
     wrenches = world.scene.spec.report.wrenches
     reported = {frozenset(pair) for pair in wrenches} if wrenches != "all" else None
+    laws = _laws(world, names)
     return [
         {
             "a": names[a],
             "b": names[b],
+            "law": laws[min(a, b), max(a, b)],
             "geometries": count,
             "reported": reported is None or frozenset((names[a], names[b])) in reported,
         }
         for (a, b), count in zip(pairs[:most].tolist(), counts[:most].tolist(), strict=True)
+    ]
+
+
+def _laws(world: World, names: Sequence[str]) -> dict[tuple[int, int], str]:
+    """Contact laws of pairs of links, by numbers of names, the lower first: ``rigid`` if all their geometries are."""
+    number = {name: i for i, name in enumerate(names)}
+    laws: dict[tuple[int, int], str] = {}
+    for pair in world.built.model.pairs.tolist():
+        sides = [world.built.colliders[i] for i in pair]
+        low, high = sorted(number[side.link] for side in sides)
+        rigid = all(side.geometry.is_rigid for side in sides)
+        law = laws.setdefault((low, high), "rigid skin" if rigid else "pressure field")
+        if law == "rigid skin" and not rigid:
+            laws[low, high] = "pressure field"
+    return laws
+
+
+def _silent(world: World) -> list[Row]:
+    """Pairs of links that do not touch because of the scene or the start pose, without those next to each other."""
+    told = [
+        {"a": a, "b": b, "reason": "the scene", "depth": None, "force": None}
+        for a, b in world.scene.spec.contact.silent
+    ]
+    return told + [
+        {
+            "a": overlap.links[0],
+            "b": overlap.links[1],
+            "reason": "overlap at the start",
+            "depth": overlap.depth if math.isfinite(overlap.depth) else None,
+            "force": overlap.force,
+        }
+        for overlap in world.built.overlaps
     ]
 
 
@@ -167,8 +203,19 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
         {
             "a": lambda row: row["a"],
             "b": lambda row: row["b"],
+            "law": lambda row: row["law"],
             "pairs of geometries": lambda row: str(row["geometries"]),
             "wrench reported": lambda row: "yes" if row["reported"] else "",
+        },
+    ),
+    "silent_pairs": (
+        "Links that do not touch (contact.pairs turns them on)",
+        {
+            "a": lambda row: row["a"],
+            "b": lambda row: row["b"],
+            "because of": lambda row: row["reason"],
+            "depth, mm": lambda row: "" if row["depth"] is None else f"{1e3 * row['depth']:.3g}",
+            "would push with, N": lambda row: "" if row["force"] is None else f"{row['force']:.3g}",
         },
     ),
 }

@@ -213,7 +213,7 @@ def test_a_law_none_is_an_exclusion() -> None:
 # --- properties
 
 
-@pytest.mark.parametrize("stiffness", [1e4, 1e7])
+@pytest.mark.parametrize("stiffness", [1e6, 1e8])
 def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) -> None:
     scene = scene_of()
     scene.add_ground()
@@ -225,4 +225,4 @@ def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) 
     # Towards the edges the next side is nearer than the lower one: what presses is a frustum.
     inner = 0.1 - 2.0 * depth
     frustum = depth / 3.0 * (0.1**2 + inner**2 + 0.1 * inner)
-    assert stiffness / 0.1**2 * frustum == pytest.approx(G, rel=1e-5)
+    assert stiffness / 0.1**2 * frustum == pytest.approx(G, rel=2e-4)
