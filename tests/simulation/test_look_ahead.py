@@ -1,0 +1,81 @@
+"""Nothing passes through something thin because it is fast, and slow scenes take no extra steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+
+SOFT, RIGID = {"compliance": "compliant", "modulus": 1e7}, {"compliance": "rigid"}
+
+
+def thrown_ball(
+    radius: float, mass: float, speed: float, thickness: float, ball: Any, plate: Any, **scene_values: Any
+) -> hs.World:
+    """A ball that flies down onto a fixed plate from 0.3 m above."""
+    scene = hs.SceneBuilder(
+        "thrown", contact={"friction": 0.5, "resolution_hint": radius / 2}, **scene_values
+    )
+    scene.add_static("plate", "box", size=(0.5, 0.5, thickness), xyz=(0, 0, -thickness / 2), **plate)
+    scene.add_body("ball", mass, xyz=(0.01, 0.02, 0.3)).add_shape("sphere", radius=radius, **ball)
+    world = hs.World(scene.build())
+    world.set_state(world.q, [0, 0, 0, 0, 0, -speed])
+    return world
+
+
+@pytest.mark.parametrize(("ball", "plate"), [(RIGID, RIGID), (SOFT, RIGID), (RIGID, SOFT), (SOFT, SOFT)])
+@pytest.mark.parametrize(
+    ("radius", "mass", "speed", "thickness"),
+    [(0.03, 0.1, 20.0, 0.01), (0.005, 0.004, 100.0, 0.002), (2.5e-3, 1e-3, 800.0, 1e-3)],
+)
+def test_a_ball_does_not_pass_through_a_plate(
+    ball: Any, plate: Any, radius: float, mass: float, speed: float, thickness: float
+) -> None:
+    """6 cm at 20 m/s on 10 mm, 1 cm at 100 m/s on 2 mm, and a bullet of 5 mm at 800 m/s on a sheet of 1 mm."""
+    world = thrown_ball(radius, mass, speed, thickness, ball, plate)
+    lowest = np.inf
+    for _ in range(100):
+        world.step()
+        lowest = min(lowest, world.frame_pose("ball")[2, 3])
+    assert lowest > (0.9 * radius if ball is plate is RIGID else -thickness)
+    assert world.frame_pose("ball")[2, 3] > 0.5 * radius
+    assert world.diagnostics()["fast_steps"] > 0
+
+
+def test_steps_of_error_control_look_ahead_too() -> None:
+    world = thrown_ball(2.5e-3, 1e-3, 800.0, 1e-3, RIGID, RIGID, solver={"accuracy": 1e-4})
+    world.step(20)
+    assert world.frame_pose("ball")[2, 3] > 0.0
+
+
+def test_a_plate_that_is_moved_takes_what_it_hits_along() -> None:
+    """A kinematic sheet of 2 mm at 10 m/s: its velocity is that of the command, from the first step on."""
+    scene = hs.SceneBuilder("moved", gravity=(0, 0, 0), contact={**RIGID, "friction": 0.0})
+    sheet = scene.add_model("sheet", base="kinematic", xyz=(-0.1, 0, 0))
+    sheet.add_link("plate").add_shape("box", size=(0.002, 0.2, 0.2))
+    scene.add_body("cube", 0.1).add_shape("box", size=3 * (0.02,))
+    world = hs.World(scene.build())
+    world.move("sheet", V_WB=[0, 0, 0, 10.0, 0, 0])
+    world.step(30)
+    assert world.frame_pose("cube")[0, 3] > world.frame_pose("plate")[0, 3]
+    # It leaves the sheet by at most the inverse of the dissipation, 50 s/m.
+    assert 10.0 <= world.v[-3] <= 10.021
+
+
+def test_what_is_slow_is_not_looked_at() -> None:
+    """A stack at rest, a box that slides at the speed that margins foresee, and one that flies past."""
+    scene = hs.SceneBuilder("slow", contact={**RIGID, "friction": 0.0})
+    scene.add_ground()
+    for i in range(3):
+        scene.add_body(f"cube{i}", 1.0, xyz=(0, 0, 0.025 + 0.05 * i)).add_shape("box", size=3 * (0.05,))
+    scene.add_body("slider", 1.0, xyz=(1.0, 0, 0.025)).add_shape("box", size=3 * (0.05,))
+    scene.add_body("flier", 1.0, xyz=(-1.0, 0, 1.0)).add_shape("box", size=3 * (0.05,))
+    world = hs.World(scene.build())
+    v = np.zeros(len(world.v))
+    v[-9], v[-3:] = 0.05, (30.0, 0.0, 3.0)
+    world.set_state(world.q, v)
+    world.step(200)
+    assert world.diagnostics()["fast_steps"] == 0
