@@ -212,15 +212,20 @@ def _meetings_of_rims(geometries, a, b, try_all):
 
 @kernel(inline=True)
 def _begin_walk(geometries, a, b, tie, scratch):
-    """Push the roots of the first trees; returns the region to search, and whether the other rim comes after it.
+    """Push the roots of the first trees.
 
+    Returns:
+        The region to search, whether the other rim comes after it, and whether a body has a margin.
+
+    Reads geometries: margin.
     Writes scratch: nodes, report.
     """
     try_all = _must_try_all(geometries, a, b)
     scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
     begin_visits(scratch)
     scratch.report[:] = 0.0
-    return _search_region(geometries, a, b, try_all, tie), other_rim
+    has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
+    return _search_region(geometries, a, b, try_all, tie), other_rim, has_margin
 
 
 @kernel(inline=True)
@@ -259,13 +264,12 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    Reads geometries: field_start, kind, margin, peak_start, rim_start, shell_start; scratch: pending.
+    Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
     Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
-    has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
-    region, other_rim = _begin_walk(geometries, a, b, tie, scratch)
+    region, other_rim, has_margin = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]

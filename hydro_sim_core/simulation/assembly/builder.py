@@ -112,11 +112,7 @@ def build_model(
         )
     _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
     q0 = start_coordinates(assembly, start_positions)
-    adjacent = _adjacent_groups(placed, assembly)
-    told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
-    found = find_pairs(colliders, adjacent, contact.silent, contact.wanted, told)
-    colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
-    pairs, skinned = _in_order(found.compliant, rigid, skin_sides)
+    colliders, pairs, skinned = _find_pairs(colliders, placed, assembly, contact, margin_rule)
     within = pairs_within_robots(colliders, pairs, placed, assembly, grippers, contact.wanted)
     overlaps, remains = find_overlaps(colliders, pairs, skinned, within, assembly, q0)
     pairs, skinned = pairs[remains], skinned[remains]
@@ -132,6 +128,21 @@ def build_model(
         options=options,
     )
     return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps)
+
+
+def _find_pairs(
+    colliders: list[Collider],
+    placed: Sequence[PlacedRobot],
+    assembly: Assembly,
+    contact: ContactSettings,
+    margin_rule: MarginRule,
+) -> tuple[list[Collider], Indices, NDArray[np.bool_]]:
+    """The colliders, some with skins; pairs (P, 2) that may touch; and which of their sides (P, 2) do with skins."""
+    adjacent = _adjacent_groups(placed, assembly)
+    told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
+    found = find_pairs(colliders, adjacent, contact.silent, contact.wanted, told)
+    colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
+    return colliders, *_in_order(found.compliant, rigid, skin_sides)
 
 
 def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[Indices, NDArray[np.bool_]]:

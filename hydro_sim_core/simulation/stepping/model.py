@@ -347,21 +347,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         bounds=np.zeros((num_geometries, 6)),
         query=make_query_scratch(model.geometries, max_faces),
         faces=make_face_buffer(max_faces),
-        patches=PatchTable(
-            num=np.zeros(1, dtype=np.int64),
-            pair=np.zeros(max_patches, dtype=np.int64),
-            first_face=np.zeros(max_patches + 1, dtype=np.int64),
-            p_GR=np.zeros((max_patches, 3)),
-            R_WG=np.zeros((max_patches, 3, 3)),
-            p_WG=np.zeros((max_patches, 3)),
-            wrench=np.zeros((max_patches, 6)),
-            normal_force=np.zeros((max_patches, 3)),
-            is_recovered=np.zeros(max_patches, dtype=np.bool_),
-            dropped_force=np.zeros(max_patches),
-            num_deep=np.zeros(1, dtype=np.int64),
-            num_faceless=np.zeros(1, dtype=np.int64),
-            faceless_pair=np.zeros(num_pairs, dtype=np.int64),
-        ),
+        patches=_make_patch_table(max_patches, num_pairs),
         problem=problem,
         solver=make_solver_scratch(problem, model.options.numbers_per_face),
         factor=np.zeros((nv, nv)),
@@ -387,4 +373,22 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
         X_moved=np.zeros((2, 3, 4)),
+    )
+
+
+def _make_patch_table(max_patches: int, num_pairs: int) -> PatchTable:
+    return PatchTable(
+        num=np.zeros(1, dtype=np.int64),
+        pair=np.zeros(max_patches, dtype=np.int64),
+        first_face=np.zeros(max_patches + 1, dtype=np.int64),
+        p_GR=np.zeros((max_patches, 3)),
+        R_WG=np.zeros((max_patches, 3, 3)),
+        p_WG=np.zeros((max_patches, 3)),
+        wrench=np.zeros((max_patches, 6)),
+        normal_force=np.zeros((max_patches, 3)),
+        is_recovered=np.zeros(max_patches, dtype=np.bool_),
+        dropped_force=np.zeros(max_patches),
+        num_deep=np.zeros(1, dtype=np.int64),
+        num_faceless=np.zeros(1, dtype=np.int64),
+        faceless_pair=np.zeros(num_pairs, dtype=np.int64),
     )
