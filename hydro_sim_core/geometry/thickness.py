@@ -64,7 +64,7 @@ def _misses(box, x, d, farthest):
 
 @kernel
 def _exit_through(vertices, triangle, x, d):
-    """The t > 0 at which x + t d crosses a triangle outwards; infinite if it does not (Moeller and Trumbore 1997)."""
+    """The t > 0 at which x + t d crosses a triangle outwards; infinite if it does not (Möller and Trumbore 1997)."""
     a, b, c = vertices[triangle[0]], vertices[triangle[1]], vertices[triangle[2]]
     e0, e1, e2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     g0, g1, g2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]

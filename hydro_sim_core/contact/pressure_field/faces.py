@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ GRADIENT = 10
 NUM_ROWS = 13
 #: Pressures on a polygon below this share of the largest one have no sign.
 ROUND_OFF = 1e-9
+#: Cosine of the angle between normal and gradient below which a face is upright.
+UPRIGHT = 0.02
 
 
 class FaceBuffer(NamedTuple):
@@ -92,16 +95,21 @@ def store_face(faces, slot, n, area, work):
 def crosses_zero(work, n):
     """Whether the pressure on the polygon in ``work`` has both signs, by more than round-off.
 
-    Writes the pressures at its vertices to the first column of ``work.values``.
+    Writes the pressures at its vertices to the first column of ``work.values``. Upright faces, along which the pressure
+    falls, but not across, count as one: under a box that lies flat they come and go with its tilt, and it would never
+    rest if they pressed.
 
-    Reads work: cycle, field, points.
+    Reads work: cycle, field, points, slopes.
     Writes work: values.
     """
-    rows, low, high = work.cycle[ROWS], 0.0, 0.0
+    rows, low, high, field = work.cycle[ROWS], 0.0, 0.0, work.field
+    steepness = math.sqrt(field[0] * field[0] + field[1] * field[1] + field[2] * field[2])
+    if min(work.slopes[0], work.slopes[1]) < UPRIGHT * steepness:
+        return False
     for i in range(n):
         row = (rows >> 4 * i) & 15
         x = work.points[row]
-        pressure = evaluate(work.field, x[0], x[1], x[2])
+        pressure = evaluate(field, x[0], x[1], x[2])
         work.values[row, 0] = pressure
         low, high = min(low, pressure), max(high, pressure)
     return min(-low, high) > ROUND_OFF * max(-low, high)
@@ -128,7 +136,7 @@ def take_side(work, n, rows, sign, next_row):
 def append_polygon(faces, count, n, every, has_margin, scratch):
     """Store the polygon in ``scratch.work`` if it is a contact face, or if ``every`` is true.
 
-    With a margin, polygons on which the pressure has both signs are stored in two parts: a law with the pressure at
+    With a margin, polygons that the line of zero pressure crosses are stored in two parts: a law with the pressure at
     their centroids alone would lose the force of the one or the other.
 
     The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
