@@ -204,7 +204,8 @@ class Auditor:
         gained = gain
         gain -= self._turning(v1)
         done = world.diagnostics()
-        deep, cut = (int(done[name]) for name in ("deep_steps", "cut_steps"))
+        # Wrenches and efforts of steps in pieces are those of the last piece, and balance nothing.
+        deep, cut = int(done["deep_steps"]), int(done["cut_steps"]) + int(done.get("fast_steps", 0))
         is_deep, is_cut = deep > self._counts[0], cut > self._counts[1]
         self._counts = deep, cut
         excess = np.nan if is_deep or is_cut else (gain - spring) / max(involved, 1e-300)
@@ -214,7 +215,7 @@ class Auditor:
             energy_gain=gain / max(involved, 1e-300),
             energy_excess=excess,
             quaternion_error=float(np.max(np.abs(quaternions - 1.0), initial=0.0)),
-            gained=float(gained),
+            gained=0.0 if is_cut else float(gained),
             turn=dt * float(np.linalg.norm(self._evaluator.body_velocities(v1)[:, :3], axis=1).max()),
             work=work,
             potential=potential,

@@ -38,10 +38,11 @@ def rigid_skin(
         shape: The shape that it was made from.
         proximity: Its contact properties. ``point_stiffness`` is that of a flat as large as the mean cross-section of
             the body's box; without it the pressure rises by ``SLOPE``.
-        margin_rule: Rule for the margin where the properties give none.
+        margin_rule: Rule for the margin, which is more only where the properties say so.
     """
     slope = skin_slope(surface, proximity)
-    margin = margin_rule(surface.vertices, np.inf) if proximity.margin is None else proximity.margin
+    # So stiff a field throws what it did not foresee.
+    margin = max(margin_rule(surface.vertices, np.inf), proximity.margin or 0.0)
     if shape.kind != "mesh":
         soft = replace(proximity, compliance="compliant", modulus=slope, slab_thickness=1.0, margin=margin)
         return _with_slope(make_geometry(shape, soft), slope)

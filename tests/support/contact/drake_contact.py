@@ -168,9 +168,11 @@ def joined(faces: FaceArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 
 
 def _share_an_edge(faces: FaceArrays, i: int) -> bool:
+    """Whether a face and the next have an edge in common on which the pressure is zero."""
     one, other = (faces.vertices[k, : faces.num_vertices[k]] for k in (i, i + 1))
-    near = np.linalg.norm(one[:, None] - other[None], axis=2) < 1e-9
-    return bool(near.any(axis=1).sum() >= 2)
+    near = (np.linalg.norm(one[:, None] - other[None], axis=2) < 1e-9).any(axis=1)
+    pressures = faces.pressures[i] + (one - faces.centroids[i]) @ faces.field_gradients[i]
+    return bool((near & (np.abs(pressures) < 1e-6 * np.abs(pressures).max())).sum() >= 2)
 
 
 def _properties(body: Body) -> ProximityProperties:
