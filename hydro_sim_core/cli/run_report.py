@@ -104,6 +104,7 @@ class RunRecorder:
             deep_steps=int(world.diagnostics()["deep_steps"]),
             faceless_steps=int(world.diagnostics()["faceless_steps"]),
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},
+            grip_forces_on={name: world.grip_forces_on(name) for name in world.gripper_names},
             contacts=[_contact(patch) for patch in summary.patches],
             contact_warnings=[str(warning) for warning in summary.warnings],
             series={"time": self._times, "faces": self._faces, "grip_force": self._grip_forces},
@@ -147,6 +148,7 @@ class RunReport:
         deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
         faceless_steps: Steps in which bodies overlapped without contact.
         grip_forces: Grip force of every gripper at the end, N.
+        grip_forces_on: The parts of these on each link that the fingers touch, N.
         contacts: Contact patches at the end.
         contact_warnings: Reasons not to trust the forces of these patches; empty if there are none.
         series: Samples over simulated time.
@@ -170,6 +172,7 @@ class RunReport:
     deep_steps: int
     faceless_steps: int
     grip_forces: dict[str, float]
+    grip_forces_on: dict[str, dict[str, float]]
     contacts: list[dict[str, Any]]
     contact_warnings: list[str]
     series: dict[str, Any]
@@ -228,9 +231,9 @@ class RunReport:
         if self.deep_steps or self.faceless_steps:
             lost = f"of {self.deep_steps} steps lost force, of {self.faceless_steps} a pair overlapped without any"
             rows.append(("deep contact", lost))
-        rows += [
-            (shown(f"grip force of {name}"), f"{force:.3f} N") for name, force in self.grip_forces.items()
-        ]
+        for name, grip in self.grip_forces.items():
+            parts = [f"{part:.3f} N on {link}" for link, part in self.grip_forces_on[name].items()]
+            rows.append((shown(f"grip force of {name}"), shown(", ".join([f"{grip:.3f} N", *parts]))))
         for c in self.contacts:
             name = shown(f"{c['body_a']} on {c['body_b']}")
             force = f"{c['normal_force']:.3f} N normal"

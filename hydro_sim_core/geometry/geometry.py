@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import cached_property
@@ -70,6 +71,18 @@ class Geometry:
     def is_half_space(self) -> bool:
         """Whether the geometry is the unbounded solid z <= 0."""
         return self.kind in (GeometryKind.COMPLIANT_HALF_SPACE, GeometryKind.RIGID_HALF_SPACE)
+
+    @property
+    def has_inside(self) -> bool:
+        """Whether it is known which points lie inside: not for a surface that is not closed."""
+        return self.kind != GeometryKind.RIGID_MESH or self.adjacency.is_closed
+
+    @cached_property
+    def steepest_slope(self) -> float:
+        """Largest slope of the pressure, Pa/m; infinite for rigid geometries."""
+        if self.is_rigid:
+            return math.inf
+        return float(np.linalg.norm(self.fields[:, :3], axis=1).max())
 
     @cached_property
     def adjacency(self) -> Adjacency:

@@ -74,7 +74,7 @@ BAD_COMMANDS: dict[str, tuple[Call, str, str]] = {
     "grip NaN": (lambda w: w.set_gripper(force=NAN), "gripper", "not finite"),
     "grip string": (lambda w: w.set_gripper(force="1000"), "gripper", "not a number"),
     "gap too wide": (lambda w: w.set_gripper(position=0.2), "finger_joint", "outside its limits"),
-    "gap negative": (lambda w: w.set_gripper(position=-0.01), "finger_joint", "outside its limits"),
+    "gap negative": (lambda w: w.set_gripper(position=-0.03), "finger_joint", "outside its limits"),
     "gap infinite": (lambda w: w.set_gripper(position=INF), "gripper", "not finite"),
     "force and gap": (lambda w: w.set_gripper(force=1.0, position=0.01), "gripper", "needs one of"),
     "neither": (lambda w: w.set_gripper(), "gripper", "needs one of"),

@@ -105,10 +105,23 @@ def _is_enclosed(geometries, g, x, nodes):
 
 
 @kernel
+def encloses(geometries, g, x, nodes):
+    """Whether x (3,), in the frame of geometry ``g``, lies inside it; never for a surface that is not closed.
+
+    Reads geometries: is_closed, kind.
+    """
+    if geometries.kind[g] == COMPLIANT_MESH:
+        return locate(geometries, g, x, nodes) >= 0
+    if geometries.kind[g] == RIGID_MESH:
+        return geometries.is_closed[g] and _is_enclosed(geometries, g, x, nodes)
+    return x[2] < 0.0
+
+
+@kernel
 def _any_anchor_inside(geometries, inner, outer, R_OI, p_OI, scratch):
     """Whether the anchor of any component of one geometry lies inside another geometry.
 
-    Reads geometries: anchor_start, anchors, is_closed, kind; scratch: nodes, rays.
+    Reads geometries: anchor_start, anchors; scratch: nodes, rays.
     Writes scratch: nodes, rays.
     """
     x = scratch.rays[0]
@@ -117,13 +130,7 @@ def _any_anchor_inside(geometries, inner, outer, R_OI, p_OI, scratch):
             x[i] = p_OI[i]
             for j in range(3):
                 x[i] += R_OI[i, j] * geometries.anchors[anchor, j]
-        if geometries.kind[outer] == COMPLIANT_MESH:
-            if locate(geometries, outer, x, scratch.nodes) >= 0:
-                return True
-        elif geometries.kind[outer] == RIGID_MESH:
-            if geometries.is_closed[outer] and _is_enclosed(geometries, outer, x, scratch.nodes):
-                return True
-        elif x[2] < 0.0:
+        if encloses(geometries, outer, x, scratch.nodes):
             return True
     return False
 

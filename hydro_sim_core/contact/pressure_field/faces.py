@@ -155,10 +155,19 @@ def append_polygon(faces, count, n, every, has_margin, scratch):
 
 
 @kernel(inline=True)
+def share_ahead(normal, ahead):
+    """Share of a force along ``normal`` that acts along the vector ``ahead``, from 0 to 1; 1 if that is zero."""
+    size = math.sqrt(ahead[0] * ahead[0] + ahead[1] * ahead[1] + ahead[2] * ahead[2])
+    if size == 0.0:
+        return 1.0
+    return max(0.0, (normal[0] * ahead[0] + normal[1] * ahead[1] + normal[2] * ahead[2]) / size)
+
+
+@kernel(inline=True)
 def _append_part(faces, count, n, every, scratch):
     """Store the polygon in ``scratch.work``; see ``append_polygon``.
 
-    Reads scratch: report; scratch.work: centroid, cycle, field, points.
+    Reads scratch: ahead, report; scratch.work: centroid, cycle, field, normal, points.
     Writes scratch: report; scratch.work: centroid.
     """
     work = scratch.work
@@ -169,7 +178,7 @@ def _append_part(faces, count, n, every, scratch):
         x = work.centroid
         pressure = evaluate(work.field, x[0], x[1], x[2])
         if pressure > 0.0:
-            scratch.report[DROPPED_FORCE] += area * pressure
+            scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(work.normal, scratch.ahead)
         if not every:
             return count
     store_face(faces, count, n, area, work)

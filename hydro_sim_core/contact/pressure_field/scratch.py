@@ -18,7 +18,8 @@ _NODES = 1024
 _SLOTS_A_FACE = 4
 
 #: Entries of ``QueryScratch.report``: pressure times area of polygons rejected because a pressure gradient points
-#: against the normal, N; 1 if one body lies inside the other (only checked if there are no polygons).
+#: against the normal, N, of which only the part along ``ahead`` counts, as thin bodies have a far side; 1 if one body
+#: lies inside the other (only checked if there are no polygons).
 DROPPED_FORCE = 0
 OVERLAPS = 1
 
@@ -40,6 +41,7 @@ class QueryScratch(NamedTuple):
         nodes: (n, 2) stack of pairs of tree nodes to be processed.
         visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
         num_visited: (1,) filled slots.
+        ahead: (3,) direction of the force on B while the contact was sound, in B's frame; zero if it is not known.
         report: (2,) further results of the last query, see ``DROPPED_FORCE`` and ``OVERLAPS``.
         pending: (m, 3) stack of pairs to be visited: element of A, element of B, slot in the table.
     """
@@ -54,6 +56,7 @@ class QueryScratch(NamedTuple):
     nodes: Int2D
     visited: Int2D
     num_visited: Int1D
+    ahead: Float1D
     report: Float1D
     pending: Int2D
 
@@ -74,6 +77,7 @@ def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) 
         nodes=np.zeros((_NODES, 2), dtype=np.int64),
         visited=np.zeros((num_slots, 2), dtype=np.int64),
         num_visited=np.zeros(1, dtype=np.int64),
+        ahead=np.zeros(3),
         report=np.zeros(2),
         pending=np.zeros((num_slots, 3), dtype=np.int64),
     )

@@ -6,10 +6,18 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import entry, kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+    share_ahead,
+)
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
+from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.solvers.islands import WORLD
 
@@ -83,8 +91,12 @@ def _set_relative_pose(scratch, a, b, R_BA, p_BA):
 
 
 @kernel
-def _push(data, first, last, push):
-    """Sum the faces' forces into ``push`` (3,), N; return the carried force and that of dropped faces, N."""
+def _push(data, first, last, ahead, push):
+    """Sum the faces' forces into ``push`` (3,), N.
+
+    Returns:
+        The carried force, and that of dropped faces along ``ahead`` (see ``QueryScratch``), N.
+    """
     carried, dropped = 0.0, 0.0
     push[:] = 0.0
     for f in range(first, last):
@@ -92,7 +104,7 @@ def _push(data, first, last, push):
         if not force > 0.0:
             continue
         if data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE:
-            dropped += force
+            dropped += force * share_ahead(data[NORMAL : NORMAL + 3, f], ahead)
             continue
         carried += force
         for i in range(3):
@@ -130,6 +142,23 @@ def dot(a, b):
 
 
 @kernel
+def _sound_faces(model, scratch, a, b, count, push):
+    """Append the faces of two shapes after ``count`` and sum their forces into ``push`` (3,), N.
+
+    Returns:
+        The new count, which may exceed the buffer's size; the carried force, and that of dropped faces, N.
+
+    Reads scratch: R_BA, p_BA; scratch.faces: data; scratch.query: ahead, report.
+    """
+    query, faces = scratch.query, scratch.faces
+    found = walk_surface(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
+    if found > faces.num_vertices.shape[0]:
+        return found, 0.0, 0.0
+    carried, dropped = _push(faces.data, count, found, query.ahead, push)
+    return found, carried, dropped + query.report[DROPPED_FORCE]
+
+
+@kernel
 def _find_patch(model, state, scratch, pair, p, count):
     """Append the faces of a pair after ``count`` and set the patch's flags; return the new count.
 
@@ -137,22 +166,27 @@ def _find_patch(model, state, scratch, pair, p, count):
     far side. The pair therefore stores the direction of its force while the contact is sound, and in deep contact uses
     the part of the equilibrium surface that pushes in this direction (``docs/contact_models.md``, deep contact).
 
-    Reads model: pair_rows, pairs; scratch: R_BA, p_BA, push; state: push; scratch.faces: data; scratch.patches:
-    num_deep, num_faceless; scratch.query: report.
+    Reads model: pair_rows, pairs; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
+    scratch.query: report.
     Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, is_recovered, num_deep,
-    num_faceless.
+    num_faceless; scratch.query: ahead.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
     _set_relative_pose(scratch, a, b, R_BA, p_BA)
     a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
-    found = walk_surface(model.geometries, a, b, R_BA, p_BA, False, query, faces, count)
+    push, sound = scratch.push[pair], state.push[pair]
+    for i in range(3):
+        query.ahead[i] = sound[i]
+    found, carried, dropped = _sound_faces(model, scratch, a, b, count, push)
     if found > faces.num_vertices.shape[0]:
         return found
-    push, sound = scratch.push[pair], state.push[pair]
-    carried, dropped = _push(faces.data, count, found, push)
-    dropped += query.report[DROPPED_FORCE]
+    if dropped > DEEP_SHARE * (dropped + carried) and carried > dropped and dot(sound, sound) == 0.0:
+        # A new contact: its own force shows which faces are on the far side of a thin body.
+        for i in range(3):
+            query.ahead[i] = push[i]
+        found, carried, dropped = _sound_faces(model, scratch, a, b, count, push)
     patches.is_recovered[p] = False
     patches.dropped_force[p] = dropped
     if dropped > DEEP_SHARE * (dropped + carried):
@@ -163,8 +197,10 @@ def _find_patch(model, state, scratch, pair, p, count):
                 return found
             found = _keep_faces_towards(faces, count, found, sound)
             patches.is_recovered[p] = True
-        for i in range(3):
-            push[i] = sound[i]
+        # The first force of a contact shows its direction, sound or not.
+        if dot(sound, sound) > 0.0:
+            for i in range(3):
+                push[i] = sound[i]
     if found == count and (dropped > 0.0 or query.report[OVERLAPS] != 0.0):
         patches.faceless_pair[patches.num_faceless[0]] = pair
         patches.num_faceless[0] += 1
@@ -208,6 +244,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
             for j in range(3):
                 patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
         patches.num[0] += 1
+    cut_what_lies_between(model, scratch)
     return count
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hydro_sim_core.compilation import (
     Bool1D,
+    ConstBool1D,
     ConstFloat1D,
     ConstFloat2D,
     ConstFloat3D,
@@ -22,6 +23,7 @@ from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
 from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
+from hydro_sim_core.simulation.stepping.between import BetweenScratch, make_between_scratch
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
@@ -36,6 +38,9 @@ class Model(NamedTuple):
         geometry_box: (G, 6) centre and half lengths of the box of each geometry, with its skin, in its frame, m;
             infinite for half spaces.
         geometry_body: (G,) body that carries each geometry, -1 for the world.
+        geometry_row: (G,) row in ``geometries`` of each geometry, without its skin.
+        stiffness: (G,) largest slope of each geometry's field, Pa/m; infinite for rigid ones.
+        has_inside: (G,) whether it is known what lies inside each geometry: not for surfaces that are not closed.
         surface_velocity: (G, 3) velocity of each surface relative to its geometry (conveyor), in its axes, m/s.
         running: Indices of geometries with a surface velocity.
         grain: (G, 3) vector h of each geometry, in its axes: friction along it is sqrt(1 - |h|^2) times that across it.
@@ -61,6 +66,9 @@ class Model(NamedTuple):
     geometries: GeometrySet
     geometry_box: ConstFloat2D
     geometry_body: ConstInt1D
+    geometry_row: ConstInt1D
+    stiffness: ConstFloat1D
+    has_inside: ConstBool1D
     surface_velocity: ConstFloat2D
     running: ConstInt1D
     grain: ConstFloat2D
@@ -197,6 +205,7 @@ class Scratch(NamedTuple):
         query: Scratch of the contact query.
         faces: Contact faces.
         patches: Contact patches.
+        between: Memory of the search for what lies between two bodies.
         problem: The convex problem.
         solver: Scratch of the solvers.
         factor: (nv, nv) Cholesky factor of A (of the mass matrix for accelerations), tree by tree.
@@ -237,6 +246,7 @@ class Scratch(NamedTuple):
     query: QueryScratch
     faces: FaceBuffer
     patches: PatchTable
+    between: BetweenScratch
     problem: ContactProblem
     solver: SolverScratch
     factor: Float2D
@@ -348,6 +358,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         query=make_query_scratch(model.geometries, max_faces),
         faces=make_face_buffer(max_faces),
         patches=_make_patch_table(max_patches, num_pairs),
+        between=make_between_scratch(num_geometries, max_patches),
         problem=problem,
         solver=make_solver_scratch(problem, model.options.numbers_per_face),
         factor=np.zeros((nv, nv)),

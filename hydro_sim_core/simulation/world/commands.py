@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
-    contact_effort,
+    contact_efforts,
     record_contacts,
 )
 from hydro_sim_core.simulation.world.drives import CommandMode, JointCommand, Values
@@ -112,16 +112,34 @@ class WorldCommands(WorldParts):
         self._drives.check_gripper(name, force, position, max_force)
 
     def grip_force(self, name: str | None = None) -> float:
-        """Mean contact force per finger along its closing direction over the last step, N."""
+        """Mean contact force per finger along its closing direction over the last step, N.
+
+        The fingers may touch several things, and each other: ``grip_forces_on`` tells them apart.
+        """
         return self.grip_force_of(record_contacts(self._scratch), name)
 
     def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
-        """Mean contact force per finger along its closing direction in a record of contacts, N."""
+        """The same in a record of contacts, N."""
+        return sum(self.grip_forces_of(record, name).values())
+
+    def grip_forces_on(self, name: str | None = None) -> dict[str, float]:
+        """The part of ``grip_force`` with which a gripper presses on each link that its fingers touch, N.
+
+        A finger that touches another one is such a link, too.
+        """
+        return self.grip_forces_of(record_contacts(self._scratch), name)
+
+    def grip_forces_of(self, record: ContactRecord, name: str | None = None) -> dict[str, float]:
+        """The same in a record of contacts, N."""
         fingers = self._drives.gripper(name).joints
-        bodies = {joint: self._built.assembly.joint_names.index(joint) for joint in fingers}
-        # A held object pushes a finger open, against its closing direction.
-        forces = [
-            -sign * contact_effort(record, self._built.model, bodies[joint])
-            for joint, sign in fingers.items()
-        ]
-        return float(np.mean(forces))
+        model, colliders = self._built.model, self._built.colliders
+        forces: dict[str, float] = {}
+        for joint, sign in fingers.items():
+            body = self._built.assembly.joint_names.index(joint)
+            efforts = contact_efforts(record, model, body)
+            for p in np.flatnonzero(efforts):
+                a, b = model.pairs[record.pair[p]]
+                other = colliders[b if model.geometry_body[a] == body else a].link
+                # A held object pushes a finger open, against its closing direction.
+                forces[other] = forces.get(other, 0.0) - sign * float(efforts[p]) / len(fingers)
+        return forces

@@ -114,16 +114,17 @@ def faceless_overlaps(
     return tuple((colliders[first].link, colliders[second].link) for first, second in pairs)
 
 
-def contact_effort(record: ContactRecord, model: Model, body: int) -> float:
-    """Generalised force of the contacts on a body alone along its joint, N for a prismatic joint."""
+def contact_efforts(record: ContactRecord, model: Model, body: int) -> Array:
+    """Generalised force (P,) of each contact on a body alone along its joint, N for a prismatic joint."""
     # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
     axis = record.joint_axis[body] / model.tree.q_scale[body]
     bodies = model.geometry_body[model.pairs[record.pair]]
     on_body = (bodies[:, 1] == body) * 1.0 - (bodies[:, 0] == body)
     if not on_body.any():
-        return 0.0
+        return on_body
     # The moment about the origin: a x . (p x f) = f . (a x) x p.
     (wx, wy, wz), (x, y, z) = axis[:3], reference_points(record).T
     turn = np.array([wy * z - wz * y, wz * x - wx * z, wx * y - wy * x])
-    efforts = record.wrench[:, :3] @ axis[:3] + ((turn.T + axis[3:]) * record.wrench[:, 3:]).sum(axis=1)
-    return float(on_body @ efforts)
+    return on_body * (
+        record.wrench[:, :3] @ axis[:3] + ((turn.T + axis[3:]) * record.wrench[:, 3:]).sum(axis=1)
+    )

@@ -98,6 +98,15 @@ class Snapshot(Motion):
         return MappingProxyType(forces)
 
     @cached_property
+    def grip_forces_on(self) -> Mapping[str, Mapping[str, float]]:
+        """The parts of these with which every gripper presses on each link that its fingers touch, N."""
+        forces = {
+            name: MappingProxyType(self._world.grip_forces_of(self._record, name))
+            for name in self._world.gripper_names
+        }
+        return MappingProxyType(forces)
+
+    @cached_property
     def energies(self) -> Energies:
         """Kinetic, potential and elastic energy; see ``World.energies``."""
         return self._world.energies_of(self.q, self.v, self._record)
