@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.assembly.contact_laws import ContactLaws, contact_laws
 from hydro_sim_core.simulation.assembly.placement import reported_pairs
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
@@ -29,6 +30,11 @@ class WorldContacts(WorldParts):
     def contact_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of links whose contact wrench is reported; computed at the first access, as there may be very many."""
         return reported_pairs(self._built, self.scene.spec)
+
+    @cached_property
+    def contact_laws(self) -> ContactLaws:
+        """Which law each pair of links has; computed at the first access, as there may be very many."""
+        return contact_laws(self._built, self.scene.spec)
 
     @property
     def contacts(self) -> list[ContactPatch]:
