@@ -22,7 +22,6 @@ from hydro_sim_core.cli.outputs import (
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.assembly.pairs import linked_pairs
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
@@ -107,34 +106,19 @@ def _geometries(world: World) -> list[Row]:
 
 
 def _pairs(world: World, most: int | None) -> list[Row]:
-    names, pairs, counts = linked_pairs(world.built.colliders, world.built.model.pairs)
     wrenches = world.scene.spec.report.wrenches
     reported = {frozenset(pair) for pair in wrenches} if wrenches != "all" else None
-    laws = _laws(world, names)
+    laws = world.contact_laws
     return [
         {
-            "a": names[a],
-            "b": names[b],
-            "law": laws[min(a, b), max(a, b)],
-            "geometries": count,
-            "reported": reported is None or frozenset((names[a], names[b])) in reported,
+            "a": a,
+            "b": b,
+            "law": laws.law(row),
+            "geometries": int(laws.geometries[row]),
+            "reported": reported is None or frozenset((a, b)) in reported,
         }
-        for (a, b), count in zip(pairs[:most].tolist(), counts[:most].tolist(), strict=True)
+        for row, (a, b) in ((row, laws.links(row)) for row in range(len(laws.pairs))[:most])
     ]
-
-
-def _laws(world: World, names: Sequence[str]) -> dict[tuple[int, int], str]:
-    """Contact laws of pairs of links, by numbers of names, the lower first: ``rigid`` if all their geometries are."""
-    number = {name: i for i, name in enumerate(names)}
-    laws: dict[tuple[int, int], str] = {}
-    for pair in world.built.model.pairs.tolist():
-        sides = [world.built.colliders[i] for i in pair]
-        low, high = sorted(number[side.link] for side in sides)
-        rigid = all(side.geometry.is_rigid for side in sides)
-        law = laws.setdefault((low, high), "rigid skin" if rigid else "pressure field")
-        if law == "rigid skin" and not rigid:
-            laws[low, high] = "pressure field"
-    return laws
 
 
 def _silent(world: World) -> list[Row]:
@@ -226,7 +210,7 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
     built = world.built
     found = contents(world, most_rows)
     totals = {name: len(found[name]) for name in _TABLES}
-    totals["pairs"] = len(linked_pairs(built.colliders, built.model.pairs)[1])
+    totals["pairs"] = len(world.contact_laws.pairs)
     console.print(
         f"[bold]{output.shown(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms", highlight=False
     )

@@ -37,7 +37,7 @@ from hydro_sim_core.cli.options import (
 )
 from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.status import bar
-from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.drawing.pressure_scale import PressureScale, in_unit
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.film import (
     FILM_SUFFIXES,
@@ -48,7 +48,7 @@ from hydro_sim_core.pictures.film import (
 )
 from hydro_sim_core.recording import recording_files
 from hydro_sim_core.replay import Player, Recording, TimeLine
-from hydro_sim_core.viewer.frame import ViewFrame
+from hydro_sim_core.viewer.frame import ViewFrame, largest_pressure
 from hydro_sim_core.viewer.viewer import Viewer
 
 _WRITTEN = {"film": FILM_SUFFIXES}
@@ -171,11 +171,12 @@ def time_line_table(line: TimeLine, start: float) -> Table:
     longest = max(totals) or 1.0  # the largest force may be 0
     table = Table(box=box.SIMPLE_HEAD)
     several = len(line.recordings) > 1
+    unit = line.scale.unit
     headings = (
         *(["file"] if several else []),
         "time, s",
         "faces",
-        "peak, kPa",
+        f"peak, {unit[0]}",
         *(f"{output.shown(pair)}, N" for pair in pairs),
     )
     for heading in headings:
@@ -184,8 +185,7 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         table.add_column("all forces")
     for place, frame, total in zip(places, frames, totals, strict=True):
         forces = _forces(frame)
-        peak = max((patch.max_pressure for patch in frame.patches), default=0.0)
-        cells = [f"{frame.time:.3f}", str(_faces(frame)), f"{1e-3 * peak:.2f}"]
+        cells = [f"{frame.time:.3f}", str(_faces(frame)), in_unit(largest_pressure(frame.patches), unit)]
         cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
         length = "█" * round(_BAR_LENGTH * total / longest) if pairs else ""
         file = [str(line.locate(place)[0] + 1)] if several else []

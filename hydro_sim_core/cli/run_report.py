@@ -10,6 +10,8 @@ from rich.table import Table
 
 from hydro_sim_core.cli.output import shown, versions
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.laws import PRESSURE_FIELD
+from hydro_sim_core.drawing.pressure_scale import in_unit, unit_of
 from hydro_sim_core.recording import RecordingReport
 from hydro_sim_core.simulation import Distribution, World
 
@@ -116,6 +118,7 @@ def _contact(patch: ContactPatch) -> dict[str, Any]:
     return {
         "body_a": patch.name_a,
         "body_b": patch.name_b,
+        "law": patch.law,
         "faces": patch.num_faces,
         "area": patch.area,
         "peak_pressure": patch.peak_pressure,
@@ -236,10 +239,10 @@ class RunReport:
             rows.append((shown(f"grip force of {name}"), shown(", ".join([f"{grip:.3f} N", *parts]))))
         for c in self.contacts:
             name = shown(f"{c['body_a']} on {c['body_b']}")
-            force = f"{c['normal_force']:.3f} N normal"
-            rows.append(
-                (name, f"{force}, {1e4 * c['area']:.2f} cm², {1e-3 * c['peak_pressure']:.2f} kPa peak")
-            )
+            unit = unit_of(c["peak_pressure"])
+            peak = f"{in_unit(c['peak_pressure'], unit)} {unit[0]} peak"
+            law = "" if c["law"] == PRESSURE_FIELD else f", {c['law']}"
+            rows.append((name, f"{c['normal_force']:.3f} N normal, {1e4 * c['area']:.2f} cm², {peak}{law}"))
         if self.recording is not None:
             rows.append(("recording", shown(str(self.recording))))
         return rows + [("warning", shown(warning)) for warning in self.contact_warnings]

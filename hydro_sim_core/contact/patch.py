@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
+from hydro_sim_core.contact.laws import PRESSURE_FIELD
 from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.contact.pressure_field.faces import (
@@ -54,6 +55,7 @@ class ContactPatch:
         dropped_force: Pressure times area of polygons rejected because a pressure gradient points against the normal,
             N; most are not among the faces of the patch, and a step drops the rest.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
+        law: Contact law, one of ``contact.laws``.
     """
 
     face_source: FaceArrays | Callable[[], FaceArrays] = field(repr=False)
@@ -67,6 +69,7 @@ class ContactPatch:
     geometry_b: str = ""
     dropped_force: float = 0.0
     overlaps_without_faces: bool = False
+    law: str = PRESSURE_FIELD
     _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Final
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.laws import LAWS
 from hydro_sim_core.drawing.patch_surface import patch_faces
 from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, LARGEST, LEAST, PressureScale
 from hydro_sim_core.simulation import World
@@ -31,6 +32,8 @@ _DIGITS: Final = (1.0, 2.0, 5.0, 10.0)
 
 #: Largest pressure of every pair in contact at an instant, Pa, by any name of the pair.
 Peaks = Mapping[str, float]
+#: The same by contact law, for the laws that are in contact.
+PeaksByLaw = Mapping[str, Peaks]
 
 
 def scale_of_world(world: World) -> PressureScale:
@@ -45,7 +48,7 @@ def scale_of_world(world: World) -> PressureScale:
     """
     trial = world.copy()
     trial.reset()
-    instants: list[Peaks] = []
+    instants: list[PeaksByLaw] = []
     touched: set[str] = set()
     steps = max(1, round(1.0 / (_RATE * trial.time_step)))
     end, out_of_patience = _LONGEST_WAIT, time.thread_time() + _PATIENCE
@@ -59,10 +62,25 @@ def scale_of_world(world: World) -> PressureScale:
             continue
         if not instants:
             end = trial.time + _STRETCH
-        instants.append(peaks_of(patches))
+        instants.append(peaks_by_law(patches))
         touched.update(name for patch in patches for name in (patch.name_a, patch.name_b))
     hands = _hands(world)
-    return scale_of_peaks(instants, DEFAULT_FULL_SCALE if hands and not hands & touched else 0.0)
+    return scale_of_instants(instants, DEFAULT_FULL_SCALE if hands and not hands & touched else 0.0)
+
+
+def scale_of_instants(instants: Sequence[PeaksByLaw], at_least: float = 0.0) -> PressureScale:
+    """The scale for the compliant pairs at some instants; for rigid ones if no compliant ones touch.
+
+    A rigid body's skin has whatever pressure its stiffness makes of a corner or an edge, up to millions of times
+    that of a soft finger. It is shown in the colour of the upper end.
+
+    Args:
+        instants: Peaks at instants in equal steps of time.
+        at_least: Lower bound of the full scale, Pa.
+    """
+    of_laws = ([peaks.get(law, {}) for peaks in instants] for law in LAWS)
+    touching = (one for one in of_laws if any(peak > 0.0 for peaks in one for peak in peaks.values()))
+    return scale_of_peaks(next(touching, ()), at_least)
 
 
 def scale_of_peaks(instants: Sequence[Peaks], at_least: float = 0.0) -> PressureScale:
@@ -94,6 +112,14 @@ def peaks_of(patches: Iterable[ContactPatch]) -> Peaks:
         pair = f"{patch.name_a} on {patch.name_b}"
         peaks[pair] = max(peaks.get(pair, 0.0), patch_faces(patch.faces).pressures.max(initial=0.0))
     return peaks
+
+
+def peaks_by_law(patches: Iterable[ContactPatch]) -> PeaksByLaw:
+    """The same apart for each law."""
+    of_law: dict[str, list[ContactPatch]] = {}
+    for patch in patches:
+        of_law.setdefault(patch.law, []).append(patch)
+    return {law: peaks_of(alike) for law, alike in of_law.items()}
 
 
 def _rounded_up(pressure: float) -> float:

@@ -56,7 +56,7 @@ class PressureScale:
     @property
     def unit(self) -> tuple[str, float]:
         """Unit in which the upper end is no long number, with its size in Pa."""
-        return next((unit for unit in _UNITS if self.maximum >= unit[1]), _UNITS[-1])
+        return unit_of(self.maximum)
 
     def colours(self, pressures: NDArray[np.floating]) -> NDArray[np.float32]:
         """Opaque RGBA of each pressure: (N,) Pa to (N, 4), 0 to 1."""
@@ -66,3 +66,13 @@ class PressureScale:
     def table(self) -> NDArray[np.uint8]:
         """Colours (256, 3) of the scale at equal steps, as 8-bit sRGB."""
         return VIRIDIS
+
+
+def unit_of(pressure: float) -> tuple[str, float]:
+    """Unit in which a pressure (Pa) is no long number, with its size in Pa."""
+    return next((unit for unit in _UNITS if pressure >= unit[1]), _UNITS[-1])
+
+
+def in_unit(pressure: float, unit: tuple[str, float]) -> str:
+    """Three digits of a pressure (Pa) in a unit, such as that of the scale."""
+    return f"{float(f'{pressure / unit[1]:.3g}'):.12g}"  # rounded first, it has no power of ten

@@ -7,8 +7,12 @@ Energy: a face with pressure p0 and the force A (p0 - dt g v_n)_+ does at most t
 bodies, half of its stored energy. Damping, lagged friction and the spin of free bodies only dissipate; the work of
 gravity and drives is measured. A step that gains more kinetic and potential energy than all this has an error. Steps
 with contact deeper than a medial surface are not judged, because faces across which pressure decreases have no such
-bound. Neither are steps that were cut into pieces, which report the contacts of the last piece. Over a whole scene,
-including these steps, gains must stay below ``MOST_FROM_NOTHING``.
+bound. Neither are steps that were taken in pieces, of which one piece's faces are told. Over a whole scene, including
+both, gains must stay below ``MOST_FROM_NOTHING``; only steps that are deep and in pieces are left out, in which what
+flies at 10 m/s into a thin soft plate may be thrown back (36 J in scene 17 of seed 2).
+
+Wrenches and efforts of a step in pieces are averages over the pieces, in which postures change: such a step is judged
+by the linear momentum of free bodies, for which postures do not matter.
 """
 
 from __future__ import annotations
@@ -163,6 +167,8 @@ class Auditor:
             [i for i, n in enumerate(world.velocity_names) if n in world.joint_names], dtype=int
         )
         self._counts = (0, 0)
+        free = self._tree.v_index[np.flatnonzero(world.built.model.forest.is_free_body)]
+        self._linear = (free[:, None] + np.arange(3, 6)).ravel()
 
     def energies(self) -> tuple[float, float]:
         """Kinetic and potential energy of the present state, J."""
@@ -184,6 +190,7 @@ class Auditor:
         drives = np.zeros_like(v1)
         if len(self._own):
             drives[self._own_v] = world.joint_efforts()[self._own]
+        is_deep, in_pieces = self._kind()
         # The evaluator still has the posture in which the step found its contacts.
         contacts = self._contact_forces(record)
         end, start = self._M @ v1, self._M @ self._v0
@@ -193,9 +200,13 @@ class Auditor:
         missing = end - start - push + bias - drive + dt * self._tree.damping * v1
         imbalance = float(np.linalg.norm(weight * (missing - self._joint_impulses(missing, v1))))
 
-        work = dt * float(drives @ v1)
         q1 = world.q
-        kinetic = self._evaluator.update(q1).kinetic_energy(v1)
+        evaluator = self._evaluator.update(q1)
+        if in_pieces:
+            missing = evaluator.mass_matrix() @ v1 - start - push + dt * self._gravity
+            imbalance = float(np.linalg.norm((weight * missing)[self._linear]))
+        work = float(drives @ self._displacement(q1, v1))
+        kinetic = evaluator.kinetic_energy(v1)
         potential = self._evaluator.potential_energy()
         gain = kinetic + potential - self._energy0 - work
         spring = self._spring_work(record) + self._stop_work()
@@ -203,23 +214,33 @@ class Auditor:
         involved = scale * scale + spring + abs(work) + fallen
         gained = gain
         gain -= self._turning(v1)
-        done = world.diagnostics()
-        # Wrenches and efforts of steps in pieces are those of the last piece, and balance nothing.
-        deep, cut = int(done["deep_steps"]), int(done["cut_steps"]) + int(done.get("fast_steps", 0))
-        is_deep, is_cut = deep > self._counts[0], cut > self._counts[1]
-        self._counts = deep, cut
-        excess = np.nan if is_deep or is_cut else (gain - spring) / max(involved, 1e-300)
+        excess = np.nan if is_deep or in_pieces else (gain - spring) / max(involved, 1e-300)
         quaternions = np.linalg.norm(q1[self._quaternions], axis=1)
         return StepAudit(
-            momentum_error=np.nan if is_cut else imbalance / max(scale, 1e-300),
+            momentum_error=imbalance / max(scale, 1e-300),
             energy_gain=gain / max(involved, 1e-300),
             energy_excess=excess,
             quaternion_error=float(np.max(np.abs(quaternions - 1.0), initial=0.0)),
-            gained=0.0 if is_cut else float(gained),
+            gained=0.0 if is_deep and in_pieces else float(gained),
             turn=dt * float(np.linalg.norm(self._evaluator.body_velocities(v1)[:, :3], axis=1).max()),
             work=work,
             potential=potential,
         )
+
+    def _kind(self) -> tuple[bool, bool]:
+        """Whether the step was deep, and whether it was taken in pieces."""
+        done = self._world.diagnostics()
+        counts = int(done["deep_steps"]), int(done["cut_steps"]) + int(done["fast_steps"])
+        is_deep, in_pieces = (now > before for now, before in zip(counts, self._counts, strict=True))
+        self._counts = counts
+        return is_deep, in_pieces
+
+    def _displacement(self, q1: Array, v1: Array) -> Array:
+        """(nv,) change of every coordinate in the step; for those with quaternions that at the last velocity."""
+        tree, change = self._tree, self._world.time_step * v1
+        own = np.flatnonzero(tree.q_of_v >= 0)
+        change[own] = (q1 - self._q0)[tree.q_of_v[own]]
+        return change
 
     def _joint_impulses(self, missing: Array, v1: Array) -> Array:
         """The part of ``missing`` impulses (nv,) that joint friction and limits can explain.

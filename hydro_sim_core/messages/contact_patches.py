@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.contact.laws import RIGID_SKIN
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
@@ -18,6 +19,7 @@ Array = NDArray[np.float64]
 UNDER_RESOLVED: Final = 1
 DEEP: Final = 2
 INSIGNIFICANT: Final = 4
+BETWEEN_RIGID: Final = 8
 
 _AT_REST = np.zeros(6)
 
@@ -43,8 +45,9 @@ def encode_contact_patches(
 
 
 def quality_flags(patch: ContactPatch, summary: ContactSummary) -> int:
-    """Quality flags of the message for a patch of ``summary``."""
+    """Flags of the message for a patch of ``summary``."""
     flags = DEEP if patch.quality.is_deep else 0
+    flags |= BETWEEN_RIGID if patch.law == RIGID_SKIN else 0
     if patch not in summary.significant:
         return flags | INSIGNIFICANT
     return flags if patch.quality.is_resolved else flags | UNDER_RESOLVED

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.drawing.pressure_scale import PressureScale, in_unit
 from hydro_sim_core.drawing.stroke_font import text_strokes, text_width
 from hydro_sim_core.messages.marker_message import LINE_LIST, TRIANGLE_LIST, Marker
 
 Array = NDArray[np.float64]
-TITLE = "contact pressure, kPa"
 _CELLS = 32
 # In widths of the sign, from its lower left corner.
 _HEIGHT = 0.36
@@ -53,9 +52,9 @@ def legend(scale: PressureScale, position: tuple[float, float, float], width: fl
 def legend_words(scale: PressureScale) -> list[tuple[str, float, float]]:
     """The words of the legend, each with the place of its lower left corner in widths of the sign."""
     x, _, length, _ = _BAR
-    words = [(TITLE, *_TITLE_AT)]
+    words = [(f"contact pressure, {scale.unit[0]}", *_TITLE_AT)]
     for fraction in (0.0, 0.5, 1.0):
-        text = f"{fraction * scale.maximum / 1e3:g}"
+        text = in_unit(fraction * scale.maximum, scale.unit)
         words.append((text, x + fraction * (length - _LETTER_HEIGHT * text_width(text)), _LABELS_Y))
     return words
 

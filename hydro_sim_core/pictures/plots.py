@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
 from hydro_sim_core.drawing.figures import figure, pressure_colours
-from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.drawing.pressure_scale import PressureScale, in_unit
 from hydro_sim_core.pictures.plot_footprint import Contact, Footprint, footprint
 from hydro_sim_core.pictures.plot_rotation import angles_about, main_axis
 
@@ -183,9 +183,8 @@ def _mark_centre(axes: Axes, centre: Array) -> None:
 
 def _headlines(found: Footprint, scale: PressureScale, title: str) -> list[str]:
     between = f"{' and '.join(found.partners)} on {found.body}"
-    unit, unit_size = scale.unit
-    peak = float(f"{found.faces.pressures.max() / unit_size:.3g}")  # "g" alone then writes no power of ten
-    figures = f"{found.force:.3g} N, {1e4 * found.area:.3g} cm², peak {peak:g} {unit}"
+    peak = in_unit(found.faces.pressures.max(), scale.unit)
+    figures = f"{found.force:.3g} N, {1e4 * found.area:.3g} cm², peak {peak} {scale.unit[0]}"
     tilt = np.degrees(found.tilt)
     tilted = [f"faces tilted by {tilt:.0f}° against the picture"] if tilt > _NOTABLE_TILT else []
     return [f"{between}, {title}" if title else between, figures, *tilted]

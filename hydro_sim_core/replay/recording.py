@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.drawing.chosen_scale import Peaks, scale_of_peaks
+from hydro_sim_core.drawing.chosen_scale import PeaksByLaw, scale_of_instants
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import MessageIndex
@@ -170,12 +170,13 @@ class Recording:
             return PressureScale(float(self._index.about[FULL_SCALE]))
         return None
 
-    def peaks(self, row: int) -> Peaks:
+    def peaks(self, row: int) -> PeaksByLaw:
         """Largest pressure of every pair in contact at an instant, Pa; nothing where the file is damaged."""
+        of_law: dict[str, dict[str, float]] = {}
         with suppress(InputError):  # told when that instant is shown
-            patches = self._patches(int(self._times[row]), {})
-            return {f"{patch.name_a} on {patch.name_b}": patch.max_pressure for patch in patches}
-        return {}
+            for patch in self._patches(int(self._times[row]), {}):
+                of_law.setdefault(patch.law, {})[f"{patch.name_a} on {patch.name_b}"] = patch.max_pressure
+        return of_law
 
     def _gaps(self) -> Iterator[tuple[float, float]]:
         for gap in self._index.gaps:
@@ -310,7 +311,9 @@ def scale_of_recordings(recordings: Sequence[Recording]) -> PressureScale:
     ]
     if rows:
         spread = np.unique(np.linspace(0, len(rows) - 1, _SCALE_INSTANTS).astype(int))
-        known.append(scale_of_peaks([recording.peaks(row) for recording, row in (rows[i] for i in spread)]))
+        known.append(
+            scale_of_instants([recording.peaks(row) for recording, row in (rows[i] for i in spread)])
+        )
     return max(known, key=lambda scale: scale.maximum)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.laws import LAWS, PRESSURE_FIELD
 from hydro_sim_core.drawing.patch_surface import PatchFaces, patch_faces
 from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
@@ -35,6 +36,7 @@ class ViewPatch:
         area: Area of the faces, m^2.
         max_pressure: Largest pressure at a corner, Pa.
         problem: Why the force should not be trusted; None if it can.
+        law: Contact law, one of ``contact.laws``.
     """
 
     name_a: str
@@ -46,6 +48,7 @@ class ViewPatch:
     area: float
     max_pressure: float
     problem: str | None = None
+    law: str = PRESSURE_FIELD
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,16 @@ def view_patch(patch: ContactPatch, problem: str | None = None) -> ViewPatch | N
         area=patch.area,
         max_pressure=float(faces.pressures.max()),
         problem=problem,
+        law=patch.law,
     )
+
+
+def largest_pressure(patches: Iterable[ViewPatch]) -> float:
+    """The largest pressure to tell, Pa: of rigid skins only where nothing compliant touches; 0 without contact."""
+    of_law: dict[str, float] = {}
+    for patch in patches:
+        of_law[patch.law] = max(of_law.get(patch.law, 0.0), patch.max_pressure)
+    return next((of_law[law] for law in LAWS if law in of_law), 0.0)
 
 
 def frame_of_snapshot(
@@ -236,4 +248,5 @@ def _patch_header(patch: ViewPatch) -> dict[str, Any]:
         "area": patch.area,
         "max_pressure": patch.max_pressure,
         "problem": patch.problem,
+        "law": patch.law,
     }

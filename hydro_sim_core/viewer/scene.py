@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 #: Version of the protocol between page and server.
 PROTOCOL_VERSION = 1
+#: Most pairs of links whose law is told: a scene may have a million.
+MOST_PAIRS = 200
 _WORLD = "world"
 
 
@@ -85,6 +87,19 @@ class ViewGripper:
 
 
 @dataclass(frozen=True)
+class ViewLaws:
+    """Which contact law each pair of links has.
+
+    Attributes:
+        counts: Number of pairs of each law, and of those that do not touch although nothing holds them apart: ``none``.
+        pairs: Links and law of the first of them.
+    """
+
+    counts: Mapping[str, int]
+    pairs: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
 class ViewScene:
     """Content of the view that is the same in all frames.
 
@@ -102,6 +117,7 @@ class ViewScene:
         gaps: First and last time of what is missing in a damaged recording, s.
         time_step: Time step, s.
         takes_commands: Whether pages may command, pause and reset.
+        laws: Contact laws of pairs of links; None where they are not known, as in a recording.
     """
 
     name: str
@@ -117,6 +133,7 @@ class ViewScene:
     gaps: tuple[tuple[float, float], ...] = ()
     time_step: float = 1e-3
     takes_commands: bool = True
+    laws: ViewLaws | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The message to pages, with a ``key`` that identifies the scene."""
@@ -138,6 +155,7 @@ class ViewScene:
             },
             "time_step": self.time_step,
             "takes_commands": self.takes_commands,
+            "laws": self.laws and asdict(self.laws),
             "timeline": self.timeline
             and {"start": self.timeline[0], "end": self.timeline[1], "gaps": self.gaps},
         }
@@ -187,7 +205,13 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         ),
         time_step=world.time_step,
         takes_commands=takes_commands,
+        laws=_laws(world),
     )
+
+
+def _laws(world: World) -> ViewLaws:
+    laws = world.contact_laws
+    return ViewLaws({**laws.counts, "none": len(laws.silent)}, tuple(laws.told(MOST_PAIRS)))
 
 
 def scene_of_urdf(

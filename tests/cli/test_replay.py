@@ -54,7 +54,7 @@ def test_the_time_line_and_the_topics_are_printed(recording):
     result = call("replay", recording)
     assert result.exit_code == 0, result.output
     rows = re.findall(
-        r"^ +(\d\.\d{3}) +(\d+) +(\d+\.\d\d) +(\d+\.\d{3}) +(\d+\.\d{3}) +█+", result.stdout, re.M
+        r"^ +(\d\.\d{3}) +(\d+) +(\d+\.?\d*) +(\d+\.\d{3}) +(\d+\.\d{3}) +█+", result.stdout, re.M
     )
     assert float(rows[-1][0]) == pytest.approx(0.3)
     assert int(rows[-1][1]) > 20  # faces

@@ -10,8 +10,8 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.drawing import chosen_scale
-from hydro_sim_core.drawing.chosen_scale import peaks_of, scale_of_peaks, scale_of_world
-from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale
+from hydro_sim_core.drawing.chosen_scale import peaks_of, scale_of_instants, scale_of_peaks, scale_of_world
+from hydro_sim_core.drawing.pressure_scale import DEFAULT_FULL_SCALE, PressureScale, in_unit, unit_of
 
 SCENES = Path(__file__).parents[2] / "config/scenes"
 
@@ -40,6 +40,33 @@ def test_a_pair_that_only_grazes_says_nothing():
     rows = [{"a on b": 100.0}] * 50
     assert scale_of_peaks([*rows, {"a on b": 100.0, "c on d": 1e6}]).maximum == 100.0
     assert scale_of_peaks([{"c on d": 1e6}]).maximum == 1e6
+
+
+def test_rigid_skins_count_where_nothing_compliant_touches():
+    soft, rigid = {"pad on box": 800.0}, {"box on table": 3e9}
+    both = [{"rigid skin": rigid}, *10 * [{"rigid skin": rigid, "pressure field": soft}]]
+    assert scale_of_instants(both).maximum == 1e3
+    assert scale_of_instants([{"rigid skin": rigid}, {}]).maximum == 5e9
+    grazing = [{"rigid skin": rigid, "pressure field": {"pad on box": 0.0}}]
+    assert scale_of_instants(grazing).maximum == 5e9
+    assert scale_of_instants([]).maximum == DEFAULT_FULL_SCALE
+
+
+def test_a_soft_pad_on_a_rigid_stick_that_stands_on_its_tip_is_not_one_flat_colour():
+    """The stick's edge presses a rigid table with megapascals."""
+    scene = hs.SceneBuilder("stick")
+    scene.add_static("table", "box", size=(1, 1, 0.1), xyz=(0, 0, -0.05), compliance="rigid")
+    stick = scene.add_body("stick", 0.5, xyz=(0, 0, 0.0505))
+    stick.add_shape("sphere", radius=0.05, compliance="rigid")
+    pad = scene.add_body("pad", 0.05, xyz=(0, 0, 0.1101))
+    pad.add_shape("box", size=(0.1, 0.1, 0.02), modulus=1e5, resolution_hint=0.02)
+    world = hs.World(scene.build())
+    scale = scale_of_world(world)
+    world.step(100)
+    peaks = {patch.law: peaks_of([patch]) for patch in world.contacts}
+    (soft,), (rigid,) = (peaks[law].values() for law in ("pressure field", "rigid skin"))
+    assert rigid > 100 * soft
+    assert 0.2 * scale.maximum < soft <= scale.maximum
 
 
 def test_where_nothing_touches_it_is_the_default():
@@ -118,3 +145,12 @@ def test_is_told_in_a_unit_without_long_numbers(maximum, unit):
     name, size = PressureScale(maximum).unit
     assert name == unit
     assert math.isclose(size, {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6}[unit])
+
+
+@pytest.mark.parametrize(
+    ("pressure", "told"),
+    [(0.0, "0 Pa"), (0.01234, "0.0123 Pa"), (64.83, "64.8 Pa"), (8050.0, "8.05 kPa"), (1.234e9, "1230 MPa")],
+)
+def test_pressures_have_three_digits_and_no_power_of_ten(pressure, told):
+    unit = unit_of(pressure)
+    assert f"{in_unit(pressure, unit)} {unit[0]}" == told

@@ -7,7 +7,7 @@ import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.contact_patches import DEEP
+from hydro_sim_core.messages.contact_patches import BETWEEN_RIGID, DEEP
 from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.recording.mcap_file import RecordingFile
 from hydro_sim_core.replay import Recording
@@ -138,3 +138,13 @@ def test_faces_without_area_have_their_middle_as_the_centre(changed):
         low, high = patch.faces.vertices.min(axis=0), patch.faces.vertices.max(axis=0)
         assert np.all((low <= patch.point) & (patch.point <= high))
         assert np.isfinite(patch.moment).all()
+
+
+@pytest.mark.parametrize(("flag", "law"), [(0, "pressure field"), (BETWEEN_RIGID, "rigid skin")])
+def test_laws_of_patches_come_back(changed, flag, law):
+    """From the flags, which older recordings have too, without that of rigid bodies."""
+
+    def between_rigid(patch):
+        patch.flags |= flag
+
+    assert {patch.law for patch in changed(between_rigid).patches} == {law}

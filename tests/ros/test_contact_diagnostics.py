@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
+import hydro_sim_core as hs
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
@@ -14,12 +15,15 @@ from hydro_sim_core import contact, geometry
 from hydro_sim_core.simulation.running.timing import PaceRecorder
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
+#: Of a scene without pairs.
+NO_LAWS = SimpleNamespace(counts={"pressure field": 0, "rigid skin": 0}, silent=())
+
 
 @pytest.fixture
 def status():
     """The status on contact that the node publishes for a summary."""
 
-    def publish(summary, *bad_steps):
+    def publish(summary, *bad_steps, laws=NO_LAWS, part="contact"):
         """The last of several messages, before which there had been so many deep and so many faceless steps."""
         sent, timers = [], []
         counts = {"deep_steps": 0, "faceless_steps": 0}
@@ -34,7 +38,7 @@ def status():
         )
         runner = SimpleNamespace(
             report=lambda: PaceRecorder().report(time_step=1e-3),
-            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts),
+            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts, contact_laws=laws),
             failure=None,
             paused=True,
         )
@@ -42,7 +46,7 @@ def status():
         Diagnostics(node, runner, Parameters(), Rejections(None), link)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
-        (found,) = [s for s in sent[-1].status if s.name == "node: contact"]
+        (found,) = [s for s in sent[-1].status if s.name == f"node: {part}"]
         return found
 
     return publish
@@ -119,3 +123,39 @@ def test_contact_lost_since_the_last_message_is_told(status):
     assert _values(shown)["deep steps"] == "3"
     assert status(sound, (1, 1), (1, 1)).level == DiagnosticStatus.OK
     assert status(sound, (1, 1), (0, 0)).level == DiagnosticStatus.OK
+
+
+def test_laws_of_pairs_are_counted_and_silent_ones_named(status):
+    """Of a rigid box on a soft pad and a rigid table, and of links that the scene silences."""
+    scene = hs.SceneBuilder("laws")
+    scene.add_static("table", "box", size=(1, 1, 0.1), compliance="rigid")
+    for name, z in (("box", 1.0), ("lamp", 2.0)):
+        scene.add_body(name, 1.0, xyz=(0, 0, z)).add_shape("box", size=3 * (0.1,), compliance="rigid")
+    scene.add_body("pad", 1.0, xyz=(0, 0, 3.0)).add_shape("box", size=3 * (0.1,), modulus=1e5)
+    built = scene.build()
+    contact = built.spec.contact.model_copy(update={"exclude": (("box", "lamp"), ("pad", "lamp"))})
+    built = replace(built, spec=built.spec.model_copy(update={"contact": contact}))
+    laws = hs.World(built).contact_laws
+    shown = status(ContactSummary(()), laws=laws, part="contact laws")
+    assert (shown.level, shown.message) == (
+        DiagnosticStatus.OK,
+        "2 pressure field, 2 rigid skin, 2 silent",
+    )
+    assert _values(shown) == {
+        "pairs with pressure field": "2",
+        "pairs with rigid skin": "2",
+        "silent pairs": "2",
+        "names of silent pairs": "box and lamp, pad and lamp",
+    }
+
+
+def test_what_is_told_of_laws_is_short(status):
+    """Also of a thousand silent pairs with long names."""
+    silent = tuple((f"{i}" + "a" * 4000, "b" * 4000) for i in range(1000))
+    laws = SimpleNamespace(counts=NO_LAWS.counts, silent=silent)
+    shown = status(ContactSummary(()), laws=laws, part="contact laws")
+    assert shown.message == "1000 silent"
+    names = _values(shown)["names of silent pairs"]
+    assert names.endswith(" and 990 more")
+    assert len(names) < 5000
+    assert status(ContactSummary(()), part="contact laws").message == "no pairs"

@@ -104,6 +104,7 @@ def test_flags_tell_coarse_deep_and_negligible_patches(decode):
     assert flags(coarse) == [constants.UNDER_RESOLVED]
     assert flags(deep) == [constants.DEEP]
     assert flags(fine, tiny) == [0, constants.INSIGNIFICANT]
+    assert flags(replace(fine, law="rigid skin")) == [constants.BETWEEN_RIGID]
 
 
 def test_slip_is_the_tangential_velocity_of_b_at_each_centroid(decode):

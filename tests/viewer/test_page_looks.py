@@ -12,8 +12,8 @@ import pytest
 from hydro_sim_core.drawing.patch_surface import PatchFaces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.viewer.frame import ViewFrame, ViewPatch
-from hydro_sim_core.viewer.scene import scene_of_urdf
-from support.viewer.browser import box, look, opened, picture, show_patches_alone, text
+from hydro_sim_core.viewer.scene import ViewLaws, scene_of_urdf
+from support.viewer.browser import box, is_visible, look, opened, picture, show_patches_alone, text
 from support.viewer.pages import wait_until
 
 SCALE = PressureScale(1000.0)
@@ -129,6 +129,30 @@ def test_many_bodies_in_contact_share_what_tells_them_apart(browser, scripted):
         scripted.show(ViewFrame(1e-3, 1, 0, poses, np.zeros(0), patches=patches))
         wait_until(lambda: text(page, "#clock") == "0.001 s")
         assert page.locator("#contacts tbody tr").count() > 0
+
+
+def test_laws_of_pairs_are_told(browser, stage):
+    """Beside contacts of rigid bodies, whose pressure is no measure for the legend, and in a list that opens."""
+    pairs = (("near", "far", "pressure field"), ("far", "world", "rigid skin"), ("near", "world", "none"))
+    counts = {"pressure field": 250, "rigid skin": 1, "none": 1}
+    scene = replace(scene_of_urdf(urdf(LINKS), SCALE), laws=ViewLaws(counts, pairs))
+    stage.show_scene(scene)
+    rigid = replace(patch("far", "world", pressure=3e9), law="rigid skin")
+    stage.show_patches(patch("near", "far", pressure=250.0), rigid)
+    with opened(browser, url(stage)) as page:
+        wait_until(lambda: "rigid" in text(page, "#contacts"))
+        rows = page.locator("#contacts tbody tr")
+        assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["far on worldrigid", "near on far"]
+        assert rows.first.get_attribute("title").startswith("Contact by rigid skin")
+        wait_until(lambda: text(page, "#legend output") == "max 0.25")
+        assert text(page, "#laws summary") == "Pairs of links: 250 pressure field, 1 rigid skin, 1 silent"
+        assert not is_visible(page, "#laws table")
+        page.locator("#laws summary").click()
+        listed = page.locator("#laws tbody tr").all_inner_texts()
+        assert listed[0].split("\t") == ["near, world", "none"]
+        assert listed[-1].strip() == "and 249 more"
+        stage.show_scene(replace(scene, laws=None))
+        wait_until(lambda: not is_visible(page, "#laws"))
 
 
 def test_ticks_of_the_legend_are_at_their_pressures(browser, stage):

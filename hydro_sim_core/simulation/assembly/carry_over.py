@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.stepping.kept_contacts import keep_contacts, put_contacts
 from hydro_sim_core.simulation.stepping.machine import Machine
 
 Array = NDArray[np.float64]
@@ -112,22 +113,10 @@ def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:
         new: Machine to copy to.
         new_pair: Row in the new model of every pair of the old one, -1 where there is none.
     """
-    patches = old.scratch.patches
-    num = int(patches.num[0])
-    kept = np.flatnonzero(new_pair[patches.pair[:num]] >= 0)
-    spans = [np.arange(patches.first_face[i], patches.first_face[i + 1]) for i in kept]
-    columns = np.concatenate([*spans, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-    if len(columns) > new.scratch.faces.data.shape[1]:
-        new.make_room(len(columns))
-    faces, target = new.scratch.faces, new.scratch.patches
-    faces.data[:, : len(columns)] = old.scratch.faces.data[:, columns]
-    faces.polygons[: len(columns)] = old.scratch.faces.polygons[columns]
-    faces.num_vertices[: len(columns)] = old.scratch.faces.num_vertices[columns]
-    target.first_face[: len(kept) + 1] = np.cumsum([0, *map(len, spans)])
-    for name in ("p_GR", "R_WG", "p_WG", "wrench", "normal_force", "is_recovered", "dropped_force"):
-        getattr(target, name)[: len(kept)] = getattr(patches, name)[kept]
-    target.pair[: len(kept)] = new_pair[patches.pair[kept]]
-    target.num[0] = len(kept)
+    contacts = keep_contacts(old.scratch)
+    contacts = contacts.selected(np.flatnonzero(new_pair[contacts.pair] >= 0))
+    put_contacts(new, contacts._replace(pair=new_pair[contacts.pair]))
+    patches, target = old.scratch.patches, new.scratch.patches
     target.num_deep[0] = patches.num_deep[0]
     faceless = new_pair[patches.faceless_pair[: patches.num_faceless[0]]]
     faceless = faceless[faceless >= 0]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Entry
+from hydro_sim_core.simulation.integrators.pieces import Piece, Told, last_piece, on_trees
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, TOO_FAST, advance
@@ -93,35 +94,51 @@ class FixedSteps:
             status = machine.advance(self._time_step, remaining)
             if status == TOO_FAST:
                 self._fast_steps += 1
-                self._take_in_pieces(self._time_step)
+                self._take_in_pieces(self._time_step, Told()).put_into(machine, self._time_step)
             elif status != DONE:
-                self._cut_steps += self._cut(self._time_step)
+                told, is_cut = self._cut(self._time_step, Told())
+                self._cut_steps += is_cut
+                told.put_into(machine, self._time_step)
 
-    def _take_in_pieces(self, length: float) -> None:
-        """Take one step of ``length`` (s) in as many pieces as look-ahead asked for; each may be parted again."""
+    def _take_in_pieces(self, length: float, told: Told) -> Told:
+        """Take one step of ``length`` (s) in as many pieces as look-ahead asked for; each may be parted again.
+
+        ``told`` is of what comes before in the time step; returns it with the pieces.
+        """
         machine, before = self.machine, self.machine.copy_state()
         pieces = int(machine.scratch.pieces[0])
         for _ in range(pieces):
             status = machine.advance(length / pieces, 1)
             if status == TOO_FAST:
-                self._take_in_pieces(length / pieces)
+                told = self._take_in_pieces(length / pieces, told)
             elif status != DONE:
-                self._cut(length / pieces)
-        count_as_one(machine.state, before)
+                told, _ = self._cut(length / pieces, told)
+            else:
+                told = told.with_last(machine, length / pieces)
+        count_as_one(machine, before)
+        return told
 
-    def _cut(self, length: float) -> bool:
+    def _cut(self, length: float, told: Told) -> tuple[Told, bool]:
         """Take one step of ``length`` (s) in pieces; False if none converge, so that it is taken whole and counted."""
         machine, before = self.machine, self.machine.copy_state()
         for cuts in range(1, MAX_CUTS + 1):
-            pieces = 2**cuts
-            if machine.advance(length / pieces, pieces) == DONE:
-                count_as_one(machine.state, before)
-                return True
+            in_pieces = self._cut_into(2**cuts, length, told)
+            if in_pieces is not None:
+                count_as_one(machine, before)
+                return in_pieces, True
             machine.restore_state(before)
         self.failed = self.failed or before
         if machine.advance(length, 1, accept=True) == NOT_FINITE:
             raise StepFailed(OVERFLOW)
-        return False
+        return told.with_last(machine, length), False
+
+    def _cut_into(self, pieces: int, length: float, told: Told) -> Told | None:
+        """Take equal pieces of a step of ``length`` (s); None if one fails."""
+        for _ in range(pieces):
+            if self.machine.advance(length / pieces, 1) != DONE:
+                return None
+            told = told.with_last(self.machine, length / pieces)
+        return told
 
     def statistics(self) -> dict[str, float | int]:
         """Numbers of time steps taken in pieces.
@@ -155,6 +172,7 @@ class ErrorControlledSteps:
         self._accuracy = accuracy
         self._substeps = self._rejected = 0
         self._shortest = math.inf
+        self._told = Told()
         self.failed: State | None = None
 
     def advance(self, steps: int) -> None:
@@ -165,7 +183,7 @@ class ErrorControlledSteps:
     def _cross_time_step(self) -> None:
         state, begin = self.machine.state, self.machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
-        tried = 0
+        tried, self._told = 0, Told()
         while left > 0.0:
             # A tiny remainder would cost as much as a whole sub-step.
             length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
@@ -185,7 +203,8 @@ class ErrorControlledSteps:
                 self._give_up(begin, left)
                 wanted = left = 0.0
         state.substep[0] = wanted
-        count_as_one(state, begin)
+        count_as_one(self.machine, begin)
+        self._told.put_into(self.machine, self._time_step)
 
     def _factor(self, error: float) -> float:
         if not math.isfinite(error):
@@ -199,32 +218,54 @@ class ErrorControlledSteps:
         begin = machine.copy_state()
         status = machine.advance(length, 1)
         if status == DONE:
-            whole = machine.copy_state()
+            whole, pieces = machine.copy_state(), [last_piece(machine)]
             machine.restore_state(begin)
             # Contacts at the beginning were found by the first call.
             status = machine.advance(0.5 * length, 1, same_contacts=True)
         if status == DONE:
+            pieces.append(last_piece(machine))
             status = machine.advance(0.5 * length, 1)
         error = math.inf
         if status == DONE:
             error = float(np.max(np.abs(self._difference(whole.q, machine.state.q)), initial=0.0))
         if error <= self._accuracy:
-            self._extrapolate(begin.v, whole)
+            is_smooth = self._extrapolate(begin.v, whole)
+            self._tell([*pieces, last_piece(machine)], length, is_smooth)
         else:
             machine.restore_state(begin)
         return error
 
-    def _extrapolate(self, v0: Array, whole: State) -> None:
-        """Subtract the error estimate from the halves in the state, tree by tree, where it is small."""
+    def _tell(self, pieces: list[Piece], length: float, is_smooth: NDArray[np.bool_]) -> None:
+        """Add a sub-step of ``length`` (s), whole and its halves, to what is told, extrapolated like velocities.
+
+        Between a tree that is extrapolated and one that is not, action and reaction differ; their halves are told.
+        """
+        of_drives = is_smooth[self.machine.tree_of_velocity]
+        for piece, plain, extrapolated in zip(pieces, (0.0, 0.5, 0.5), (-1.0, 1.0, 1.0), strict=True):
+            of_patches = on_trees(is_smooth, piece.trees)
+            self._told = self._told.and_then(
+                piece,
+                length * np.where(of_patches, extrapolated, plain),
+                length * np.where(of_drives, extrapolated, plain),
+            )
+
+    def _extrapolate(self, v0: Array, whole: State) -> NDArray[np.bool_]:
+        """Subtract the error estimate from the halves in the state, tree by tree, where it is small.
+
+        Returns:
+            (trees + 1,) where it was; the last is for prescribed velocities.
+        """
         machine, state = self.machine, self.machine.state
         weight = machine.scratch.M.diagonal()
         tree = machine.tree_of_velocity
-        error = np.bincount(tree, weight * (state.v - whole.v) ** 2)
-        change = np.bincount(tree, weight * (state.v - v0) ** 2)
+        trees = len(machine.model.forest.first)
+        error = np.bincount(tree, weight * (state.v - whole.v) ** 2, trees)
+        change = np.bincount(tree, weight * (state.v - v0) ** 2, trees)
         is_smooth = error <= SMOOTH * SMOOTH * change
         state.v[:] += np.where(is_smooth[tree], state.v - whole.v, 0.0)
         state.q[:] += np.where(is_smooth[machine.tree_of_coordinate], state.q - whole.q, 0.0)
         machine.normalise_quaternions()
+        return is_smooth
 
     def _difference(self, q: Array, other: Array) -> Array:
         """Differences of coordinates; quaternions count double, like rotation vectors."""
@@ -237,8 +278,8 @@ class ErrorControlledSteps:
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
             machine.restore_state(begin)
             raise StepFailed(OVERFLOW)
+        self._told = self._told.with_last(machine, left)
         machine.state.unconverged[0] += 1
-        machine.scratch.solver.report[CONVERGED] = 0.0
 
     def statistics(self) -> dict[str, float | int]:
         """``substeps`` kept, ``rejected_substeps`` and the ``shortest_substep`` (s; 0 before the first)."""
@@ -249,9 +290,12 @@ class ErrorControlledSteps:
         }
 
 
-def count_as_one(state: State, before: State) -> None:
+def count_as_one(machine: Machine, before: State) -> None:
     """Count the steps since ``before`` as one, which is unconverged if any of them is."""
+    state = machine.state
     state.step[0] = before.step[0] + 1
+    if state.unconverged[0] > before.unconverged[0]:
+        machine.scratch.solver.report[CONVERGED] = 0.0
     for count, then in (
         (state.unconverged, before.unconverged),
         (state.unsettled, before.unsettled),

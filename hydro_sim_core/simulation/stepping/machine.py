@@ -14,6 +14,7 @@ from hydro_sim_core.simulation.stepping.model import (
     Drives,
     MachineData,
     Model,
+    Scratch,
     State,
     copied,
     freeze,
@@ -98,10 +99,11 @@ class Machine:
         self.scratch.solver.report[CONVERGED] = 1.0
 
     def make_room(self, faces: int) -> None:
-        """Replace the memory by one for more than ``faces`` contact faces."""
-        effort = self.scratch.effort
+        """Replace the memory by one for more than ``faces`` contact faces; patches are lost, other results kept."""
+        before = self.scratch
         self.scratch = make_scratch_memory(self.model, len(self.state.q), int(GROWTH * faces))
-        self.scratch.effort[:] = effort
+        for kept, array in zip(_results(self.scratch), _results(before), strict=True):
+            kept[:] = array
         self.handle = self._make_handle()
 
     def copy(self, drives: Drives) -> Machine:
@@ -164,3 +166,10 @@ class Machine:
     def forget_contacts(self) -> None:
         """Drop the contacts of the last step, which no longer belong to the state."""
         self.scratch.patches.num[0] = self.scratch.patches.num_faceless[0] = 0
+
+
+def _results(scratch: Scratch) -> tuple[np.ndarray, ...]:
+    """What is told of the last step besides its patches."""
+    patches = scratch.patches
+    flags = (patches.num_deep, patches.num_faceless, patches.faceless_pair)
+    return (scratch.effort, scratch.S, scratch.solver.report, *flags)

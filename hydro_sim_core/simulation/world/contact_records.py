@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, world_faces
+from hydro_sim_core.contact.laws import law_of
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.simulation.assembly.pairs import Collider
 from hydro_sim_core.simulation.stepping.model import Model, Scratch
@@ -96,6 +97,7 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
                 geometry_a=a.name,
                 geometry_b=b.name,
                 dropped_force=float(record.dropped_force[p]),
+                law=law_of(a.geometry.is_rigid, b.geometry.is_rigid),
             )
         )
     return patches

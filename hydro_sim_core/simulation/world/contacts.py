@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.assembly.contact_laws import ContactLaws, contact_laws
 from hydro_sim_core.simulation.assembly.placement import reported_pairs
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
@@ -30,11 +31,18 @@ class WorldContacts(WorldParts):
         """Pairs of links whose contact wrench is reported; computed at the first access, as there may be very many."""
         return reported_pairs(self._built, self.scene.spec)
 
+    @cached_property
+    def contact_laws(self) -> ContactLaws:
+        """Which law each pair of links has; computed at the first access, as there may be very many."""
+        return contact_laws(self._built, self.scene.spec)
+
     @property
     def contacts(self) -> list[ContactPatch]:
         """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
 
-        If a time step was taken in pieces, they are those of its last piece; with the continuous model, of its end.
+        Also if a time step was taken in pieces or sub-steps: the sum of wrench times step is the change of momentum.
+        The faces of a patch are those at the beginning of the step, or of its last piece in which the pair pressed.
+        With the continuous integrator both are of the step's end.
         """
         return self.patches_of(self.record_contacts())
 

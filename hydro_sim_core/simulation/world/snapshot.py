@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.simulation.assembly.contact_laws import ContactLaws
 from hydro_sim_core.simulation.world import World
 from hydro_sim_core.simulation.world.contact_records import ContactRecord
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
@@ -90,6 +91,11 @@ class Snapshot(Motion):
     def contact_summary(self) -> ContactSummary:
         """Quality of the contact forces; computed at the first access."""
         return ContactSummary(self.contacts, self._world.faceless_overlaps_of(self._record))
+
+    @property
+    def contact_laws(self) -> ContactLaws:
+        """Which law each pair of links has; computed at the first access to that of a world."""
+        return self._world.contact_laws
 
     @cached_property
     def grip_forces(self) -> Mapping[str, float]:

@@ -1,6 +1,7 @@
 // Legend of colours and arrows.
 
 import { make, threeDigits } from "./elements.js";
+import { largestPressure } from "./laws.js";
 
 const TICKS = 5;
 
@@ -42,7 +43,7 @@ export class Legend {
    * @param {{force: number, moment: number}|null} unit N and N m of an arrow of 5 cm; null without arrows.
    */
   show({ patches }, unit) {
-    const largest = Math.max(0, ...patches.map((patch) => patch.max_pressure));
+    const largest = largestPressure(patches);
     this._mark.hidden = largest === 0;
     this._mark.style.left = `${100 * Math.min(1, largest / this._maximum)}%`;
     this._now.textContent = largest > 0 ? `max ${threeDigits(largest / this._unitSize)}` : "";

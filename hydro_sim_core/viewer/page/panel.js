@@ -1,6 +1,7 @@
 // The panel beside the scene: controls, and a table of contacts.
 
 import { byId, make, SpeedChoice, SPEEDS, threeDigits } from "./elements.js";
+import { listLaws, RIGID_SKIN } from "./laws.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
@@ -43,6 +44,7 @@ export class Panel {
     fill("joint-section", this._joints);
     this._grips = new Map(scene.grippers.map((gripper) => [gripper.name, this._gripSlider(gripper, enabled)]));
     fill("grip-section", [...this._grips.values()]);
+    listLaws(scene.laws);
   }
 
   togglePause() {
@@ -75,8 +77,10 @@ export class Panel {
 
   _contactRows(patch) {
     const numbers = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / this._unitSize];
-    const cells = [pairOf(patch), ...numbers.map(threeDigits)];
-    const row = make("tr", { title: "Look at it" }, ...cells.map((textContent) => make("td", { textContent })));
+    const cells = numbers.map((value) => make("td", { textContent: threeDigits(value) }));
+    const law = patch.law === RIGID_SKIN ? [make("small", { textContent: "rigid" })] : [];
+    const title = `Contact by ${patch.law}. Look at it`;
+    const row = make("tr", { title }, make("td", {}, pairOf(patch), ...law), ...cells);
     row.addEventListener("click", () => this._focus(patch));
     return patch.problem ? [row, wordRow(patch.problem, "problem")] : [row];
   }

@@ -56,7 +56,7 @@ export class Pointer {
     const force = Math.hypot(...patch.force);
     this.tooltip.replaceChildren(
       line("strong", `${threeDigits(pressure / this._unit[1])} ${this._unit[0]}`),
-      line("span", `${patch.a} on ${patch.b}`),
+      line("span", `${patch.a} on ${patch.b}, ${patch.law}`),
       line("span", `${threeDigits(force)} N over ${threeDigits(1e4 * patch.area)} cm²`),
       ...(patch.problem ? [line("em", patch.problem)] : []),
     );

@@ -13,7 +13,11 @@
  * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
  * @property {number} time_step
  * @property {boolean} takes_commands
+ * @property {Laws|null} laws Null in a recording, which does not tell them.
  * @property {Range|null} timeline
+ *
+ * @typedef {{counts: Object<string, number>, pairs: [string, string, string][]}} Laws Links and law of the first pairs; "none"
+ *   for those that do not touch.
  *
  * @typedef {{start: number, end: number, gaps: [number, number][]}} Range Of a recording, s; gaps are missing in it.
  *
@@ -35,6 +39,7 @@
  * @property {number} area m².
  * @property {number} max_pressure Pa.
  * @property {string|null} problem Why the force should not be trusted.
+ * @property {string} law "pressure field" or "rigid skin".
  *
  * @typedef {object} FrameHeader
  * @property {number} seq

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
+from hydro_sim_core.errors import shortened
 from hydro_sim_core.simulation import Distribution, FixedRateRunner, RunnerReport
 from hydro_sim_core.simulation.running.timing import LOSSES
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
@@ -22,6 +23,8 @@ from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 _ON_TIME = 0.95
 #: Share of late steps in a second from which on they are worth a warning, and share of steps given up for an error.
 _MANY_LATE, _MANY_GIVEN_UP = 0.01, 0.01
+#: Most silent pairs that are named.
+_MOST_NAMES = 10
 
 
 class Diagnostics:
@@ -60,6 +63,7 @@ class Diagnostics:
             self._timing,
             self._solver,
             self._contact,
+            self._laws,
             self._commands,
             self._commands_lost,
             self._namesakes,
@@ -122,6 +126,20 @@ class Diagnostics:
             text += f" (and {others} more)" if others else ""
         counts = {"deep steps": deep, "steps with overlaps without contact": faceless}
         return self._status("contact", level, text, _contact_values(summary) | counts)
+
+    def _laws(self) -> DiagnosticStatus:
+        """Status of which contact law pairs of links have; long lists are for ``hydro-sim check``."""
+        laws = self._runner.snapshot().contact_laws
+        counts = {law: count for law, count in (laws.counts | {"silent": len(laws.silent)}).items() if count}
+        text = ", ".join(f"{count} {law}" for law, count in counts.items()) or "no pairs"
+        names = [f"{shortened(a)} and {shortened(b)}" for a, b in laws.silent[:_MOST_NAMES]]
+        others = len(laws.silent) - len(names)
+        values = {
+            **{f"pairs with {law}": count for law, count in laws.counts.items()},
+            "silent pairs": len(laws.silent),
+            "names of silent pairs": ", ".join(names) + (f" and {others} more" if others else ""),
+        }
+        return self._status("contact laws", DiagnosticStatus.OK, text, values)
 
     def _commands(self) -> DiagnosticStatus:
         refused = self._rejections.total - self._refused

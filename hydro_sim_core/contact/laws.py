@@ -1,0 +1,17 @@
+"""Contact laws, by the names under which commands, messages and pages tell them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Of two bodies one of which at least is compliant: its pressure field.
+PRESSURE_FIELD: Final = "pressure field"
+#: Of two rigid bodies: the pressure of one's stiff skin, which is no property of the bodies.
+RIGID_SKIN: Final = "rigid skin"
+#: All of them. What is told of pressures is told of the first of them that is in contact.
+LAWS: Final = (PRESSURE_FIELD, RIGID_SKIN)
+
+
+def law_of(a_is_rigid: bool, b_is_rigid: bool) -> str:
+    """Law of two geometries."""
+    return RIGID_SKIN if a_is_rigid and b_is_rigid else PRESSURE_FIELD

@@ -1,0 +1,74 @@
+"""Which law each pair of links has, to be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.laws import LAWS, PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.description.scene import SceneSpec
+from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.assembly.pairs import linked_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class ContactLaws:
+    """Laws of all pairs of links that can touch; in arrays, because there may be a million pairs.
+
+    Attributes:
+        names: Names of links.
+        pairs: (K, 2) indices of names, as from ``linked_pairs``.
+        geometries: (K,) number of pairs of geometries of each.
+        is_rigid: (K,) whether all geometries of both links are rigid; one law is told where there are two.
+        silent: Pairs of links that do not touch because of the scene or the start pose.
+    """
+
+    names: list[str]
+    pairs: NDArray[np.int64]
+    geometries: NDArray[np.int64]
+    is_rigid: NDArray[np.bool_]
+    silent: tuple[tuple[str, str], ...]
+
+    def law(self, row: int) -> str:
+        """Law of one pair."""
+        return RIGID_SKIN if self.is_rigid[row] else PRESSURE_FIELD
+
+    def links(self, row: int) -> tuple[str, str]:
+        """Names of the links of one pair."""
+        a, b = self.pairs[row].tolist()
+        return self.names[a], self.names[b]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of pairs of links of every law."""
+        rigid = int(self.is_rigid.sum())
+        return dict(zip(LAWS, (len(self.is_rigid) - rigid, rigid), strict=True))
+
+    def told(self, most: int) -> list[tuple[str, str, str]]:
+        """Links and law of at most so many pairs, ``none`` for silent ones, which come first."""
+        silent = [(a, b, "none") for a, b in islice(self.silent, most)]
+        rows = range(min(len(self.pairs), most - len(silent)))
+        return silent + [(*self.links(row), self.law(row)) for row in rows]
+
+
+def contact_laws(built: BuiltModel, spec: SceneSpec) -> ContactLaws:
+    """Laws of the pairs of links of a scene."""
+    names, pairs, geometries = linked_pairs(built.colliders, built.model.pairs)
+    number = {name: i for i, name in enumerate(names)}
+    size = max(len(names), 1)
+    link = np.array([number[collider.link] for collider in built.colliders], dtype=np.int64)
+    rigid = np.array([collider.geometry.is_rigid for collider in built.colliders], dtype=bool)
+    lower, higher = np.minimum(*built.model.pairs.T), np.maximum(*built.model.pairs.T)
+    soft = ~(rigid[lower] & rigid[higher])
+    with_soft = np.unique(_codes(link[lower[soft]], link[higher[soft]], size))
+    is_rigid = ~np.isin(_codes(pairs[:, 0], pairs[:, 1], size), with_soft)
+    silent = (*spec.contact.silent, *(overlap.links for overlap in built.overlaps))
+    return ContactLaws(names, pairs, geometries, is_rigid, silent)
+
+
+def _codes(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """A key for every pair of numbers below ``size``, independent of their order."""
+    return np.minimum(a, b) * size + np.maximum(a, b)
