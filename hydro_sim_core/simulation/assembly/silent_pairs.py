@@ -93,7 +93,7 @@ def inner_forces(built: BuiltModel, silent: Iterable[SilentPair]) -> list[InnerF
     for robot in sorted(robots | set(silenced)):
         own = [one for one in acting if robot_of[one.links[0]] == robot]
         most = max(own, key=lambda one: one.force).links if own else None
-        found.append(InnerForces(robot, sum(one.force for one in own), most, silenced.get(robot, 0.0)))
+        found.append(InnerForces(robot, sum((one.force for one in own), 0.0), most, silenced.get(robot, 0.0)))
     return found
 
 
