@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, XacroArgOption
+from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, SrdfOption, XacroArgOption
 from hydro_sim_core.cli.outputs import (
     REPORT,
     JsonOption,
@@ -22,6 +22,12 @@ from hydro_sim_core.cli.outputs import (
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.assembly.silent_pairs import (
+    InnerForces,
+    SilentPair,
+    inner_forces,
+    silent_pairs,
+)
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
@@ -34,6 +40,7 @@ def check(
     scene: SceneArgument,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    srdf: SrdfOption = None,
     setting: SetOption = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print whole tables; by default they end after {_MOST_ROWS} rows.")
@@ -45,7 +52,7 @@ def check(
     """Load a scene and print its contents, without running it."""
     report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
     console = output.make_console(report)
-    world = opened(scene, package_dir, xacro_arg, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
     output.write_report(report, contents(world))
@@ -53,7 +60,7 @@ def check(
 
 def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
     """What a world consists of, as plain data in SI units; its first ``most_pairs`` pairs of links, or all."""
-    spec = world.scene.spec
+    spec, silent = world.scene.spec, silent_pairs(world.built)
     return {
         "scene": world.name,
         "source": str(world.scene.source),
@@ -66,7 +73,8 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
             {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
         ],
         "pairs": _pairs(world, most_pairs),
-        "silent_pairs": _silent(world),
+        "silent_pairs": [_silent_row(pair) for pair in silent],
+        "inner_forces": [_inner_row(world, forces) for forces in inner_forces(world.built, silent)],
     }
 
 
@@ -121,22 +129,31 @@ def _pairs(world: World, most: int | None) -> list[Row]:
     ]
 
 
-def _silent(world: World) -> list[Row]:
-    """Pairs of links that do not touch because of the scene or the start pose, without those next to each other."""
-    told = [
-        {"a": a, "b": b, "reason": "the scene", "depth": None, "force": None}
-        for a, b in world.scene.spec.contact.silent
-    ]
-    return told + [
-        {
-            "a": overlap.links[0],
-            "b": overlap.links[1],
-            "reason": "overlap at the start",
-            "depth": overlap.depth if math.isfinite(overlap.depth) else None,
-            "force": overlap.force,
-        }
-        for overlap in world.built.overlaps
-    ]
+def _silent_row(pair: SilentPair) -> Row:
+    is_inside = pair.depth is not None and math.isinf(pair.depth)
+    return {
+        "a": pair.links[0],
+        "b": pair.links[1],
+        "reason": pair.reason,
+        "depth": None if is_inside else pair.depth,
+        "one_inside": is_inside,
+        "force": pair.force,
+    }
+
+
+def _depth(row: Row) -> str:
+    if row["one_inside"]:
+        return "one inside the other"
+    return "" if row["depth"] is None else f"{1e3 * row['depth']:.3g}"
+
+
+def _inner_row(world: World, forces: InnerForces) -> Row:
+    return {
+        "robot": world.scene.spec.models[forces.robot].name,
+        "acting": forces.acting,
+        "most": forces.most and list(forces.most),
+        "silenced": forces.silenced,
+    }
 
 
 # --- tables
@@ -198,8 +215,17 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
             "a": lambda row: row["a"],
             "b": lambda row: row["b"],
             "because of": lambda row: row["reason"],
-            "depth, mm": lambda row: "" if row["depth"] is None else f"{1e3 * row['depth']:.3g}",
+            "depth, mm": _depth,
             "would push with, N": lambda row: "" if row["force"] is None else f"{row['force']:.3g}",
+        },
+    ),
+    "inner_forces": (
+        "Forces between links of a robot at the start",
+        {
+            "robot": lambda row: row["robot"],
+            "act, N": lambda row: f"{row['acting']:.3g}",
+            "most between": lambda row: " and ".join(row["most"] or ()),
+            "do not act, N": lambda row: f"{row['silenced']:.3g}",
         },
     ),
 }
@@ -209,6 +235,7 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
     """Print the first ``most_rows`` bodies, joints, colliders and pairs of a world; None prints all."""
     built = world.built
     found = contents(world, most_rows)
+    found["silent_pairs"] = _summed_up(found["silent_pairs"])
     totals = {name: len(found[name]) for name in _TABLES}
     totals["pairs"] = len(world.contact_laws.pairs)
     console.print(
@@ -222,6 +249,21 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _summed_up(pairs: Sequence[Row]) -> Sequence[Row]:
+    """Silent pairs with one row for all partners that a link does not touch for the same reason, without overlap."""
+    rows: list[dict[str, Any]] = []
+    alike: dict[tuple[str, str], dict[str, Any]] = {}
+    for pair in pairs:
+        key = (pair["a"], pair["reason"])
+        if pair["force"] is None and key in alike:
+            alike[key]["b"] += f", {pair['b']}"
+        else:
+            rows.append(dict(pair))
+            if pair["force"] is None:
+                alike[key] = rows[-1]
+    return rows
 
 
 def _print_table(console: Console, title: str, columns: _Columns, rows: Sequence[Row], total: int) -> None:

@@ -17,6 +17,7 @@ from hydro_sim_core.cli.options import (
     PackageDirOption,
     SceneArgument,
     SetOption,
+    SrdfOption,
     XacroArgOption,
     positive_and_finite,
     step_count,
@@ -63,6 +64,7 @@ def converge(
     overwrite: OverwriteOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    srdf: SrdfOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene at its time step, a half and a quarter of it, and estimate the error of its own step."""
@@ -70,7 +72,7 @@ def converge(
     if "picture" in files:
         require_matplotlib()
     console = output.make_console(files.get("report"))
-    world = opened(scene, package_dir, xacro_arg, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
     with compile_progress(console):
         step_count("--duration", duration, world.time_step / 2 ** (levels - 1))
         world.step()

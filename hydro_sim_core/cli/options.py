@@ -51,6 +51,14 @@ XacroArgOption = Annotated[
     list[str] | None,
     optional("Argument of a xacro file.", "NAME:=VALUE", "--xacro-arg", callback=_assignments),
 ]
+SrdfOption = Annotated[
+    Path | None,
+    optional(
+        "SRDF of a URDF or xacro file, or xacro of one: links that it disables do not touch.",
+        "FILE",
+        "--srdf",
+    ),
+]
 
 
 def _settings(values: list[str] | None) -> list[str] | None:

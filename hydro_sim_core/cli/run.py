@@ -27,6 +27,7 @@ from hydro_sim_core.cli.options import (
     SceneArgument,
     SetOption,
     SizeOption,
+    SrdfOption,
     ViewAddressOption,
     ViewPortOption,
     ViewTokenOption,
@@ -146,6 +147,7 @@ def run(
     quiet: QuietOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    srdf: SrdfOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
@@ -157,7 +159,7 @@ def run(
         check_film(video, fps)
     scale = given_scale(full_scale)
     console = output.make_console(report, quiet)
-    world = opened(scene, package_dir, xacro_arg, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:

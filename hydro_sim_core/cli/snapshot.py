@@ -18,6 +18,7 @@ from hydro_sim_core.cli.options import (
     PackageDirOption,
     SetOption,
     SizeOption,
+    SrdfOption,
     XacroArgOption,
     given_scale,
     refuse_without,
@@ -69,6 +70,7 @@ def snapshot(
     full_scale: FullScaleOption = None,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    srdf: SrdfOption = None,
     setting: SetOption = None,
 ) -> None:
     """Draw a picture of a scene after a simulated time, or of a recording at that time; needs no screen."""
@@ -77,12 +79,12 @@ def snapshot(
     console = output.make_console()
     scale = given_scale(full_scale)
     if Path(source).suffix.lower() == ".mcap":
-        refuse_without("a scene", context, "xacro_arg")
+        refuse_without("a scene", context, "xacro_arg", "srdf")
         scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
         with PageCamera(size, camera) as page:
             picture = page.picture(scene, frame)
     else:
-        world = opened(source, package_dir, xacro_arg, setting, console)
+        world = opened(source, package_dir, xacro_arg, srdf, setting, console)
         with compile_progress(console):
             scale = scale or scale_of_world(world)
         with PageCamera(size, camera) as page:  # opened first: if it fails, the run would be wasted

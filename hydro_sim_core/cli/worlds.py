@@ -17,6 +17,7 @@ def opened(
     scene: str,
     package_dir: list[Path] | None,
     xacro_arg: list[str] | None,
+    srdf: Path | None,
     setting: list[str] | None,
     console: Console,
 ) -> World:
@@ -26,7 +27,7 @@ def opened(
         InputError: There is no such scene, or it or an option is invalid.
     """
     with compile_progress(console):
-        return open_world(scene, package_dir or (), xacro_arg or (), set_values(setting))
+        return open_world(scene, package_dir or (), xacro_arg or (), set_values(setting), srdf)
 
 
 def tell_of_rest(world: World, scene: str, console: Console) -> None:

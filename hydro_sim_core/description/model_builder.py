@@ -27,6 +27,7 @@ from hydro_sim_core.description.spec import (
     LimitSpec,
     LinkSpec,
     MimicSpec,
+    PairLaw,
     RobotSpec,
     VisualSpec,
 )
@@ -202,6 +203,7 @@ class ModelBuilder:
         self.resolver = resolver or PackageResolver(Path.cwd() / "scene", confined=False)
         self._links: dict[str, LinkSpec | LinkBuilder] = {}
         self._joints: dict[str, PlacedJoint] = {}
+        self._pair_laws: dict[frozenset[str], tuple[PairLaw, Place]] = {}
 
     def add_link(
         self,
@@ -306,6 +308,19 @@ class ModelBuilder:
             raise placed.place.error("a second joint of this name", "give every joint its own name")
         self._joints[placed.joint.name] = placed
 
+    def insert_pair_law(self, law: PairLaw, place: Place) -> None:
+        """Add the contact law of two links.
+
+        Raises:
+            InputError: A link is paired with itself, or the pair has another law.
+        """
+        if law.links[0] == law.links[1]:
+            raise place.error(f"pairs '{law.links[0]}' with itself", "name two links")
+        known, _ = self._pair_laws.setdefault(frozenset(law.links), (law, place))
+        if known.law != law.law:
+            problem = f"'{law.links[0]}' and '{law.links[1]}' have two laws"
+            raise place.error(problem, f"keep one; the other is in {known.element}")
+
     @property
     def links(self) -> dict[str, LinkSpec]:
         """Links as specified so far, by name, in the order in which they were added."""
@@ -329,11 +344,16 @@ class ModelBuilder:
             # Descriptions that are fixed to a link ``world`` often do not declare it.
             links.setdefault("world", LinkSpec("world", inertial=None))
         ordered, joints = order_tree(self._place, links, self._joints)
+        for law, place in self._pair_laws.values():
+            for name in law.links:
+                if name not in links:
+                    raise place.error(f"unknown link '{name}'", did_you_mean(name, links))
         return RobotSpec(
             self.name,
             ordered,
             resolve_mimics(joints, self._joints),
             source or self._place.error("", "").source,
+            tuple(law for law, _ in self._pair_laws.values()),
         )
 
 

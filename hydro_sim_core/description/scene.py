@@ -35,6 +35,7 @@ from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
     Compliance,
+    ContactLaw,
     PressureField,
     ProximitySpec,
 )
@@ -104,6 +105,11 @@ class ModelSpec(Section):
     urdf: Name = Field(description="URDF or xacro file: relative to the scene file, or package://.")
     package_dirs: tuple[Name, ...] = Field((), description="Folders to look for packages in.")
     xacro_args: dict[str, str | bool | int | float] = Field({}, description="Arguments of a xacro file.")
+    srdf: Name | None = Field(
+        None,
+        description="SRDF file, or xacro of one, whose disabled pairs of links do not touch: relative to the scene "
+        "file, or package://.",
+    )
     prefix: str = Field("", description="Put before every link and joint name of the model.")
     base: Literal["fixed", "floating", "kinematic"] = Field(
         "fixed",
@@ -197,7 +203,7 @@ class PairSpec(Section):
     """The contact law of a pair of links."""
 
     links: LinkPair = Field(description="The two links.")
-    law: Literal["pressure_field", "none"] = Field(
+    law: ContactLaw = Field(
         description="Law of contact; pressure_field also for links that do not touch otherwise: next to each other in "
         "a robot, overlapping at its start, or disabled by an SRDF."
     )
@@ -216,16 +222,6 @@ class ContactSettings(Section):
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
-
-    @property
-    def silent(self) -> tuple[LinkPair, ...]:
-        """Pairs that are told not to touch."""
-        return (*self.exclude, *(pair.links for pair in self.pairs if pair.law == "none"))
-
-    @property
-    def wanted(self) -> tuple[LinkPair, ...]:
-        """Pairs that are told to touch."""
-        return tuple(pair.links for pair in self.pairs if pair.law != "none")
 
     @model_validator(mode="after")
     def _one_law_a_pair(self) -> ContactSettings:

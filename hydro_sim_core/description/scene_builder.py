@@ -182,6 +182,7 @@ class SceneBuilder:
         prefix: str = "",
         package_dirs: Sequence[str | os.PathLike[str]] = (),
         xacro_args: Mapping[str, object] | None = None,
+        srdf: str | os.PathLike[str] | None = None,
         **contact: Any,
     ) -> SceneBuilder:
         """Add the robot of a URDF or xacro file.
@@ -198,13 +199,14 @@ class SceneBuilder:
             prefix: Put before every link and joint name.
             package_dirs: Packages, or folders that hold packages.
             xacro_args: Arguments of a xacro file.
+            srdf: SRDF file whose disabled pairs of links do not touch.
             **contact: Contact properties of all its geometries, which override those in the file.
 
         Raises:
             InputError: The file is invalid, the name is in use, or a value does not fit.
         """
         place = call_site(f"model '{path if name is None else name}'")
-        robot = load_robot(path, package_dirs, xacro_args, prefix)
+        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf)
         keys = {
             "attach_to": attach_to,
             "positions": positions,
@@ -212,6 +214,7 @@ class SceneBuilder:
             "prefix": prefix or None,
             "package_dirs": [str(Path(folder).absolute()) for folder in package_dirs] or None,
             "xacro_args": dict(xacro_args) if xacro_args else None,
+            "srdf": None if srdf is None else str(Path(srdf).absolute()),
             "proximity": contact_keys(contact, place) or None,
         }
         name = robot.name if name is None else text(name, "name", place)

@@ -134,7 +134,7 @@ def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:
     """Cache key: all that a model's description depends on."""
-    return model.urdf, model.package_dirs, model.xacro_args, model.prefix
+    return model.urdf, model.package_dirs, model.xacro_args, model.srdf, model.prefix
 
 
 class RobotFiles:
@@ -149,7 +149,7 @@ class RobotFiles:
         self._loaded: dict[tuple[object, ...], RobotSpec] = {}
 
     def load(self, model: ModelSpec, where: str) -> RobotSpec:
-        """Load the robot of a model's ``urdf``, which error messages call ``where``.
+        """Load the robot of a model's ``urdf`` and ``srdf``; error messages call the model ``where``.
 
         Raises:
             InputError: As ``load_robot``.
@@ -157,10 +157,11 @@ class RobotFiles:
         package_dirs = [self._source.parent / folder for folder in model.package_dirs]
         resolver = PackageResolver(self._source, package_dirs, confined=False)
         urdf = resolver.resolve(model.urdf, f"{where}.urdf")
+        srdf = None if model.srdf is None else resolver.resolve(model.srdf, f"{where}.srdf")
         # True and 1 are equal in Python, but different for xacro.
-        key = (urdf, *package_dirs, repr(sorted(model.xacro_args.items())))
+        key = (urdf, srdf, *package_dirs, repr(sorted(model.xacro_args.items())))
         if key not in self._loaded:
-            self._loaded[key] = load_robot(urdf, package_dirs, model.xacro_args)
+            self._loaded[key] = load_robot(urdf, package_dirs, model.xacro_args, srdf=srdf)
         return with_prefix(self._loaded[key], model.prefix) if model.prefix else self._loaded[key]
 
 

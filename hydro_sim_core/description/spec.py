@@ -18,6 +18,7 @@ from hydro_sim_core.description.joint_types import JointType, Unit, joint_type
 Array = NDArray[np.float64]
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
+ContactLaw = Literal["pressure_field", "none"]
 
 #: Default depth at which a compliant half space reaches its modulus, m.
 DEFAULT_SLAB_THICKNESS = 0.1
@@ -208,14 +209,53 @@ class JointSpec:
         return tuple(dict.fromkeys((self.name, *self.coordinate_names)))
 
 
+@dataclass(frozen=True)
+class PairLaw:
+    """The contact law that a robot's description gives two of its links.
+
+    Attributes:
+        links: The two links.
+        law: Their law.
+        source: File of the description, for error messages.
+        element: Place in that file.
+    """
+
+    links: tuple[str, str]
+    law: ContactLaw
+    source: str
+    element: str
+
+
+@dataclass(frozen=True)
+class SrdfSpec:
+    """What an SRDF says about contact, as MoveIt reads it.
+
+    Attributes:
+        disabled: Pairs of links that do not touch, with the reason that the file gives for each.
+        quiet: Links that touch nothing in the scene, but for pairs in ``enabled``.
+        enabled: Pairs that touch although one of the two is quiet.
+    """
+
+    disabled: tuple[tuple[tuple[str, str], str], ...] = ()
+    quiet: tuple[str, ...] = ()
+    enabled: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
-    """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first."""
+    """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first.
+
+    Attributes:
+        pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
+        srdf: What an SRDF says about contact of its links.
+    """
 
     name: str
     links: tuple[LinkSpec, ...]
     joints: tuple[JointSpec, ...]
     source: str
+    pair_laws: tuple[PairLaw, ...] = ()
+    srdf: SrdfSpec = SrdfSpec()
 
     @property
     def root(self) -> str:

@@ -1,10 +1,11 @@
 """Reader of URDF and xacro files, to a :class:`~hydro_sim_core.description.spec.RobotSpec`.
 
-It reads standard URDF, the ``drake:`` contact tags, and six extensions of this project: ``hydro:type`` on ``<joint>``,
+It reads standard URDF, the ``drake:`` contact tags, and seven extensions of our own: ``hydro:type`` on ``<joint>``,
 which outranks ``type``, for types that other readers do not have; ``hydro:stiffness`` on ``<limit>``, the stiffness of
 the stops (N m/rad or N/m), and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
 ``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
-``<hydro:grain value="x y z"/>``, the direction of least friction.
+``<hydro:grain value="x y z"/>``, the direction of least friction; in the robot itself ``<hydro:contact_pair link1=…
+link2=… law=…/>``, the contact law of two links.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from hydro_sim_core.description import foreign
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.model_builder import ModelBuilder
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
-from hydro_sim_core.description.spec import JointSpec, LinkSpec, RobotSpec
+from hydro_sim_core.description.spec import ContactLaw, JointSpec, LinkSpec, PairLaw, RobotSpec, SrdfSpec
+from hydro_sim_core.description.srdf import read_srdf
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
 from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
@@ -37,6 +41,7 @@ def load_robot(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     xacro_args: Mapping[str, object] | None = None,
     prefix: str = "",
+    srdf: str | os.PathLike[str] | None = None,
 ) -> RobotSpec:
     """Read a robot description.
 
@@ -48,6 +53,8 @@ def load_robot(
         package_dirs: Packages, or folders that hold packages, for ``package://`` and ``$(find …)``.
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
         prefix: Put before every link and joint name.
+        srdf: SRDF file, or xacro of one, with pairs of links that do not touch. It names links without the prefix; of
+            ``xacro_args`` it takes those that it declares.
 
     Returns:
         The robot, lengths in m, angles in rad, masses in kg.
@@ -63,7 +70,10 @@ def load_robot(
     source = absolute(given)
     _check_options(source, package_dirs, xacro_args, prefix)
     resolver = PackageResolver(source, package_dirs)
-    return _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, prefix)
+    robot = _read_robot(_read_document(source, resolver, xacro_args or {}), resolver)
+    if srdf is not None:
+        robot = replace(robot, srdf=read_srdf(as_path(srdf, "srdf"), robot, package_dirs, xacro_args or {}))
+    return with_prefix(robot, prefix) if prefix else robot
 
 
 def _check_options(source: Path, package_dirs: object, xacro_args: object, prefix: object) -> None:
@@ -98,10 +108,11 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
         data = text.encode()
     except UnicodeEncodeError:
         raise InputError(source, "", "is not Unicode text", "write UTF-8") from None
-    return _read_robot(XmlDocument(data, Path(source)), resolver, prefix)
+    robot = _read_robot(XmlDocument(data, Path(source)), resolver)
+    return with_prefix(robot, prefix) if prefix else robot
 
 
-def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -> RobotSpec:
+def _read_robot(document: XmlDocument, resolver: PackageResolver) -> RobotSpec:
     robot, source = document.root, document.source
     if robot.tag in foreign.XML_FORMATS:
         found = foreign.XML_FORMATS[robot.tag]
@@ -120,10 +131,11 @@ def _read_robot(document: XmlDocument, resolver: PackageResolver, prefix: str) -
     _read_links(robot, model, welded)
     for placed in joints:
         model.insert_joint(placed)
+    _read_pair_laws(robot, model)
     spec = model.build(str(source))
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
-    return with_prefix(spec, prefix) if prefix else spec
+    return spec
 
 
 def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
@@ -180,6 +192,17 @@ def _read_link(
     )
 
 
+def _read_pair_laws(robot: XmlElement, model: ModelBuilder) -> None:
+    known: dict[str, ContactLaw] = {law: law for law in get_args(ContactLaw)}
+    for element in robot.children("hydro:contact_pair"):
+        links = element.required_text("link1"), element.required_text("link2")
+        law = element.required_text("law")
+        if law not in known:
+            raise element.error(f"unknown law '{law}'", did_you_mean(law, known))
+        place = element.error("", "")
+        model.insert_pair_law(PairLaw(links, known[law], place.source, place.element), element)
+
+
 def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) -> None:
     written = {raw.text("name") for raw in robot.children("link") if raw.child("inertial") is not None}
     frames = [link.name for link in links if link.inertial is None and link.name in written]
@@ -202,5 +225,18 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
             mimic=mimic,
         )
 
-    links = tuple(replace(link, name=prefix + link.name) for link in robot.links)
-    return replace(robot, links=links, joints=tuple(prefixed(joint) for joint in robot.joints))
+    def pair(links: tuple[str, str]) -> tuple[str, str]:
+        return prefix + links[0], prefix + links[1]
+
+    srdf = SrdfSpec(
+        disabled=tuple((pair(links), reason) for links, reason in robot.srdf.disabled),
+        quiet=tuple(prefix + link for link in robot.srdf.quiet),
+        enabled=tuple(map(pair, robot.srdf.enabled)),
+    )
+    return replace(
+        robot,
+        links=tuple(replace(link, name=prefix + link.name) for link in robot.links),
+        joints=tuple(prefixed(joint) for joint in robot.joints),
+        pair_laws=tuple(replace(law, links=pair(law.links)) for law in robot.pair_laws),
+        srdf=srdf,
+    )

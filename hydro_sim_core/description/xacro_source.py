@@ -24,13 +24,16 @@ _XACRO_NAMESPACES = {"xacro": "http://www.ros.org/wiki/xacro"}
 _ARGUMENT_USE = re.compile(r"\$\(arg\s+([^\s)]+)\s*\)")
 
 
-def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageResolver) -> XmlDocument:
+def expand_xacro(
+    path: Path, arguments: Mapping[str, object], resolver: PackageResolver, others_too: bool = False
+) -> XmlDocument:
     """Expand a xacro file to URDF.
 
     Args:
         path: The xacro file.
         arguments: Values for its ``<xacro:arg>`` declarations.
         resolver: Finds the packages that ``$(find …)`` names.
+        others_too: Some of the arguments may be for other files, so that it need not declare them.
 
     Raises:
         InputError: The file, or one it includes, is missing, malformed, has a DOCTYPE, includes itself or fails to
@@ -43,7 +46,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object], resolver: PackageR
         text = expansion.run(path, mappings).toprettyxml(encoding="utf-8")
     except Exception as error:  # expressions of the file can raise anything
         raise _as_input_error(error, path) from None
-    if arguments:
+    if arguments and not others_too:
         _check_arguments(path, arguments, expansion.documents)
     return XmlDocument(text, path, note=" after xacro")
 

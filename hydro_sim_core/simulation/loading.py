@@ -52,6 +52,7 @@ def load_urdf(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     fixed_base: bool = True,
     xacro_args: Mapping[str, object] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
@@ -60,11 +61,12 @@ def load_urdf(
         package_dirs: ROS packages, or folders of packages, for ``package://`` and ``$(find …)``.
         fixed_base: Whether to weld the root link to the world; otherwise it floats.
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
+        srdf: SRDF file, or xacro of one, whose disabled pairs of links do not touch.
 
     Raises:
         InputError: The file is invalid.
     """
-    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args))
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf))
 
 
 def scene_of_robot(
@@ -72,9 +74,11 @@ def scene_of_robot(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     fixed_base: bool = True,
     xacro_args: Mapping[str, object] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
-    robot = load_robot(path, package_dirs, xacro_args)
-    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating")
+    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf)
+    given = {} if srdf is None else {"srdf": str(srdf)}
+    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating", **given)
     spec = SceneSpec(name=robot.name, models=(model,))
     return LoadedScene(spec, (robot,), ({},), (), source=Path(path))

@@ -37,6 +37,7 @@ def open_world(
     package_dirs: Sequence[Path] = (),
     xacro_args: Sequence[str] = (),
     values: Mapping[str, Any] | None = None,
+    srdf: Path | None = None,
 ) -> World:
     """Load a scene file, a robot file or a shipped scene.
 
@@ -45,6 +46,7 @@ def open_world(
         package_dirs: ROS packages of a robot file, or folders of packages.
         xacro_args: Arguments of a xacro file, each of the form ``name:=value``.
         values: Values that replace those of the scene, by path; see ``LoadedScene.with_``.
+        srdf: SRDF of a robot file.
 
     Raises:
         InputError: There is no such file or scene, it is invalid, or options for robots are given for a scene.
@@ -52,14 +54,14 @@ def open_world(
     path = Path(scene)
     if path.suffix in ROBOT_SUFFIXES:
         arguments = dict(argument.split(":=", 1) for argument in xacro_args)
-        found = scene_of_robot(path, package_dirs, xacro_args=arguments)
+        found = scene_of_robot(path, package_dirs, xacro_args=arguments, srdf=srdf)
         return World(found.with_(values) if values else found)
-    if package_dirs or xacro_args:
+    if package_dirs or xacro_args or srdf:
         raise InputError(
             scene,
-            "--package-dir, --xacro-arg",
+            "--package-dir, --xacro-arg, --srdf",
             "are for robot files",
-            "write package_dirs and xacro_args to the models of the scene",
+            "write package_dirs, xacro_args and srdf to the models of the scene",
         )
     found = find_scene(scene)
     return World(found.with_(values) if values else found)

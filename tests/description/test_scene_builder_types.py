@@ -127,7 +127,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "exclude_contact": (apart, "a b"),
     "set_contact_law": (touching, "a b law"),
     "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
-    "add_urdf": (file, "path name base xyz attach_to positions prefix package_dirs xacro_args friction"),
+    "add_urdf": (file, "path name base xyz attach_to positions prefix package_dirs xacro_args srdf friction"),
 }
 #: What fits none of them.
 WRONG = {

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
+from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, check_wanted, pair_laws
 from hydro_sim_core.simulation.assembly.pairs import (
     Collider,
     Floats,
@@ -35,10 +37,13 @@ from hydro_sim_core.simulation.assembly.pairs import (
 )
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
 from hydro_sim_core.simulation.assembly.start_overlaps import (
+    LEAST_DEPTH,
     LinkOverlap,
-    find_overlaps,
-    pairs_within_robots,
+    StartPose,
+    meant_to_overlap,
+    robots_of,
     start_coordinates,
+    warn_of_deep_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
@@ -60,6 +65,9 @@ class BuiltModel:
         colliders: Collision geometry behind each geometry index.
         margin_rule: Rule for margins that are not given.
         overlaps: Pairs of links of one robot that overlap at the start and therefore never touch.
+        laws: What is told about pairs of links.
+        neighbours: Pairs of groups that a joint connects, and what joint that is.
+        robot: (C,) index of the robot of each collider, that of the one which it is attached to; -1 for static shapes.
     """
 
     model: Model
@@ -68,6 +76,9 @@ class BuiltModel:
     colliders: tuple[Collider, ...]
     margin_rule: MarginRule
     overlaps: tuple[LinkOverlap, ...]
+    laws: PairLaws
+    neighbours: Mapping[frozenset[Group], str]
+    robot: Indices
 
 
 def build_model(
@@ -80,6 +91,7 @@ def build_model(
     options: SolverOptions,
     margin_rule: MarginRule,
     start_positions: Sequence[Mapping[str, float]],
+    source: Path,
     grippers: Iterable[Collection[str]] = (),
     compensated_joints: Iterable[str] = (),
     made: Iterable[Collider] = (),
@@ -96,6 +108,7 @@ def build_model(
         options: Solver options.
         margin_rule: Rule for margins that are not given.
         start_positions: Start position of every independent coordinate, for each robot.
+        source: Scene file, for messages.
         grippers: Joints of the fingers of each gripper: these touch each other wherever they start.
         compensated_joints: Coordinates whose drives compensate gravity.
         made: Colliders of another scene; geometry in both is reused.
@@ -105,17 +118,17 @@ def build_model(
     """
     assembly = build_tree(placed, gravity)
     known = {collider.collision: collider for collider in made}
-    total = len(environment) + sum(len(link.collisions) for item in placed for link in item.robot.links)
-    with working("making geometry", total) as parts:
-        colliders = _make_colliders(
-            placed, environment, assembly, _Geometries(contact.defaults, known, margin_rule, parts)
-        )
-    _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
+    colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
     q0 = start_coordinates(assembly, start_positions)
-    colliders, pairs, skinned = _find_pairs(colliders, placed, assembly, contact, margin_rule)
-    within = pairs_within_robots(colliders, pairs, placed, assembly, grippers, contact.wanted)
-    overlaps, remains = find_overlaps(colliders, pairs, skinned, within, assembly, q0)
-    pairs, skinned = pairs[remains], skinned[remains]
+    laws = pair_laws([item.robot for item in placed], contact, source)
+    neighbours, robot = _neighbours(placed, assembly), robots_of(colliders, placed)
+    colliders, pairs, skinned = _find_pairs(colliders, environment, assembly, neighbours, laws, margin_rule)
+    start, inside = StartPose(colliders, assembly, q0), _same_robot(robot, pairs)
+    meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
+    overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
+    if not known:  # else this scene goes on from another one, and things are where that has brought them
+        warn_of_deep_starts(start, pairs, skinned, ~inside, source)
+    pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     model = Model(
         tree=assembly.tree,
@@ -127,20 +140,39 @@ def build_model(
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
     )
-    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps)
+    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _colliders(
+    placed: Sequence[PlacedRobot],
+    environment: Sequence[CollisionSpec],
+    assembly: Assembly,
+    defaults: ContactDefaults,
+    known: Mapping[CollisionSpec, Collider],
+    margin_rule: MarginRule,
+) -> list[Collider]:
+    """Collision geometries of a scene, those that are known already with the same meshes."""
+    total = len(environment) + sum(len(link.collisions) for item in placed for link in item.robot.links)
+    with working("making geometry", total) as parts:
+        geometries = _Geometries(defaults, known, margin_rule, parts)
+        colliders = _make_colliders(placed, environment, assembly, geometries)
+    _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
+    return colliders
 
 
 def _find_pairs(
     colliders: list[Collider],
-    placed: Sequence[PlacedRobot],
+    environment: Sequence[CollisionSpec],
     assembly: Assembly,
-    contact: ContactSettings,
+    neighbours: Collection[frozenset[Group]],
+    laws: PairLaws,
     margin_rule: MarginRule,
 ) -> tuple[list[Collider], Indices, NDArray[np.bool_]]:
     """The colliders, some with skins; pairs (P, 2) that may touch; and which of their sides (P, 2) do with skins."""
-    adjacent = _adjacent_groups(placed, assembly)
-    told = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
-    found = find_pairs(colliders, adjacent, contact.silent, contact.wanted, told)
+    led = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
+    told = laws.links("none"), laws.links("pressure_field")
+    found = find_pairs(colliders, neighbours, *told, led, laws.quiet, laws.spared)
+    check_wanted(laws, colliders, found, {*assembly.link_names, *(one.name for one in environment)})
     colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
     return colliders, *_in_order(found.compliant, rigid, skin_sides)
 
@@ -320,15 +352,24 @@ def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str,
     return groups
 
 
-def _adjacent_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> set[frozenset[tuple[str, int]]]:
-    """Pairs of groups connected by a joint: their shapes may overlap by construction and do not collide."""
+def _neighbours(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[frozenset[Group], str]:
+    """Pairs of groups connected by a joint, and the joint: their shapes may overlap by construction."""
     groups = _link_groups(placed, assembly)
-    adjacent = set()
+    neighbours = {}
     for item in placed:
         for joint in item.robot.joints:
             if not joint.traits.is_free and joint.parent in groups:
-                adjacent.add(frozenset((groups[joint.parent], groups[joint.child])))
-    return adjacent
+                kind = joint.type if joint.mimic is None else f"{joint.type} mimic"
+                neighbours[frozenset((groups[joint.parent], groups[joint.child]))] = (
+                    f"{kind} joint {joint.name}"
+                )
+    return neighbours
+
+
+def _same_robot(robot: Indices, pairs: Indices) -> NDArray[np.bool_]:
+    """Which pairs (P,) are of one robot, with what is attached to it."""
+    a, b = robot[pairs.T]
+    return np.asarray((a == b) & (a >= 0))
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact.laws import LAWS, PRESSURE_FIELD, RIGID_SKIN
-from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.assembly.pairs import linked_pairs
 
@@ -23,7 +22,7 @@ class ContactLaws:
         pairs: (K, 2) indices of names, as from ``linked_pairs``.
         geometries: (K,) number of pairs of geometries of each.
         is_rigid: (K,) whether all geometries of both links are rigid; one law is told where there are two.
-        silent: Pairs of links that do not touch because of the scene or the start pose.
+        silent: Pairs of links that do not touch because of the scene, a description or the start pose.
     """
 
     names: list[str]
@@ -54,7 +53,7 @@ class ContactLaws:
         return silent + [(*self.links(row), self.law(row)) for row in rows]
 
 
-def contact_laws(built: BuiltModel, spec: SceneSpec) -> ContactLaws:
+def contact_laws(built: BuiltModel) -> ContactLaws:
     """Laws of the pairs of links of a scene."""
     names, pairs, geometries = linked_pairs(built.colliders, built.model.pairs)
     number = {name: i for i, name in enumerate(names)}
@@ -65,7 +64,7 @@ def contact_laws(built: BuiltModel, spec: SceneSpec) -> ContactLaws:
     soft = ~(rigid[lower] & rigid[higher])
     with_soft = np.unique(_codes(link[lower[soft]], link[higher[soft]], size))
     is_rigid = ~np.isin(_codes(pairs[:, 0], pairs[:, 1], size), with_soft)
-    silent = (*spec.contact.silent, *(overlap.links for overlap in built.overlaps))
+    silent = (*built.laws.links("none"), *(overlap.links for overlap in built.overlaps))
     return ContactLaws(names, pairs, geometries, is_rigid, silent)
 
 

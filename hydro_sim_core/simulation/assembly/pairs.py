@@ -91,6 +91,8 @@ def find_pairs(
     excluded: Iterable[Collection[str]],
     wanted: Iterable[Collection[str]] = (),
     prescribed: ArrayLike = (),
+    quiet: Iterable[str] = (),
+    spared: Iterable[Collection[str]] = (),
 ) -> FoundPairs:
     """Find the pairs of colliders that may touch.
 
@@ -98,8 +100,10 @@ def find_pairs(
         colliders: Collision geometries.
         adjacent: Pairs of groups that never touch; a set of one group stands for a pair of equal groups.
         excluded: Pairs of links that never touch, in the same form.
-        wanted: Pairs of links that touch although their groups never do, in the same form.
+        wanted: Pairs of links that touch although their groups are a pair that never does, in the same form.
         prescribed: Bodies with prescribed motion; pairs of them, or with the world, are left out.
+        quiet: Links that touch nothing.
+        spared: Pairs of links that may touch although one of them is quiet.
 
     Returns:
         The pairs, each kind sorted by the lower index, then by the other.
@@ -111,6 +115,9 @@ def find_pairs(
     links = [collider.link for collider in colliders]
     link, not_with = _numbered(links, excluded)
     _, surely_with = _numbered(links, wanted)
+    _, spared_with = _numbered(links, spared)
+    is_quiet = np.isin(links, list(quiet))
+    any_quiet = bool(is_quiet.any())
     met, laws = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for i in range(len(colliders) - 1):
         others = slice(i + 1, None)
@@ -118,7 +125,12 @@ def find_pairs(
         if group[i] in not_beside:
             meets &= ~np.isin(group[others], not_beside[group[i]])
         if link[i] in surely_with:
-            meets |= np.isin(link[others], surely_with[link[i]])
+            meets |= np.isin(link[others], surely_with[link[i]]) & (group[others] != group[i])
+        if any_quiet:
+            hushed = is_quiet[others] | is_quiet[i]
+            if link[i] in spared_with:
+                hushed &= ~np.isin(link[others], spared_with[link[i]])
+            meets &= ~hushed
         if not yields[i]:
             meets &= yields[others]
         if link[i] in not_with:

@@ -1,10 +1,12 @@
-"""Links of a robot that overlap where it starts, as linkages and covers are drawn: they do not touch."""
+"""What overlaps where a scene starts: links of a robot, as linkages and covers are drawn, and bodies by mistake."""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -12,20 +14,29 @@ from hydro_sim_core.arithmetic import product
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator
 from hydro_sim_core.geometry import Geometry
-from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices, strides_of_pairs
 
 #: Depth from which two links overlap rather than touch, m: more than the round-off of a file's numbers.
 LEAST_DEPTH = 1e-5
+#: Depth from which two rigid bodies of different robots start deep in each other, m.
+LEAST_DEEP = 1e-4
+#: The same of compliant ones, as a multiple of what may newly overlap in a step: half of half their thickness. Fingers
+#: may start pressed on what they hold.
+DEEP_ROOMS = 2.0
+#: Most pairs that a warning names.
+_MOST_NAMED = 5
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class LinkOverlap:
-    """Two links of a robot that overlap at the start.
+    """Two links that overlap at the start.
 
     Attributes:
         links: Their names.
         depth: Largest depth, m; infinite if one lies inside the other.
-        force: Force with which they would push each other, N.
+        force: Force with which they push each other, or would, N.
     """
 
     links: tuple[str, str]
@@ -48,47 +59,86 @@ def start_coordinates(assembly: Assembly, positions: Iterable[Mapping[str, float
     return q
 
 
-def find_overlaps(
-    colliders: Sequence[Collider],
-    pairs: Indices,
-    skinned: np.ndarray,
-    asked: np.ndarray,
-    assembly: Assembly,
-    q0: Floats,
-) -> tuple[tuple[LinkOverlap, ...], np.ndarray]:
-    """Find pairs that overlap at the start.
+class StartPose:
+    """Collision geometries where they start.
 
     Args:
         colliders: Collision geometries.
-        pairs: (P, 2) pairs that may touch.
-        skinned: (P, 2) whether each side touches with its skin.
-        asked: (P,) whether a pair is looked at.
         assembly: The robots.
         q0: (nq,) coordinates at the start.
 
-    Returns:
-        The links that overlap, and which pairs (P,) remain.
+    Attributes:
+        colliders: Collision geometries.
     """
-    posture = TreeEvaluator(assembly.tree).update(q0)
-    poses = [product(posture.body_pose(collider.body), collider.X_BG) for collider in colliders]
-    bounds = [_bounds(collider.geometry, X_WG) for collider, X_WG in zip(colliders, poses, strict=True)]
-    remains = np.ones(len(pairs), dtype=bool)
-    found: dict[tuple[str, str], tuple[float, float]] = {}
-    for row in np.flatnonzero(asked):
-        a, b = pairs[row].tolist()
-        if (bounds[a][0] > bounds[b][1]).any() or (bounds[b][0] > bounds[a][1]).any():
-            continue
-        sides = [
-            (colliders[i].skin or colliders[i].geometry) if with_skin else colliders[i].geometry
-            for i, with_skin in zip((a, b), skinned[row], strict=True)
-        ]
-        depth, force = _overlap(sides[0], poses[a], sides[1], poses[b])
-        if depth > LEAST_DEPTH:
-            remains[row] = False
-            links = colliders[min(a, b)].link, colliders[max(a, b)].link
-            deepest, total = found.get(links, (0.0, 0.0))
-            found[links] = max(depth, deepest), total + force
-    return tuple(LinkOverlap(links, *values) for links, values in found.items()), remains
+
+    def __init__(self, colliders: Sequence[Collider], assembly: Assembly, q0: Floats) -> None:
+        posture = TreeEvaluator(assembly.tree).update(q0)
+        self.colliders = colliders
+        self._poses = [product(posture.body_pose(collider.body), collider.X_BG) for collider in colliders]
+        self._is_plane = np.array([collider.geometry.is_half_space for collider in colliders], dtype=bool)
+        boxes = [_bounds(one.geometry, X_WG) for one, X_WG in zip(colliders, self._poses, strict=True)]
+        self._lower, self._upper = np.array(boxes).reshape(-1, 2, 3).transpose(1, 0, 2)
+
+    def near(self, pairs: Indices) -> np.ndarray:
+        """By how much the boxes of pairs (P, 2) overlap (P,), m: at least as deep as bodies that overlap do."""
+        a, b = pairs.T
+        inside = np.minimum(self._upper[a] - self._lower[b], self._upper[b] - self._lower[a]).min(axis=1)
+        for plane, other in ((a, b), (b, a)):
+            for row in np.flatnonzero(self._is_plane[plane]):
+                inside[row] = self._depth_below(int(plane[row]), int(other[row]))
+        return inside
+
+    def _depth_below(self, plane: int, other: int) -> float:
+        """How far a body reaches below the surface of a half space, m."""
+        X_WG, X_WO = self._poses[plane], self._poses[other]
+        points = product(self.colliders[other].geometry.body_points, X_WO[:3, :3].T) + X_WO[:3, 3]
+        return -float(product(points - X_WG[:3, 3], X_WG[:3, 2]).min())
+
+    def overlap(self, pair: Sequence[int], skinned: Sequence[bool]) -> tuple[float, float]:
+        """Depth, m, and force, N, of two geometries that touch with their skins or without."""
+        first, second = (
+            ((one.skin or one.geometry) if with_skin else one.geometry, self._poses[i])
+            for i, one, with_skin in zip(pair, (self.colliders[i] for i in pair), skinned, strict=True)
+        )
+        patch = compute_patch(*first, *second)
+        if patch.overlaps_without_faces:
+            return math.inf, 0.0
+        pressed = patch.pressures > 0.0
+        field, normals = patch.faces.field_gradients[pressed], patch.faces.normals[pressed]
+        # One field is told: that of A falls along the normal. Across it both rise alike, as the pressures are equal.
+        along = np.einsum("ij,ij->i", field, normals)
+        slopes = patch.faces.gradients[pressed]
+        other = np.where(along < 0.0, slopes[:, 1], slopes[:, 0])
+        steepness = np.linalg.norm(field, axis=1)
+        other_steepness = np.sqrt(np.maximum(steepness**2 - along**2, 0.0) + other**2)
+        pressures = patch.pressures[pressed]
+        depth = float(np.max(pressures / steepness + pressures / other_steepness, initial=0.0))
+        return depth, float(patch.areas[pressed] @ patch.pressures[pressed])
+
+    def overlaps(
+        self, pairs: Indices, skinned: np.ndarray, least: np.ndarray
+    ) -> tuple[tuple[LinkOverlap, ...], np.ndarray]:
+        """Find pairs that overlap.
+
+        Args:
+            pairs: (P, 2) pairs.
+            skinned: (P, 2) whether each side touches with its skin.
+            least: (P,) depth from which on they count, m.
+
+        Returns:
+            The links that overlap, and which pairs (P,) do.
+        """
+        does = np.zeros(len(pairs), dtype=bool)
+        found: dict[tuple[str, str], tuple[float, float]] = {}
+        for row in np.flatnonzero(self.near(pairs) >= least):
+            a, b = pairs[row].tolist()
+            depth, force = self.overlap((a, b), skinned[row])
+            if depth > least[row]:
+                does[row] = True
+                links = self.colliders[min(a, b)].link, self.colliders[max(a, b)].link
+                deepest, total = found.get(links, (0.0, 0.0))
+                found[links] = max(depth, deepest), total + force
+        return tuple(LinkOverlap(links, *values) for links, values in found.items()), does
 
 
 def _bounds(geometry: Geometry, X_WG: Floats) -> tuple[Floats, Floats]:
@@ -98,50 +148,70 @@ def _bounds(geometry: Geometry, X_WG: Floats) -> tuple[Floats, Floats]:
     return points.min(axis=0), points.max(axis=0)
 
 
-def _overlap(a: Geometry, X_WA: Floats, b: Geometry, X_WB: Floats) -> tuple[float, float]:
-    """Depth, m, and force, N, of two geometries."""
-    patch = compute_patch(a, X_WA, b, X_WB)
-    if patch.overlaps_without_faces:
-        return math.inf, 0.0
-    pressed = patch.pressures > 0.0
-    steepness = np.linalg.norm(patch.faces.field_gradients[pressed], axis=1)
-    depth = float(np.max(patch.pressures[pressed] / steepness, initial=0.0))
-    return depth, float(patch.areas[pressed] @ patch.pressures[pressed])
-
-
-def pairs_within_robots(
-    colliders: Sequence[Collider],
-    pairs: Indices,
-    placed: Sequence[PlacedRobot],
-    assembly: Assembly,
-    grippers: Iterable[Collection[str]],
-    wanted: Iterable[Collection[str]],
-) -> np.ndarray:
-    """Which pairs (P,) are links of one robot, with what is attached to it, that are not meant to touch at the start.
+def warn_of_deep_starts(
+    start: StartPose, pairs: Indices, skinned: np.ndarray, asked: np.ndarray, source: Path
+) -> None:
+    """Warn of bodies that start deep in each other: they burst apart, or one swallows the other.
 
     Args:
-        colliders: Collision geometries.
+        start: Where everything starts.
         pairs: (P, 2) pairs that may touch.
-        placed: The robots.
-        assembly: Their assembly.
-        grippers: Joints of the fingers of each gripper, which are meant to.
-        wanted: Pairs of links that are meant to.
+        skinned: (P, 2) whether each side touches with its skin.
+        asked: (P,) whether a pair is looked at.
+        source: Scene file, for the message.
     """
+    least = np.maximum(DEEP_ROOMS * strides_of_pairs(start.colliders, pairs).room, LEAST_DEEP)
+    overlaps, _ = start.overlaps(pairs, skinned, np.where(asked, least, np.inf))
+    if not overlaps:
+        return
+    listing = [
+        f"'{one.links[0]}' and '{one.links[1]}'"
+        + (f" by {1e3 * one.depth:.3g} mm" if math.isfinite(one.depth) else ", one inside the other")
+        for one in overlaps[:_MOST_NAMED]
+    ]
+    more = [f"{len(overlaps) - _MOST_NAMED} more pairs"] if len(overlaps) > _MOST_NAMED else []
+    logger.warning(
+        "%s: starts in deep overlap: %s; move them apart, or give them law none in contact.pairs",
+        source,
+        "; ".join(listing + more),
+    )
+
+
+def robots_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> np.ndarray:
+    """For each geometry (C,) the index of its robot, that of the one which that is attached to; -1 if there is none."""
     robot_of_link = {link.name: i for i, item in enumerate(placed) for link in item.robot.links}
     root = list(range(len(placed)))
     for i, item in enumerate(placed):
         if item.attach_to in robot_of_link:
             root[i] = root[robot_of_link[item.attach_to]]
-    robot = np.array([root[c.robot] if c.robot >= 0 else -1 for c in colliders])
+    return np.array([root[c.robot] if c.robot >= 0 else -1 for c in colliders], dtype=np.int64)
+
+
+def meant_to_overlap(
+    colliders: Sequence[Collider],
+    pairs: Indices,
+    assembly: Assembly,
+    grippers: Iterable[Collection[str]],
+    wanted: Iterable[Collection[str]],
+) -> np.ndarray:
+    """Which pairs (P,) touch even where they overlap at the start.
+
+    Args:
+        colliders: Collision geometries.
+        pairs: (P, 2) pairs that may touch.
+        assembly: The robots.
+        grippers: Joints of the fingers of each gripper, which do.
+        wanted: Pairs of links that are told to.
+    """
     a, b = pairs.T
-    within = (robot[a] == robot[b]) & (robot[a] >= 0)
+    meant = np.zeros(len(pairs), dtype=bool)
     body = np.array([collider.body for collider in colliders])
     body_of_joint = {joint.name: joint.body for joint in assembly.scalar_joints}
     for joints in grippers:
         fingers = [body_of_joint[joint] for joint in joints]
-        within &= ~(np.isin(body[a], fingers) & np.isin(body[b], fingers))
-    meant = {frozenset(links) for links in wanted}
-    if meant:
-        named = [frozenset((colliders[i].link, colliders[j].link)) in meant for i, j in pairs.tolist()]
-        within &= ~np.array(named, dtype=bool)
-    return within
+        meant |= np.isin(body[a], fingers) & np.isin(body[b], fingers)
+    told = {frozenset(links) for links in wanted}
+    if told:
+        named = [frozenset((colliders[i].link, colliders[j].link)) in told for i, j in pairs.tolist()]
+        meant |= np.array(named, dtype=bool)
+    return meant

@@ -34,7 +34,7 @@ class WorldContacts(WorldParts):
     @cached_property
     def contact_laws(self) -> ContactLaws:
         """Which law each pair of links has; computed at the first access, as there may be very many."""
-        return contact_laws(self._built, self.scene.spec)
+        return contact_laws(self._built)
 
     @property
     def contacts(self) -> list[ContactPatch]:

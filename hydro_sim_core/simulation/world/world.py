@@ -92,6 +92,7 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
                 _solver_options(spec.solver),
                 margin_rule,
                 scene.start_positions,
+                scene.source,
                 [tuple(gripper.joints) for gripper in spec.grippers],
                 _compensated_joints(scene),
                 like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),

@@ -1,0 +1,52 @@
+"""What `hydro-sim check` tells of links that do not touch."""
+
+from __future__ import annotations
+
+import json
+
+from support.command_line import call, refused
+
+
+def test_check_sums_up_what_an_srdf_keeps_apart_and_what_that_would_push_with(tmp_path):
+    """A row for all partners of a link that overlap with it nowhere; the report has a row for each pair."""
+    names = "abcd"
+    link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    link += '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>'
+    joint = '<origin xyz="{} 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="r">'
+        + "".join(f'<link name="{name}">{link}</link>' for name in names)
+        + "".join(
+            f'<joint name="{a}{b}" type="prismatic"><parent link="{a}"/><child link="{b}"/>{joint.format(x)}</joint>'
+            for a, b, x in (("a", "b", 0.3), ("b", "c", 0.3), ("c", "d", -0.202))
+        )
+        + "</robot>"
+    )
+    pairs = [("a", "c"), ("a", "d"), ("b", "d")]
+    (tmp_path / "r.srdf").write_text(
+        "".join(
+            [
+                '<robot name="r">',
+                *(f'<disable_collisions link1="{a}" link2="{b}"/>' for a, b in pairs),
+                "</robot>",
+            ]
+        )
+    )
+    printed = call(
+        "check", tmp_path / "r.urdf", "--srdf", tmp_path / "r.srdf", "--json", tmp_path / "r.json"
+    ).stdout
+    rows = [line.split() for line in printed.splitlines()]
+    assert ["a", "c,", "d", "SRDF"] in rows
+    (row,) = [row for row in rows if row[:3] == ["b", "d", "SRDF"]]
+    assert row[3:] == ["2", *row[4:]]
+    assert ["r", "0", row[4]] in rows
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [(one["a"], one["b"]) for one in report["silent_pairs"] if one["reason"] == "SRDF"] == pairs
+    (forces,) = report["inner_forces"]
+    assert (forces["acting"], forces["most"]) == (0.0, None)
+    assert forces["silenced"] > 100.0
+
+
+def test_a_scene_names_its_srdfs_itself(tmp_path):
+    line = refused(call("check", "drop_box", "--srdf", tmp_path / "r.srdf"))
+    assert "--srdf: are for robot files" in line
