@@ -110,6 +110,8 @@ def comparison_table(report: ExperimentReport) -> Table:
     table.add_column("quantity")
     for heading in ("reference", "measured", "unit", "deviation", "bound"):
         table.add_column(heading, justify="left" if heading == "unit" else "right")
+    for name in report.peers:
+        table.add_column(name, justify="right")
     for c in report.comparisons:
         colour = "green" if c.agrees else "red"
         table.add_row(
@@ -119,5 +121,6 @@ def comparison_table(report: ExperimentReport) -> Table:
             c.unit,
             f"[{colour}]{c.deviation_text}[/{colour}]",
             c.bound_text,
+            *(f"{c.peers[name]:.3g}" if name in c.peers else "" for name in report.peers),
         )
     return table

@@ -162,9 +162,9 @@ def _section(record: Record, description: str, pictures: str) -> str:
         "",
         f"Reference: {report.source}.",
         "",
-        "| quantity | unit | reference | ours | deviation | bound | agrees |",
-        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
-        *map(_row, report.comparisons),
+        "| quantity | unit | reference | ours | deviation | bound | agrees |" + _cells(report.peers),
+        "| --- | --- | ---: | ---: | ---: | ---: | --- |" + _cells(["---:"] * len(report.peers)),
+        *(_row(comparison) + _cells(_peers(comparison, report)) for comparison in report.comparisons),
         "",
         f"![{_cell(report.title)}]({pictures}/{name}.png)",
         "",
@@ -178,6 +178,15 @@ def _row(c: Comparison) -> str:
         f"| {_cell(c.quantity)} | {_cell(c.unit)} | {c.reference:.5g} | {c.measured:.5g} "
         f"| {c.deviation_text} | {c.bound_text} | {_verdict(c.agrees)} |"
     )
+
+
+def _peers(comparison: Comparison, report: ExperimentReport) -> list[str]:
+    return [f"{comparison.peers[name]:.3g}" if name in comparison.peers else "" for name in report.peers]
+
+
+def _cells(texts: list[str]) -> str:
+    """Cells at the end of a row."""
+    return "".join(f" {_cell(text)} |" for text in texts)
 
 
 def _cell(text: str) -> str:

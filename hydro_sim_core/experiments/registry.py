@@ -23,6 +23,7 @@ from hydro_sim_core.experiments import (
     sphere_convergence,
 )
 from hydro_sim_core.experiments.report import ExperimentReport
+from hydro_sim_core.experiments.rigid_pairs import experiment as rigid_pairs
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ EXPERIMENTS = {
         "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",
         lambda quick: margin_boxes.run(*margin_boxes.QUICK) if quick else margin_boxes.run(),
         margin_boxes.plot,
+    ),
+    "rigid_pairs": Experiment(
+        "Rigid bodies at rest on each other, falling and shot, beside Drake's contact points and MuJoCo.",
+        lambda quick: rigid_pairs.run(1) if quick else rigid_pairs.run(),
+        rigid_pairs.plot,
     ),
 }
 

@@ -19,6 +19,7 @@ class Comparison:
         bound: Largest deviation that counts as agreement.
         kind: Whether ``bound`` is in ``unit`` or relative to the reference; ``at_most`` and ``at_least`` are relative
             too, and any measured value on the right side of the reference agrees.
+        peers: What other simulators gave in the same run, by name; shown, not judged.
     """
 
     quantity: str
@@ -27,6 +28,7 @@ class Comparison:
     measured: float
     bound: float
     kind: Literal["absolute", "relative", "at_most", "at_least"]
+    peers: dict[str, float] = field(default_factory=dict)
 
     @property
     def deviation(self) -> float:
@@ -77,9 +79,17 @@ class ExperimentReport:
         """Whether every comparison agrees."""
         return all(comparison.agrees for comparison in self.comparisons)
 
+    @property
+    def peers(self) -> list[str]:
+        """Names of the other simulators that took part."""
+        return list(dict.fromkeys(name for c in self.comparisons for name in c.peers))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        comparisons = [{**asdict(c), "deviation": c.deviation, "agrees": c.agrees} for c in self.comparisons]
+        comparisons = [
+            {**_without_nothing(asdict(c)), "deviation": c.deviation, "agrees": c.agrees}
+            for c in self.comparisons
+        ]
         return {**asdict(self), "comparisons": comparisons, "agrees": self.agrees}
 
     @classmethod
@@ -89,6 +99,13 @@ class ExperimentReport:
         Raises:
             KeyError: A field is missing.
         """
-        names = [column.name for column in fields(Comparison)]
-        comparisons = tuple(Comparison(**{name: row[name] for name in names}) for row in data["comparisons"])
+        names = [column.name for column in fields(Comparison) if column.name != "peers"]
+        comparisons = tuple(
+            Comparison(**{name: row[name] for name in names}, peers=row.get("peers", {}))
+            for row in data["comparisons"]
+        )
         return cls(data["title"], data["source"], comparisons, data["series"])
+
+
+def _without_nothing(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "peers" or value}

@@ -72,7 +72,8 @@ def differing_rows(section: str, report: ExperimentReport) -> set[str]:
     if names != [c.quantity for c in report.comparisons]:
         return set(names) ^ {c.quantity for c in report.comparisons} or set(names)
     differing = set()
-    for (_, unit, reference, measured, deviation, _, agrees), c in zip(rows, report.comparisons, strict=True):
+    for cells, c in zip(rows, report.comparisons, strict=True):
+        _, unit, reference, measured, deviation, _, agrees, *peers = cells
         scale = 1.0 if c.kind == "absolute" else 100.0 / abs(c.reference)
         same = (
             unit == c.unit
@@ -80,6 +81,10 @@ def differing_rows(section: str, report: ExperimentReport) -> set[str]:
             and is_rounded(measured, c.measured)
             and is_rounded(deviation, scale * (c.measured - c.reference))
             and agrees.startswith("yes") == c.agrees
+            and all(
+                is_rounded(cell.rstrip(" |"), c.peers[name]) if name in c.peers else not cell.strip(" |")
+                for name, cell in zip(report.peers, peers, strict=True)
+            )
         )
         if not same:
             differing.add(c.quantity)
@@ -190,6 +195,7 @@ CURVES = {
     "sliding_disk": "ratio of rings",
     "point_contact": "turn, pads of 0.5 mm",
     "margin_boxes": "spread",
+    "rigid_pairs": "off its place, hydro-sim",
 }
 
 

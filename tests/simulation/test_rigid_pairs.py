@@ -115,6 +115,21 @@ def test_a_fall_gains_no_energy(kind: str, seed: int) -> None:
     assert world.frame_pose("body")[2, 3] > 0.01
 
 
+@pytest.mark.parametrize("rpy", [(0.4, 0.9, 0.3), (-1.0, 0.0, 0.0)])
+@pytest.mark.parametrize("kind", ["box", "cylinder"])
+def test_a_corner_that_hits_a_slippery_table_gains_no_energy(kind: str, rpy: tuple[float, ...]) -> None:
+    """Nothing is lost to friction either; a corner first seen at the rim of the margin must not sink in."""
+    lengths = {"box": {"size": (0.05, 0.08, 0.03)}, "cylinder": {"radius": 0.03, "length": 0.08}}
+    scene = scene_of(dissipation=0.0, friction=0.0)
+    scene.add_static("table", "box", size=(1.0, 1.0, 0.02), xyz=(0, 0, -0.01))
+    scene.add_body("body", 0.5, xyz=(0, 0, 0.15), rpy=rpy).add_shape(kind, **lengths[kind])
+    world = hs.World(scene.build())
+    start = world.energies().total
+    for _ in range(600):
+        world.step()
+        assert world.energies().total <= start + 1e-9
+
+
 # --- shapes that are not convex
 
 

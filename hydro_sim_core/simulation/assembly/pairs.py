@@ -24,8 +24,12 @@ Group = tuple[str, int]
 SHARE_OF_DEPTH = 0.25
 #: Share of the margins that bodies may move in a step; they also accelerate.
 SHARE_OF_MARGIN = 0.8
-#: Depth of a new overlap that is round-off, m, and least stride as a share of the thickness, without margins.
-NO_DEPTH, LEAST_STRIDE = 1e-9, 0.01
+#: The same for two rigid bodies. What is seen only at the rim of the margin is seen as a smaller area than will touch,
+#: and sinks in: of 360 drops of boxes, cylinders and rings without friction and dissipation one gained energy with a
+#: share of 0.5, none with 0.4.
+SHARE_OF_RIGID_MARGIN = 0.3
+#: Depth of a new overlap that is round-off, m, and least stride of two rigid bodies as a share of the thickness.
+NO_DEPTH, LEAST_STRIDE = 1e-9, 1e-3
 #: Entries of ``_LAWS``: queried in this order or in reverse order, both rigid.
 _AS_IS, _REVERSED, _BOTH_RIGID = range(3)
 
@@ -214,9 +218,11 @@ def strides_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Strides:
     yielding = np.minimum(*_of_pairs(soft, pairs))
     thickness = np.minimum(*_of_pairs(half, pairs))
     # Compliant half spaces have no size; then that of the other body counts.
-    yielding = np.where(np.isinf(yielding), np.where(_are_rigid(colliders, pairs), 0.0, thickness), yielding)
+    are_rigid = _are_rigid(colliders, pairs)
+    yielding = np.where(np.isinf(yielding), np.where(are_rigid, 0.0, thickness), yielding)
     room = np.maximum(SHARE_OF_DEPTH * yielding, NO_DEPTH)
-    foreseen = SHARE_OF_MARGIN * np.sum(_of_pairs(margin, pairs), axis=0)
+    share = np.where(are_rigid, SHARE_OF_RIGID_MARGIN, SHARE_OF_MARGIN)
+    foreseen = share * np.sum(_of_pairs(margin, pairs), axis=0)
     return Strides(np.maximum(foreseen + room, LEAST_STRIDE * thickness), room, thickness)
 
 

@@ -23,6 +23,8 @@ from hydro_sim_core.experiments import (
     sphere_convergence,
     turning_balls,
 )
+from hydro_sim_core.experiments.rigid_pairs import experiment as rigid_pairs
+from hydro_sim_core.experiments.rigid_pairs.cases import rest_cases
 
 Curves = Mapping[str, np.ndarray]
 
@@ -202,6 +204,12 @@ def _margin_boxes(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
         yield Row(f"{step} ms, margin {enough:g} δt² g or more", worst)
 
 
+def _rigid_pairs(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for i, case in enumerate(rest_cases()):
+        for quantity in rigid_pairs.MEASURED:
+            yield Row(f"{case.scene.name}: {quantity}", curves[f"{quantity}, hydro-sim"][i])
+
+
 _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "spatula_slip": _spatula_slip,
     "spatula_slip_arm": _spatula_slip,
@@ -216,4 +224,5 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "sliding_disk": _sliding_disk,
     "point_contact": _point_contact,
     "margin_boxes": _margin_boxes,
+    "rigid_pairs": _rigid_pairs,
 }

@@ -1,0 +1,1 @@
+"""The experiment ``rigid_pairs``: bodies, shapes, simulators, cases, figure."""
