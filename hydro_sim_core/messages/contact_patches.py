@@ -50,7 +50,7 @@ def quality_flags(patch: ContactPatch, summary: ContactSummary) -> int:
     flags |= BETWEEN_RIGID if patch.law == RIGID_SKIN else 0
     if patch not in summary.significant:
         return flags | INSIGNIFICANT
-    return flags if patch.quality.is_resolved else flags | UNDER_RESOLVED
+    return flags | UNDER_RESOLVED if patch in summary.under_resolved else flags
 
 
 def slip_velocities(faces: FaceArrays, relative_twist: Array) -> Array:

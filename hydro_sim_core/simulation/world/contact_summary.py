@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.laws import RIGID_SKIN
 
 #: Share of the largest patch force below which patches are ignored: a contact that begins or ends has few faces.
 SIGNIFICANT_SHARE = 0.01
@@ -51,14 +52,19 @@ class ContactSummary:
         return tuple(patch for patch, force in zip(self.patches, forces, strict=True) if force >= least > 0.0)
 
     @cached_property
+    def _estimated(self) -> tuple[ContactPatch, ...]:
+        """Significant patches whose force depends on the mesh; between rigid bodies it is what motion asks for."""
+        return tuple(patch for patch in self.significant if patch.law != RIGID_SKIN)
+
+    @cached_property
     def worst(self) -> ContactPatch | None:
-        """The significant patch with the largest estimated force error; None without contact."""
-        return max(self.significant, key=lambda patch: patch.quality.force_error, default=None)
+        """The significant patch of a compliant body with the largest estimated force error; None without."""
+        return max(self._estimated, key=lambda patch: patch.quality.force_error, default=None)
 
     @cached_property
     def under_resolved(self) -> tuple[ContactPatch, ...]:
         """Significant patches whose estimated force error is too large, the worst first."""
-        coarse = (patch for patch in self.significant if not patch.quality.is_resolved)
+        coarse = (patch for patch in self._estimated if not patch.quality.is_resolved)
         return tuple(sorted(coarse, key=lambda patch: patch.quality.force_error, reverse=True))
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -23,7 +24,7 @@ from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 _ON_TIME = 0.95
 #: Share of late steps in a second from which on they are worth a warning, and share of steps given up for an error.
 _MANY_LATE, _MANY_GIVEN_UP = 0.01, 0.01
-#: Most silent pairs that are named.
+#: Most silent pairs, and links in a gripper, that are named.
 _MOST_NAMES = 10
 
 
@@ -124,7 +125,10 @@ class Diagnostics:
             level, text = DiagnosticStatus.WARN, str(summary.warnings[0])
             others = len(summary.warnings) - 1
             text += f" (and {others} more)" if others else ""
-        counts = {"deep steps": deep, "steps with overlaps without contact": faceless}
+        counts: dict[str, float] = {"deep steps": deep, "steps with overlaps without contact": faceless}
+        for gripper, forces in snapshot.grip_forces_on.items():
+            held = {f"{shortened(gripper)} on {shortened(link)} [N]": force for link, force in forces.items()}
+            counts |= dict(islice(held.items(), _MOST_NAMES))
         return self._status("contact", level, text, _contact_values(summary) | counts)
 
     def _laws(self) -> DiagnosticStatus:
