@@ -89,7 +89,9 @@ def test_models_of_one_file_read_it_once(tmp_path: Path, monkeypatch: pytest.Mon
     )
     read = []
     load = scene_loader.load_robot
-    monkeypatch.setattr(scene_loader, "load_robot", lambda *given: read.append(given) or load(*given))
+    monkeypatch.setattr(
+        scene_loader, "load_robot", lambda *given, **named: read.append(given) or load(*given, **named)
+    )
     world = hs.load_scene(tmp_path / "scene.yaml")
     assert world.frame_names == ("p0_cube", "p1_cube", "p2_cube")
     assert len(read) == 2

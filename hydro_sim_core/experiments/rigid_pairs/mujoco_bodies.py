@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +19,8 @@ class MuJoCoBodies:
     """The bodies of a scene in MuJoCo; its contact knows no Hunt-Crossley dissipation, so that is left out."""
 
     def __init__(self, scene: BodyScene, _: Path) -> None:
+        # No extra of this project installs MuJoCo, and the reference of all modules is made without it.
+        self._mujoco: Any = import_module("mujoco")
         root = ElementTree.Element("mujoco")
         ElementTree.SubElement(
             root, "option", timestep=repr(scene.time_step), gravity=_text((0.0, 0.0, -GRAVITY))
@@ -27,19 +29,19 @@ class MuJoCoBodies:
         world = ElementTree.SubElement(root, "worldbody")
         for body in scene.bodies:
             _add(assets, world, body, scene.friction)
-        self.model = mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
-        self.data = mujoco.MjData(self.model)
+        self.model = self._mujoco.MjModel.from_xml_string(ElementTree.tostring(root, encoding="unicode"))
+        self.data = self._mujoco.MjData(self.model)
         for body in scene.free:
             self.data.joint(body.name).qvel[:3] = body.velocity
-        mujoco.mj_forward(self.model, self.data)
+        self._mujoco.mj_forward(self.model, self.data)
 
     def step(self, n: int = 1) -> None:
         """Take ``n`` steps."""
-        mujoco.mj_step(self.model, self.data, nstep=n)
+        self._mujoco.mj_step(self.model, self.data, nstep=n)
 
     def pose(self, name: str) -> Array:
         """Pose (4, 4) of a body in the world."""
-        mujoco.mj_kinematics(self.model, self.data)
+        self._mujoco.mj_kinematics(self.model, self.data)
         body, X = self.data.body(name), np.eye(4)
         X[:3, :3], X[:3, 3] = body.xmat.reshape(3, 3), body.xpos
         return X
@@ -59,7 +61,7 @@ class MuJoCoBodies:
             contact = self.data.contact[i]
             pair = tuple(self.model.geom_bodyid[contact.geom].tolist())
             if pair in (numbers, numbers[::-1]):
-                mujoco.mj_contactForce(self.model, self.data, i, wrench)
+                self._mujoco.mj_contactForce(self.model, self.data, i, wrench)
                 force = contact.frame.reshape(3, 3).T @ wrench[:3]
                 total += force if pair == numbers else -force
         return total
