@@ -38,7 +38,9 @@ def status():
         )
         runner = SimpleNamespace(
             report=lambda: PaceRecorder().report(time_step=1e-3),
-            snapshot=lambda: SimpleNamespace(contact_summary=summary, diagnostics=counts, contact_laws=laws),
+            snapshot=lambda: SimpleNamespace(
+                contact_summary=summary, diagnostics=counts, contact_laws=laws, grip_forces_on={}
+            ),
             failure=None,
             paused=True,
         )

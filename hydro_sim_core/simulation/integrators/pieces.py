@@ -9,31 +9,9 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.stepping.kept_contacts import KeptContacts, keep_contacts, put_contacts
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.solvers.islands import WORLD
 
 Array = NDArray[np.float64]
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
-
-
-class Piece(NamedTuple):
-    """What is told of one piece of a time step.
-
-    Attributes:
-        contacts: Its patches.
-        trees: (P, 2) trees that each patch couples, ``WORLD`` for none.
-        effort: (nv,) efforts of the drives, N m or N.
-    """
-
-    contacts: KeptContacts
-    trees: NDArray[np.int64]
-    effort: Array
-
-
-def last_piece(machine: Machine) -> Piece:
-    """The piece that a machine has just taken."""
-    scratch = machine.scratch
-    trees = scratch.problem.islands.patch_trees[: scratch.patches.num[0]]
-    return Piece(keep_contacts(scratch), trees.copy(), scratch.effort.copy())
 
 
 class Told(NamedTuple):
@@ -56,33 +34,21 @@ class Told(NamedTuple):
     effort: Array | float = 0.0
     shown: KeptContacts | None = None
 
-    def and_then(self, piece: Piece, length: Array | float, length_for_drives: Array | float) -> Told:
-        """These pieces and then another.
-
-        Args:
-            piece: The piece.
-            length: Its length, s; one number or (P,).
-            length_for_drives: The same for drives; one number or (nv,).
-        """
-        contacts = piece.contacts
-        effort = self.effort + length_for_drives * piece.effort
+    def with_last(self, machine: Machine, length: float) -> Told:
+        """These pieces and then the one of ``length`` (s) that a machine has just taken."""
+        contacts = keep_contacts(machine.scratch)
+        effort = self.effort + length * machine.scratch.effort
         if len(contacts.pair) == 0:
             return self._replace(effort=effort)
         force = contacts.wrench[:, 3:]
         p_WR = contacts.p_WG + (contacts.R_WG @ contacts.p_GR[:, :, None])[:, :, 0]
         moment = contacts.wrench[:, :3] + _cross(p_WR, force)
-        per_second = np.concatenate((moment, force, contacts.normal_force), axis=1)
-        weight = np.broadcast_to(length, len(force))[:, None]
         return Told(
             (*self.pairs, contacts.pair),
-            (*self.impulses, weight * per_second),
+            (*self.impulses, length * np.concatenate((moment, force, contacts.normal_force), axis=1)),
             effort,
             contacts if self.shown is None else _updated(self.shown, contacts),
         )
-
-    def with_last(self, machine: Machine, length: float) -> Told:
-        """These pieces and then the one of ``length`` (s) that a machine has just taken."""
-        return self.and_then(last_piece(machine), length, length)
 
     def put_into(self, machine: Machine, length: float) -> None:
         """Make the averages over a time step of ``length`` (s) what a machine tells of its last step."""
@@ -115,9 +81,3 @@ def _updated(shown: KeptContacts, contacts: KeptContacts) -> KeptContacts:
         return contacts
     newer = contacts.selected(np.flatnonzero(presses | ~np.isin(contacts.pair, shown.pair)))
     return newer.joined(shown.selected(np.flatnonzero(~np.isin(shown.pair, newer.pair))))
-
-
-def on_trees(of_trees: NDArray[np.bool_], trees: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(P,) whether something holds for both trees of each patch (P, 2); for ``WORLD`` it always does."""
-    holds: NDArray[np.bool_] = (of_trees[trees] | (trees == WORLD)).all(axis=1)
-    return holds

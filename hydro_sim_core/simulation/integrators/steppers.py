@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Entry
-from hydro_sim_core.simulation.integrators.pieces import Piece, Told, last_piece, on_trees
+from hydro_sim_core.simulation.integrators.pieces import Told
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, TOO_FAST, advance
@@ -172,7 +172,6 @@ class ErrorControlledSteps:
         self._accuracy = accuracy
         self._substeps = self._rejected = 0
         self._shortest = math.inf
-        self._told = Told()
         self.failed: State | None = None
 
     def advance(self, steps: int) -> None:
@@ -183,7 +182,7 @@ class ErrorControlledSteps:
     def _cross_time_step(self) -> None:
         state, begin = self.machine.state, self.machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
-        tried, self._told = 0, Told()
+        tried = 0
         while left > 0.0:
             # A tiny remainder would cost as much as a whole sub-step.
             length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
@@ -204,7 +203,6 @@ class ErrorControlledSteps:
                 wanted = left = 0.0
         state.substep[0] = wanted
         count_as_one(self.machine, begin)
-        self._told.put_into(self.machine, self._time_step)
 
     def _factor(self, error: float) -> float:
         if not math.isfinite(error):
@@ -218,54 +216,32 @@ class ErrorControlledSteps:
         begin = machine.copy_state()
         status = machine.advance(length, 1)
         if status == DONE:
-            whole, pieces = machine.copy_state(), [last_piece(machine)]
+            whole = machine.copy_state()
             machine.restore_state(begin)
             # Contacts at the beginning were found by the first call.
             status = machine.advance(0.5 * length, 1, same_contacts=True)
         if status == DONE:
-            pieces.append(last_piece(machine))
             status = machine.advance(0.5 * length, 1)
         error = math.inf
         if status == DONE:
             error = float(np.max(np.abs(self._difference(whole.q, machine.state.q)), initial=0.0))
         if error <= self._accuracy:
-            is_smooth = self._extrapolate(begin.v, whole)
-            self._tell([*pieces, last_piece(machine)], length, is_smooth)
+            self._extrapolate(begin.v, whole)
         else:
             machine.restore_state(begin)
         return error
 
-    def _tell(self, pieces: list[Piece], length: float, is_smooth: NDArray[np.bool_]) -> None:
-        """Add a sub-step of ``length`` (s), whole and its halves, to what is told, extrapolated like velocities.
-
-        Between a tree that is extrapolated and one that is not, action and reaction differ; their halves are told.
-        """
-        of_drives = is_smooth[self.machine.tree_of_velocity]
-        for piece, plain, extrapolated in zip(pieces, (0.0, 0.5, 0.5), (-1.0, 1.0, 1.0), strict=True):
-            of_patches = on_trees(is_smooth, piece.trees)
-            self._told = self._told.and_then(
-                piece,
-                length * np.where(of_patches, extrapolated, plain),
-                length * np.where(of_drives, extrapolated, plain),
-            )
-
-    def _extrapolate(self, v0: Array, whole: State) -> NDArray[np.bool_]:
-        """Subtract the error estimate from the halves in the state, tree by tree, where it is small.
-
-        Returns:
-            (trees + 1,) where it was; the last is for prescribed velocities.
-        """
+    def _extrapolate(self, v0: Array, whole: State) -> None:
+        """Subtract the error estimate from the halves in the state, tree by tree, where it is small."""
         machine, state = self.machine, self.machine.state
         weight = machine.scratch.M.diagonal()
         tree = machine.tree_of_velocity
-        trees = len(machine.model.forest.first)
-        error = np.bincount(tree, weight * (state.v - whole.v) ** 2, trees)
-        change = np.bincount(tree, weight * (state.v - v0) ** 2, trees)
+        error = np.bincount(tree, weight * (state.v - whole.v) ** 2)
+        change = np.bincount(tree, weight * (state.v - v0) ** 2)
         is_smooth = error <= SMOOTH * SMOOTH * change
         state.v[:] += np.where(is_smooth[tree], state.v - whole.v, 0.0)
         state.q[:] += np.where(is_smooth[machine.tree_of_coordinate], state.q - whole.q, 0.0)
         machine.normalise_quaternions()
-        return is_smooth
 
     def _difference(self, q: Array, other: Array) -> Array:
         """Differences of coordinates; quaternions count double, like rotation vectors."""
@@ -278,7 +254,6 @@ class ErrorControlledSteps:
         if machine.advance(left, 1, accept=True) == NOT_FINITE:
             machine.restore_state(begin)
             raise StepFailed(OVERFLOW)
-        self._told = self._told.with_last(machine, left)
         machine.state.unconverged[0] += 1
 
     def statistics(self) -> dict[str, float | int]:
