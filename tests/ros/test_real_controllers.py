@@ -177,7 +177,7 @@ def test_fingers_beyond_their_stops_leave_the_arm_its_commands(client):
     assert result.error_code == 0, result.error_string
     assert client.position("joint_7") == pytest.approx(before - 0.3, abs=0.005)
     assert "/joint_commands: rejected" not in client.launch.output
-    told = r"joint_commands: joint 'left_finger_joint': \S+ is outside its limits; moved to -?0 "
+    told = r"joint_commands: joint 'left_finger_joint': \S+ is outside its limits; moved to 0\.01 "
     assert len(re.findall(told, client.launch.output)) == 1
 
 
