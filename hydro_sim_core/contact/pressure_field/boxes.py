@@ -64,6 +64,14 @@ def outside_box(x, box):
 
 
 @kernel(inline=True)
+def push_children(links, node, nodes, num_nodes):
+    """Put both children of a tree node on the stack ``nodes``; return how many nodes are on it."""
+    for side in range(2):
+        nodes[num_nodes + side, 0] = links[node, side]
+    return num_nodes + 2
+
+
+@kernel(inline=True)
 def extent(box):
     """Half the sum of a box's edge lengths."""
     return box[3] + box[4] + box[5]

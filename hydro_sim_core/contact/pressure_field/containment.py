@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.boxes import outside_box
+from hydro_sim_core.contact.pressure_field.boxes import outside_box, push_children
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 
 #: Least barycentric coordinate of points that count as inside a tetrahedron.
@@ -40,9 +40,7 @@ def locate(geometries, g, x, nodes):
         if outside_box(x, geometries.boxes[node]):
             continue
         if geometries.links[node, 0] >= 0:
-            for side in range(2):
-                nodes[num_nodes, 0] = geometries.links[node, side]
-                num_nodes += 1
+            num_nodes = push_children(geometries.links, node, nodes, num_nodes)
             continue
         element = geometries.links[node, 1]
         lowest = 0.0
@@ -95,12 +93,10 @@ def _is_enclosed(geometries, g, x, nodes):
         node = nodes[num_nodes, 0]
         if _ray_misses_box(x, geometries.boxes[node]):
             continue
-        if geometries.links[node, 0] < 0:
-            crossings += 1 if _ray_crosses(geometries, geometries.links[node, 1], x) else 0
-            continue
-        for side in range(2):
-            nodes[num_nodes, 0] = geometries.links[node, side]
-            num_nodes += 1
+        if geometries.links[node, 0] >= 0:
+            num_nodes = push_children(geometries.links, node, nodes, num_nodes)
+        elif _ray_crosses(geometries, geometries.links[node, 1], x):
+            crossings += 1
     return crossings % 2 == 1
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.boxes import boxes_apart
+from hydro_sim_core.contact.pressure_field.boxes import boxes_apart, push_children
 from hydro_sim_core.contact.pressure_field.containment import coordinate, encloses
 from hydro_sim_core.contact.pressure_field.element_pairs import evaluate
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
@@ -143,6 +143,20 @@ def _set_box(buffers, n, box):
 
 
 @kernel
+def _next_leaf(boxes, links, box, nodes, num_nodes):
+    """Descend a tree to the next leaf that meets a box; return its element, -1 without, and the nodes still to see."""
+    while num_nodes > 0:
+        num_nodes -= 1
+        node = nodes[num_nodes, 0]
+        if boxes_apart(box, boxes[node]):
+            continue
+        if links[node, 0] < 0:
+            return links[node, 1], num_nodes
+        num_nodes = push_children(links, node, nodes, num_nodes)
+    return -1, 0
+
+
+@kernel
 def _meets_surface(geometries, g, box, nodes):
     """Whether a leaf of the tree over the surface of ``g`` meets a box.
 
@@ -152,18 +166,8 @@ def _meets_surface(geometries, g, box, nodes):
     boxes = geometries.boxes if surface else geometries.shell_boxes
     links = geometries.links if surface else geometries.shell_links
     nodes[0, 0] = geometries.node_start[g] if surface else geometries.shell_start[g]
-    num_nodes = 1
-    while num_nodes > 0:
-        num_nodes -= 1
-        node = nodes[num_nodes, 0]
-        if boxes_apart(box, boxes[node]):
-            continue
-        if links[node, 0] < 0:
-            return True
-        for side in range(2):
-            nodes[num_nodes, 0] = links[node, side]
-            num_nodes += 1
-    return False
+    element, _ = _next_leaf(boxes, links, box, nodes, 1)
+    return element >= 0
 
 
 @kernel(inline=True)
@@ -191,22 +195,13 @@ def _add_meshes(geometries, g, n, normal, axes, nodes, buffers, values, total):
         box[axes[0] + 3] += _FAR
         box[axes[0]] += _FAR
     nodes[0, 0] = geometries.node_start[g]
-    num_nodes = 1
-    while num_nodes > 0:
-        num_nodes -= 1
-        node = nodes[num_nodes, 0]
-        if boxes_apart(box, geometries.boxes[node]):
-            continue
-        if geometries.links[node, 0] >= 0:
-            for side in range(2):
-                nodes[num_nodes, 0] = geometries.links[node, side]
-                num_nodes += 1
-            continue
-        element = geometries.links[node, 1]
+    element, num_nodes = _next_leaf(geometries.boxes, geometries.links, box, nodes, 1)
+    while element >= 0:
         if of_surface:
             _add_triangle(geometries, element, n, normal, axes, turn, buffers, values, total)
         elif _has_pressure(geometries, element):
             _add_tetrahedron(geometries, element, n, axes, buffers, values, total)
+        element, num_nodes = _next_leaf(geometries.boxes, geometries.links, box, nodes, num_nodes)
 
 
 @kernel(inline=True)

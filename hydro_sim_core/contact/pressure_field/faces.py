@@ -92,6 +92,23 @@ def store_face(faces, slot, n, area, work):
 
 
 @kernel(inline=True)
+def move_face(faces, old, new):
+    """Copy a face from one column of the buffer to another.
+
+    Reads faces: data, num_vertices, polygons.
+    Writes faces: data, num_vertices, polygons.
+    """
+    if old == new:
+        return
+    for row in range(faces.data.shape[0]):
+        faces.data[row, new] = faces.data[row, old]
+    faces.num_vertices[new] = faces.num_vertices[old]
+    for i in range(faces.num_vertices[old]):
+        for axis in range(3):
+            faces.polygons[new, i, axis] = faces.polygons[old, i, axis]
+
+
+@kernel(inline=True)
 def crosses_zero(work, n):
     """Whether the pressure on the polygon in ``work`` has both signs, by more than round-off.
 

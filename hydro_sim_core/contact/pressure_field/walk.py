@@ -18,6 +18,7 @@ from hydro_sim_core.contact.pressure_field.boxes import (
     box_misses_slab,
     boxes_apart,
     extent,
+    push_children,
     turn_box,
 )
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
@@ -99,10 +100,7 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
         return num_nodes, num_pending
     if links[node, 0] < 0:
         return num_nodes, push_seed(scratch, num_pending, links[node, 1], row_b)
-    for side in range(2):
-        nodes[num_nodes, 0] = links[node, side]
-        num_nodes += 1
-    return num_nodes, num_pending
+    return push_children(links, node, nodes, num_nodes), num_pending
 
 
 @kernel(inline=True)

@@ -109,7 +109,6 @@ def _of_all_reasons(built: BuiltModel) -> Iterator[SilentPair]:
         if told.by != "SRDF":
             yield SilentPair(told.links, f"asked for in the {told.by}")
     yield from _joined(built, links)
-    silent = [one for one in built.laws.told.values() if one.law == "none"]
     for told in silent:
         if told.by == "SRDF" and touching.issuperset(told.links):
             yield SilentPair(told.links, f"SRDF: {told.reason}" if told.reason else "SRDF")

@@ -24,16 +24,12 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
-from hydro_sim_core.simulation.stepping.collision import (
-    MIN_AREA,
-    MIN_SLOPE,
-    find_patches,
-    place_geometries,
-)
+from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity, combined_slope
+from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised

@@ -15,7 +15,15 @@ import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, kernel
 from hydro_sim_core.contact.pressure_field.coverage import FACE, MAX_CUT, covered_area
-from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, GRADIENT, NORMAL, PRESSURE
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    GRADIENT,
+    NORMAL,
+    PRESSURE,
+    move_face,
+)
+from hydro_sim_core.simulation.stepping.placement import set_relative_pose
 
 #: Way by which faces are moved towards the softer side before they are compared with a third body, m. They often lie in
 #: its surface: a plate on a table ends where the table begins.
@@ -117,8 +125,7 @@ def _link_patches(model, scratch):
 def _cut_patch(model, scratch, p, a, b, c):
     """Cut the faces of patch p, of geometries a and b, by geometry c; return whether any was.
 
-    Reads model: geometry_row, stiffness; scratch: R_WG, bounds, p_WG; scratch.between: p_CB; scratch.patches:
-    first_face.
+    Reads model: geometry_row, stiffness; scratch: bounds; scratch.between: p_CB; scratch.patches: first_face.
     Writes scratch.between: R_CB, p_CB.
     """
     for i in range(3):
@@ -128,15 +135,7 @@ def _cut_patch(model, scratch, p, a, b, c):
             return False
     # The normal points out of A.
     shift = -TOWARDS_SOFT if model.stiffness[a] <= model.stiffness[b] else TOWARDS_SOFT
-    R_CB, p_CB = scratch.between.R_CB, scratch.between.p_CB
-    for i in range(3):
-        p_CB[i] = 0.0
-        for j in range(3):
-            p_CB[i] += scratch.R_WG[c, j, i] * (scratch.p_WG[b, j] - scratch.p_WG[c, j])
-            s = 0.0
-            for k in range(3):
-                s += scratch.R_WG[c, k, i] * scratch.R_WG[b, k, j]
-            R_CB[i, j] = s
+    set_relative_pose(scratch, b, c, scratch.between.R_CB, scratch.between.p_CB)
     any_cut = False
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if _cut_face(model.geometries, model.geometry_row[c], f, shift, scratch):
@@ -206,7 +205,7 @@ def _remove_cut_faces(scratch):
         last = patches.first_face[p + 1]
         for f in range(first, last):
             if faces.data[AREA, f] > 0.0:
-                _move_face(faces, f, kept)
+                move_face(faces, f, kept)
                 kept += 1
         first = last
         q = patches_kept
@@ -223,20 +222,3 @@ def _remove_cut_faces(scratch):
                 patches.R_WG[q, i, j] = patches.R_WG[p, i, j]
         patches_kept += 1
     patches.num[0] = patches_kept
-
-
-@kernel(inline=True)
-def _move_face(faces, old, new):
-    """Copy a face from one column of the buffer to another.
-
-    Reads faces: data, num_vertices, polygons.
-    Writes faces: data, num_vertices, polygons.
-    """
-    if old == new:
-        return
-    for row in range(faces.data.shape[0]):
-        faces.data[row, new] = faces.data[row, old]
-    faces.num_vertices[new] = faces.num_vertices[old]
-    for i in range(faces.num_vertices[old]):
-        for axis in range(3):
-            faces.polygons[new, i, axis] = faces.polygons[old, i, axis]

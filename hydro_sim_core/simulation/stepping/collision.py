@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
@@ -12,6 +10,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     PRESSURE,
     SLOPE_A,
     SLOPE_B,
+    move_face,
     share_ahead,
 )
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
@@ -19,75 +18,12 @@ from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
+from hydro_sim_core.simulation.stepping.placement import bounds_apart, set_relative_pose
 from hydro_sim_core.solvers.islands import WORLD
 
 #: Faces with smaller values carry negligible force (same bounds as the reference implementation).
 MIN_AREA = 1e-14
 MIN_SLOPE = 1e-14
-
-
-@kernel
-def place_geometries(model, scratch):
-    """Compute world poses and bounding boxes of all geometries.
-
-    Reads model: R_BG, geometry_body, geometry_box, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
-    Writes scratch: R_WG, bounds, p_WG.
-    """
-    for g in range(model.geometry_body.shape[0]):
-        body = model.geometry_body[g]
-        for i in range(3):
-            if body < 0:
-                scratch.p_WG[g, i] = model.p_BG[g, i]
-                for j in range(3):
-                    scratch.R_WG[g, i, j] = model.R_BG[g, i, j]
-                continue
-            scratch.p_WG[g, i] = scratch.p_WB[body, i]
-            for j in range(3):
-                scratch.p_WG[g, i] += scratch.R_WB[body, i, j] * model.p_BG[g, j]
-                s = 0.0
-                for k in range(3):
-                    s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
-                scratch.R_WG[g, i, j] = s
-        _bound(model.geometry_box[g], scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
-
-
-@kernel
-def _bound(box, R_WG, p_WG, bounds):
-    """Compute the world bounding box (6,) of a box (6,) at a pose; infinite for an infinite one."""
-    if box[3] == math.inf:
-        for i in range(3):
-            bounds[i], bounds[i + 3] = -math.inf, math.inf
-        return
-    for i in range(3):
-        center, half = p_WG[i], 0.0
-        for j in range(3):
-            center += R_WG[i, j] * box[j]
-            half += abs(R_WG[i, j]) * box[j + 3]
-        bounds[i], bounds[i + 3] = center - half, center + half
-
-
-@kernel
-def _bounds_apart(a, b):
-    for i in range(3):
-        if a[i] > b[i + 3] or b[i] > a[i + 3]:
-            return True
-    return False
-
-
-@kernel
-def _set_relative_pose(scratch, a, b, R_BA, p_BA):
-    """Compute the pose of geometry ``a`` in ``b``.
-
-    Reads scratch: R_WG, p_WG.
-    """
-    for i in range(3):
-        p_BA[i] = 0.0
-        for j in range(3):
-            p_BA[i] += scratch.R_WG[b, j, i] * (scratch.p_WG[a, j] - scratch.p_WG[b, j])
-            s = 0.0
-            for k in range(3):
-                s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
-            R_BA[i, j] = s
 
 
 @kernel
@@ -116,8 +52,7 @@ def _push(data, first, last, ahead, push):
 def _keep_faces_towards(faces, first, last, direction):
     """Keep the faces with pressure whose normal has a component along ``direction`` (3,); return one past the last.
 
-    Reads faces: data, num_vertices, polygons.
-    Writes faces: data, num_vertices, polygons.
+    Reads faces: data.
     """
     data, kept = faces.data, first
     for f in range(first, last):
@@ -126,12 +61,7 @@ def _keep_faces_towards(faces, first, last, direction):
             along += data[NORMAL + i, f] * direction[i]
         if along <= 0.0 or data[PRESSURE, f] <= 0.0:
             continue
-        for row in range(data.shape[0]):
-            data[row, kept] = data[row, f]
-        faces.num_vertices[kept] = faces.num_vertices[f]
-        for i in range(faces.num_vertices[f]):
-            for axis in range(3):
-                faces.polygons[kept, i, axis] = faces.polygons[f, i, axis]
+        move_face(faces, f, kept)
         kept += 1
     return kept
 
@@ -174,7 +104,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
-    _set_relative_pose(scratch, a, b, R_BA, p_BA)
+    set_relative_pose(scratch, a, b, R_BA, p_BA)
     a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     push, sound = scratch.push[pair], state.push[pair]
     for i in range(3):
@@ -225,7 +155,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     count = 0
     for pair in range(model.pairs.shape[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-        if _bounds_apart(scratch.bounds[a], scratch.bounds[b]):
+        if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             scratch.push[pair, :] = 0.0
             scratch.overlaps[pair] = 0
             continue

@@ -40,8 +40,9 @@ class WorldContacts(WorldParts):
     def contacts(self) -> list[ContactPatch]:
         """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
 
-        Also if a time step was taken in pieces or sub-steps: the sum of wrench times step is the change of momentum.
-        The faces of a patch are those at the beginning of the step, or of its last piece in which the pair pressed.
+        Also if a fixed step was taken in pieces: the sum of wrench times step is the change of momentum. Under error
+        control they are those of the last sub-step alone. The faces of a patch are those at the beginning of the step,
+        or of its last piece in which the pair pressed.
         With the continuous integrator both are of the step's end.
         """
         return self.patches_of(self.record_contacts())

@@ -1,0 +1,73 @@
+# mypy: allow-untyped-defs
+"""Where geometries are: their poses and bounding boxes in the world, and poses in each other."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+
+
+@kernel
+def place_geometries(model, scratch):
+    """Compute world poses and bounding boxes of all geometries.
+
+    Reads model: R_BG, geometry_body, geometry_box, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
+    Writes scratch: R_WG, bounds, p_WG.
+    """
+    for g in range(model.geometry_body.shape[0]):
+        body = model.geometry_body[g]
+        for i in range(3):
+            if body < 0:
+                scratch.p_WG[g, i] = model.p_BG[g, i]
+                for j in range(3):
+                    scratch.R_WG[g, i, j] = model.R_BG[g, i, j]
+                continue
+            scratch.p_WG[g, i] = scratch.p_WB[body, i]
+            for j in range(3):
+                scratch.p_WG[g, i] += scratch.R_WB[body, i, j] * model.p_BG[g, j]
+                s = 0.0
+                for k in range(3):
+                    s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
+                scratch.R_WG[g, i, j] = s
+        _bound(model.geometry_box[g], scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
+
+
+@kernel
+def _bound(box, R_WG, p_WG, bounds):
+    """Compute the world bounding box (6,) of a box (6,) at a pose; infinite for an infinite one."""
+    if box[3] == math.inf:
+        for i in range(3):
+            bounds[i], bounds[i + 3] = -math.inf, math.inf
+        return
+    for i in range(3):
+        center, half = p_WG[i], 0.0
+        for j in range(3):
+            center += R_WG[i, j] * box[j]
+            half += abs(R_WG[i, j]) * box[j + 3]
+        bounds[i], bounds[i + 3] = center - half, center + half
+
+
+@kernel
+def bounds_apart(a, b):
+    """Whether two world bounding boxes (6,), lowest corner and highest, are disjoint."""
+    for i in range(3):
+        if a[i] > b[i + 3] or b[i] > a[i + 3]:
+            return True
+    return False
+
+
+@kernel
+def set_relative_pose(scratch, a, b, R_BA, p_BA):
+    """Compute the pose of geometry ``a`` in ``b``: (3, 3) and (3,), m.
+
+    Reads scratch: R_WG, p_WG.
+    """
+    for i in range(3):
+        p_BA[i] = 0.0
+        for j in range(3):
+            p_BA[i] += scratch.R_WG[b, j, i] * (scratch.p_WG[a, j] - scratch.p_WG[b, j])
+            s = 0.0
+            for k in range(3):
+                s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
+            R_BA[i, j] = s
