@@ -22,10 +22,10 @@ from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.simulation.stepping import step as stages
 from hydro_sim_core.simulation.stepping.collision import find_patches
-from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.coriolis import solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
+from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.solve import SolverEntry
 

@@ -32,9 +32,9 @@ from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.stepping.collision import find_patches
-from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.model import MachineData, Scratch
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
+from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.options import ITERATIONS
 from hydro_sim_core.solvers.solve import SolverEntry
 

@@ -10,12 +10,12 @@ from hydro_sim_core.dynamics.equations import gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.stepping.collision import find_patches
-from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_needed
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
+from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
