@@ -61,6 +61,7 @@ class GeometrySet(NamedTuple):
         has_valley: (G,) whether the pressure has a local minimum inside.
         has_chords: (G,) whether a face inside has pressure zero, so that surfaces may end or fold there.
         margin: (G,) m.
+        is_skin: (G,) whether the pressure is that of a rigid body's skin.
     """
 
     kind: ConstInt1D
@@ -93,6 +94,7 @@ class GeometrySet(NamedTuple):
     has_valley: ConstBool1D
     has_chords: ConstBool1D
     margin: ConstFloat1D
+    is_skin: ConstBool1D
 
 
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
@@ -144,6 +146,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         has_valley=np.array([a.has_valley for a in adjacency], dtype=np.bool_),
         has_chords=np.array([a.has_chords for a in adjacency], dtype=np.bool_),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
+        is_skin=np.array([g.is_skin for g in geometries], dtype=np.bool_),
     )
     for array in arrays:
         array.setflags(write=False)

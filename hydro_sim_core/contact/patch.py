@@ -270,7 +270,7 @@ def compute_patch(
     while count > capacity:
         capacity = 2 * count
         scratch, buffer = make_query_scratch(geometries, capacity), make_face_buffer(capacity)
-        count = find_faces(geometries, first, second, R_BA, p_BA, scratch, buffer, 0)
+        count = find_faces(geometries, first, second, R_BA, p_BA, False, scratch, buffer, 0)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
     faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
     falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0

@@ -44,6 +44,7 @@ class Geometry:
         margin: Distance of the mesh's surface outside the zero level set of the pressure, m; 0 for rigid geometries.
         tree_boxes: (K, 6) axis-aligned boxes in G, lower corner then upper corner, m. Node 0 is the root.
         tree_links: (K, 2) children of each node (left, right); (-1, element) for a leaf.
+        is_skin: Whether the field is that of a rigid body's skin (see ``geometry.skins``).
     """
 
     kind: GeometryKind
@@ -55,6 +56,7 @@ class Geometry:
     margin: float
     tree_boxes: FloatArray
     tree_links: IntArray
+    is_skin: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -40,6 +40,12 @@ def rigid_skin(
             the body's box; without it the pressure rises by ``SLOPE``.
         margin_rule: Rule for the margin, which is more only where the properties say so.
     """
+    return replace(_stiff_field(surface, shape, proximity, margin_rule), is_skin=True)
+
+
+def _stiff_field(
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+) -> Geometry:
     slope = skin_slope(surface, proximity)
     # So stiff a field throws what it did not foresee.
     margin = max(margin_rule(surface.vertices, np.inf), proximity.margin or 0.0)

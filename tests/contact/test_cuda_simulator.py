@@ -42,7 +42,7 @@ def on_cpu(pair: tuple[Geometry, Geometry]) -> tuple[FaceBuffer, int]:
     """Faces of the tree search."""
     geometries = make_geometry_set(pair)
     faces = make_face_buffer(CAPACITY)
-    count = find_faces(geometries, 0, 1, R_BA, P_BA, make_query_scratch(geometries), faces, 0)
+    count = find_faces(geometries, 0, 1, R_BA, P_BA, False, make_query_scratch(geometries), faces, 0)
     assert 3 < count < CAPACITY
     return faces, count
 

@@ -16,7 +16,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.contact import FaceArrays
 from hydro_sim_core.geometry import Geometry
 from support.contact.all_pairs import Contact, candidates, cells, contact_by_all_pairs
-from support.contact.pair import Pair, by_tree
+from support.contact.pair import Pair, by_tree, by_walk
 from support.contact.poses import pose, random_direction
 from support.contact.solids import ball_surface, depth_field, grid, layered, lobes, mirrored
 
@@ -134,9 +134,10 @@ def test_contact_is_among_those_of_perturbed_poses(kind, full_run):
         around = perturbed(X_WA, rng)
         near = [pair.contact(X, X_WB) for X in around]
         found = pair.contact(X_WA, X_WB)
-        other = pair.contact(X_WA, X_WB, by_tree)
         unit = max(1.0, *(contact.load for contact in near))
-        assert np.abs(wrench(found) - wrench(other)).max() <= 1e-10 * unit
+        for search in (by_walk, by_tree):
+            other = pair.contact(X_WA, X_WB, search)
+            assert np.abs(wrench(found) - wrench(other)).max() <= 1e-10 * unit
 
         expected = contact_by_all_pairs(a, around[0], b, X_WB)
         assert np.abs(wrench(near[0]) - wrench(expected)).max() <= TOLERANCE * unit

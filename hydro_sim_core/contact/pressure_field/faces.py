@@ -149,9 +149,23 @@ def take_side(work, n, rows, sign, next_row):
     return n
 
 
+@kernel(inline=True)
+def _is_upright(work):
+    """Whether the pressure falls along the polygon in ``work``, but not across it.
+
+    Reads work: field, slopes.
+    """
+    field = work.field
+    steepness = math.sqrt(field[0] * field[0] + field[1] * field[1] + field[2] * field[2])
+    return abs(min(work.slopes[0], work.slopes[1])) < UPRIGHT * steepness
+
+
 @kernel
-def append_polygon(faces, count, n, every, has_margin, scratch):
+def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     """Store the polygon in ``scratch.work`` if it is a contact face, or if ``every`` is true.
+
+    Upright faces of skins are left out: less than a micrometre high, they press with nothing, and around boxes that lie
+    flush there are several times as many of them as of others.
 
     With a margin, polygons that the line of zero pressure crosses are stored in two parts: a law with the pressure at
     their centroids alone would lose the force of the one or the other.
@@ -161,6 +175,8 @@ def append_polygon(faces, count, n, every, has_margin, scratch):
 
     Reads scratch.work: cycle.
     """
+    if is_skin and _is_upright(scratch.work):
+        return count
     if not (has_margin and crosses_zero(scratch.work, n)):
         return _append_part(faces, count, n, every, scratch)
     rows = scratch.work.cycle[ROWS]

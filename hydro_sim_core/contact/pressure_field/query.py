@@ -15,6 +15,7 @@ from hydro_sim_core.contact.pressure_field.elements import (
     RIGID_MESH,
 )
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
+from hydro_sim_core.contact.pressure_field.few_elements import are_few, try_every_pair
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import GeometryKind
@@ -53,11 +54,12 @@ def find_faces(
     b: int,
     R_BA: ConstFloat2D,
     p_BA: ConstFloat1D,
+    every: bool,
     scratch: QueryScratch,
     faces: FaceBuffer,
     count: int,
 ) -> int:
-    """Append the contact faces of a canonical pair to ``faces``.
+    """Append the contact faces of a canonical pair to ``faces``: by trying all pairs of few elements, else by a walk.
 
     Args:
         geometries: ``GeometrySet``.
@@ -65,6 +67,8 @@ def find_faces(
         b: Index of geometry B.
         R_BA: (3, 3) rotation of A in B.
         p_BA: (3,) origin of A in B, m.
+        every: Whether to append every polygon with pressure of the equilibrium surface instead, also those that are no
+            contact faces.
         scratch: ``QueryScratch``.
         faces: ``FaceBuffer``.
         count: Faces already in the buffer.
@@ -74,4 +78,6 @@ def find_faces(
         (surplus faces are not stored). ``scratch.report`` holds the force on rejected polygons and, if there is no
         polygon, whether one body lies inside the other.
     """
-    return walk_surface(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
+    if are_few(geometries, a, b):
+        return try_every_pair(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
+    return walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)

@@ -25,7 +25,7 @@ from hydro_sim_core.contact.pressure_field.faces import append_polygon
 def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend the trees of two meshes together, splitting the larger box first.
 
-    Reads geometries: boxes, kind, links, margin, node_start; scratch: boxes_B, nodes.
+    Reads geometries: boxes, is_skin, kind, links, margin, node_start; scratch: boxes_B, nodes.
     Writes scratch: boxes_B, nodes.
     """
     a_is_rigid = geometries.kind[a] == RIGID_MESH
@@ -34,6 +34,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     # Because of round-off a triangle may belong to a tetrahedron that it touches from outside.
     tie = tie_distance(geometries, a, b, p_BA)
     has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
+    is_skin = geometries.is_skin[a] or geometries.is_skin[b]
     stack[0, 0], stack[0, 1] = root_a, root_b
     top = 1
     while top:
@@ -48,7 +49,7 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
             load_element(geometries, element_a, R_BA, p_BA, scratch)
             n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
             if n != 0:
-                count = append_polygon(faces, count, n, False, has_margin, scratch)
+                count = append_polygon(faces, count, n, False, has_margin, is_skin, scratch)
             continue
         descend_b = leaf_a or (not leaf_b and extent(boxes[node_b]) > extent(boxes[node_a]))
         for side in range(2):
@@ -62,13 +63,14 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
 def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     """Descend A's tree against a half space.
 
-    Reads geometries: boxes, kind, links, margin, node_start; scratch: nodes.
+    Reads geometries: boxes, is_skin, kind, links, margin, node_start; scratch: nodes.
     Writes scratch: nodes.
     """
     a_is_rigid = geometries.kind[a] == RIGID_MESH
     boxes, links, stack = geometries.boxes, geometries.links, scratch.nodes
     tie = tie_distance(geometries, a, b, p_BA)
     has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
+    is_skin = geometries.is_skin[a] or geometries.is_skin[b]
     height = geometries.margin[b] + tie
     stack[0, 0] = geometries.node_start[a]
     top = 1
@@ -82,7 +84,7 @@ def _query_half_space(geometries, a, b, R_BA, p_BA, scratch, faces, count):
             load_element(geometries, element, R_BA, p_BA, scratch)
             n = face_on_half_space(geometries, element, b, a_is_rigid, R_BA, p_BA, tie, scratch.work)
             if n != 0:
-                count = append_polygon(faces, count, n, False, has_margin, scratch)
+                count = append_polygon(faces, count, n, False, has_margin, is_skin, scratch)
             continue
         for side in range(2):
             stack[top, 0] = links[node, side]

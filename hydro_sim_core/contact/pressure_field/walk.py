@@ -262,12 +262,13 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
+    Reads geometries: field_start, is_skin, kind, peak_start, rim_start, shell_start; scratch: pending.
     Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
     region, other_rim, has_margin = _begin_walk(geometries, a, b, tie, scratch)
+    is_skin = geometries.is_skin[a] or geometries.is_skin[b]
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
@@ -308,4 +309,4 @@ def walk_surface(
         mark_found(scratch, element_a, element_b, slot)
         num_polygons += 1
         num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
-        count = append_polygon(faces, count, n, every, has_margin, scratch)
+        count = append_polygon(faces, count, n, every, has_margin, is_skin, scratch)

@@ -67,7 +67,7 @@ def _query_poses(
     """Number of faces."""
     total = 0
     for i in range(p_BA.shape[0]):
-        total += find_faces(geometries, 0, 1, R_BA[i], p_BA[i], scratch, faces, 0)
+        total += find_faces(geometries, 0, 1, R_BA[i], p_BA[i], False, scratch, faces, 0)
     return total
 
 

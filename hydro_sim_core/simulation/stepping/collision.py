@@ -13,8 +13,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
     move_face,
     share_ahead,
 )
+from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
-from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
@@ -81,7 +81,7 @@ def _sound_faces(model, scratch, a, b, count, push):
     Reads scratch: R_BA, p_BA; scratch.faces: data; scratch.query: ahead, report.
     """
     query, faces = scratch.query, scratch.faces
-    found = walk_surface(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
+    found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found, 0.0, 0.0
     carried, dropped = _push(faces.data, count, found, query.ahead, push)
@@ -122,7 +122,7 @@ def _find_patch(model, state, scratch, pair, p, count):
     if dropped > DEEP_SHARE * (dropped + carried):
         patches.num_deep[0] += 1
         if dot(sound, sound) > 0.0 and (dropped > carried or dot(push, sound) < 0.0):
-            found = walk_surface(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
+            found = find_faces(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
             if found > faces.num_vertices.shape[0]:
                 return found
             found = _keep_faces_towards(faces, count, found, sound)

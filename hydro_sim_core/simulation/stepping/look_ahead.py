@@ -12,8 +12,8 @@ import math
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import GRADIENT, PRESSURE
+from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
-from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.dynamics.kinematics import body_velocities
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
@@ -121,9 +121,7 @@ def _depth_at(model, scratch, pair, time):
             p_BA[i] += B[j, i] * (A[j, 3] - B[j, 3])
             R_BA[i, j] = B[0, i] * A[0, j] + B[1, i] * A[1, j] + B[2, i] * A[2, j]
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
-    found = walk_surface(
-        model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first
-    )
+    found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
         return math.inf
     if found == first:

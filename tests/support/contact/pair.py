@@ -13,11 +13,43 @@ from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_bu
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
+from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import Geometry
 from support.contact.all_pairs import Contact, count_faces
 
 
-@entry  # which is kept on disk, while a kernel that is called alone is compiled in every process
+# Entries are kept on disk, while a kernel that is called alone is compiled in every process.
+@entry
+def by_query(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
+    """Find the faces as the step does."""
+    return find_faces(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
+
+
+@entry
+def by_walk(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    R_BA: Float2D,
+    p_BA: Float1D,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
+    """Find them by a walk, however few elements there are."""
+    return walk_surface(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
+
+
+@entry
 def by_tree(
     geometries: GeometrySet,
     a: int,
@@ -28,7 +60,7 @@ def by_tree(
     faces: FaceBuffer,
     count: int,
 ) -> int:
-    """Find the faces as ``find_faces`` does, by the other search."""
+    """Find them by the reference search."""
     return find_faces_by_tree(geometries, a, b, R_BA, p_BA, scratch, faces, count)
 
 
@@ -48,8 +80,8 @@ class Pair:
         self._buffer = make_face_buffer(capacity)
         self._faces = Handle(self._buffer)
 
-    def faces(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> FaceArrays:
-        """Faces in the world frame, found by ``find``: ``find_faces`` or ``by_tree``."""
+    def faces(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = by_query) -> FaceArrays:
+        """Faces in the world frame, found by ``find``: ``by_query``, ``by_walk`` or ``by_tree``."""
         poses = (X_WA, X_WB)
         X_W2 = poses[self._second]
         R_BA, p_BA = relative_pose(poses[self._first], X_W2)
@@ -58,7 +90,7 @@ class Pair:
             self._allocate(2 * count)
         return world_faces(self._buffer, 0, count, X_W2[:3, :3], X_W2[:3, 3], swapped=self._first == 1)
 
-    def contact(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = find_faces) -> Contact:
+    def contact(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = by_query) -> Contact:
         """What the faces transmit."""
         return transmitted(self.faces(X_WA, X_WB, find), X_WB[:3, 3])
 
