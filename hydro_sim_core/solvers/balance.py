@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""The momentum balance of an island: its residual and Hessian at given velocities."""
+"""The momentum balance of an island: its residual at given velocities, and its Hessian."""
 
 from __future__ import annotations
 
@@ -61,11 +61,16 @@ def multiply_jacobian(problem, p, matrix, product):
 def _add_patch_hessian(problem, p, scratch):
     """hessian += J^T H J, lower triangle.
 
-    Reads problem: jacobian; scratch: hessian, patch_hessian, product; problem.islands: columns.
+    Reads problem: jacobian; scratch: hessian, patch_hessians, product; problem.islands: columns.
     Writes scratch: hessian, product.
     """
-    J, columns, product = problem.jacobian[p], problem.islands.columns[p], scratch.product
-    multiply_jacobian(problem, p, scratch.patch_hessian, product)
+    J, columns, product, hessian = (
+        problem.jacobian[p],
+        problem.islands.columns[p],
+        scratch.product,
+        scratch.hessian,
+    )
+    multiply_jacobian(problem, p, scratch.patch_hessians[p], product)
     for row_side in range(2):
         for side in range(row_side + 1):
             for i in range(columns[row_side, 0], columns[row_side, 1]):
@@ -73,48 +78,59 @@ def _add_patch_hessian(problem, p, scratch):
                     s = 0.0
                     for k in range(6):
                         s += J[k, i] * product[k, j]
-                    scratch.hessian[i, j] += s
+                    hessian[i, j] += s
 
 
 @kernel
-def linearise(problem, law, island, scratch):
-    """Residual and Hessian of an island at ``scratch.v``.
+def assemble_hessian(problem, island, scratch):
+    """Write the Hessian of an island, the lower triangle within the envelope, after ``momentum_residual``.
+
+    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin.
+    Writes scratch: hessian.
+    """
+    islands, hessian = problem.islands, scratch.hessian
+    for i in range(islands.first[island], islands.first[island + 1]):
+        for j in range(islands.envelope[i], islands.tree_begin[i]):
+            hessian[i, j] = 0.0
+        for j in range(islands.tree_begin[i], i + 1):
+            hessian[i, j] = problem.A[i, j]
+        _, stiffness = joint_impulse(problem, i, scratch.v[i])
+        hessian[i, i] += stiffness
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        _add_patch_hessian(problem, islands.patches[n], scratch)
+
+
+@kernel
+def momentum_residual(problem, law, island, scratch):
+    """Residual of an island at ``scratch.v``.
 
     Args:
         problem: ``ContactProblem``.
         law: ``FaceLaw``.
         island: Index of the island.
-        scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and the lower triangle of
-            ``hessian`` within the envelope.
+        scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and ``patch_hessians``.
 
     Returns:
         Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
         translations compare.
 
-    Reads problem: A, jacobian, momentum; scratch: hessian, impulse, patch_impulse, sums, twists, v; problem.islands:
-    columns, envelope, first, first_patch, patches, tree_begin.
-    Writes scratch: hessian, impulse, patch_hessian, patch_impulse, residual, sums, twists.
+    Reads problem: A, jacobian, momentum; scratch: impulse, patch_impulse, sums, twists, v; problem.islands: columns,
+    first, first_patch, patches.
+    Writes scratch: impulse, patch_hessians, patch_impulse, residual, sums, twists.
     """
-    islands, v, hessian, impulse = problem.islands, scratch.v, scratch.hessian, scratch.impulse
+    islands, v, impulse = problem.islands, scratch.v, scratch.impulse
     begin, end = islands.first[island], islands.first[island + 1]
     relative_twists(problem, island, v, DRIFT, scratch.twists)
     for i in range(begin, end):
-        impulse[i], stiffness = joint_impulse(problem, i, v[i])
-        for j in range(islands.envelope[i], islands.tree_begin[i]):
-            hessian[i, j] = 0.0
-        for j in range(islands.tree_begin[i], i + 1):
-            hessian[i, j] = problem.A[i, j]
-        hessian[i, i] += stiffness
+        impulse[i], _ = joint_impulse(problem, i, v[i])
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        evaluate_patch(
-            problem, law, p, scratch.twists[p], scratch.sums, scratch.patch_impulse[p], scratch.patch_hessian
-        )
+        of_patch, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
+        evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, of_patch, hessian)
         for side in range(2):
             for i in range(islands.columns[p, side, 0], islands.columns[p, side, 1]):
                 for k in range(6):
-                    impulse[i] += problem.jacobian[p, k, i] * scratch.patch_impulse[p, k]
-        _add_patch_hessian(problem, p, scratch)
+                    impulse[i] += problem.jacobian[p, k, i] * of_patch[k]
     residual2, momentum2, impulse2, start2 = 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
         momentum = inertia_times(problem, i, v)

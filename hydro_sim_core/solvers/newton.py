@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
+from hydro_sim_core.solvers.balance import assemble_hessian, inertia_times, momentum_residual, relative_twists
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
@@ -113,7 +113,7 @@ def is_balanced(residual, previous, tolerance):
 def is_round_off(problem, island, scratch, residual, previous):
     """Whether a residual that no longer decreases is round-off of impulses that cancel.
 
-    A drive that presses against a contact at rest leaves no net impulse, and the residual of ``linearise`` is then
+    A drive that presses against a contact at rest leaves no net impulse, and what ``momentum_residual`` returns is then
     relative to rounding errors only.
 
     Reads problem: A; scratch: impulse, residual, v; problem.islands: first.
@@ -144,7 +144,7 @@ def minimise(problem, options, law, island, scratch):
     report[CONVERGED] = 0.0
     previous = math.inf
     for iteration in range(options.max_iterations + 1):
-        residual = linearise(problem, law, island, scratch)
+        residual = momentum_residual(problem, law, island, scratch)
         report[RESIDUAL] = residual
         if is_balanced(residual, previous, options.tolerance) or is_round_off(
             problem, island, scratch, residual, previous
@@ -154,6 +154,7 @@ def minimise(problem, options, law, island, scratch):
         previous = residual
         if iteration == options.max_iterations:
             return
+        assemble_hessian(problem, island, scratch)
         if not factorise(scratch.hessian, scratch.hessian, begin, end, envelope):
             return
         for i in range(begin, end):

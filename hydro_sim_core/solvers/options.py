@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Float2D
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D
 from hydro_sim_core.solvers.patch_terms import NUM_SUMS
 from hydro_sim_core.solvers.problem import LANES, ContactProblem
 
@@ -45,7 +45,7 @@ class SolverScratch(NamedTuple):
         direction_twists: (patches, 6) change of these twists along the search direction.
         patch_impulse: (patches, 6) wrench impulse of the solution about the reference point, N m s and N s.
         normal_impulse: (patches, 3) sum of the faces' impulses along their normals, N s.
-        patch_hessian: (6, 6) Hessian of one patch.
+        patch_hessians: (patches, 6, 6) Hessian of every patch.
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
         matrix: (nv, nv) second matrix of a method: a Hessian without symmetry, or the Cholesky factor of A.
@@ -67,7 +67,7 @@ class SolverScratch(NamedTuple):
     direction_twists: Float2D
     patch_impulse: Float2D
     normal_impulse: Float2D
-    patch_hessian: Float2D
+    patch_hessians: Float3D
     product: Float2D
     hessian: Float2D
     matrix: Float2D
@@ -93,7 +93,7 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         direction_twists=np.zeros((max_patches, 6)),
         patch_impulse=np.zeros((max_patches, 6)),
         normal_impulse=np.zeros((max_patches, 3)),
-        patch_hessian=np.zeros((6, 6)),
+        patch_hessians=np.zeros((max_patches, 6, 6)),
         product=np.zeros((6, nv)),
         hessian=np.zeros((nv, nv)),
         matrix=np.zeros((nv, nv)),

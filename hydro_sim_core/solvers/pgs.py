@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.balance import inertia_times, linearise, relative_twists
+from hydro_sim_core.solvers.balance import inertia_times, momentum_residual, relative_twists
 from hydro_sim_core.solvers.face_laws import TINY, projection_on_cone, sap_stiffness
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
 from hydro_sim_core.solvers.joint_terms import joint_impulse
@@ -46,7 +46,7 @@ def solve_pgs(problem, options, law, island, scratch):
     report[SOLVES] = 1.0
     if not factorise(problem.A, scratch.matrix, begin, end, islands.tree_begin):
         return
-    report[RESIDUAL] = linearise(problem, law, island, scratch)
+    report[RESIDUAL] = momentum_residual(problem, law, island, scratch)
     if report[RESIDUAL] <= options.tolerance:
         report[CONVERGED] = 1.0
         return
@@ -178,11 +178,16 @@ def _sweep_joint(problem, i, scratch):
 def _sweep_patch(problem, p, scratch):
     """Find the impulses of a patch's faces, one after the other, and update the velocities.
 
-    Reads problem: drift, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessian, patch_impulse,
+    Reads problem: drift, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessians, patch_impulse,
     twists, v; problem.islands: columns, tree_begin.
     Writes scratch: direction, of_faces, patch_impulse, twists, v.
     """
-    islands, V, W, total = problem.islands, scratch.twists[p], scratch.patch_hessian, scratch.patch_impulse[p]
+    islands, V, W, total = (
+        problem.islands,
+        scratch.twists[p],
+        scratch.patch_hessians[p],
+        scratch.patch_impulse[p],
+    )
     J, columns = problem.jacobian[p], islands.columns[p]
     _find_response(problem, p, scratch)
     for row in range(6):
@@ -207,15 +212,15 @@ def _sweep_patch(problem, p, scratch):
 
 @kernel
 def _find_response(problem, p, scratch):
-    """Write the twists (6, 6) caused by unit impulses on patch ``p``, J A^-1 J^T, to ``scratch.patch_hessian``.
+    """Write the twists (6, 6) caused by unit impulses on patch ``p``, J A^-1 J^T, to ``scratch.patch_hessians[p]``.
 
-    Reads problem: jacobian; scratch: direction, matrix, patch_hessian; problem.islands: columns, tree_begin.
-    Writes scratch: direction, patch_hessian.
+    Reads problem: jacobian; scratch: direction, matrix, patch_hessians; problem.islands: columns, tree_begin.
+    Writes scratch: direction, patch_hessians.
     """
     J, columns, W, column = (
         problem.jacobian[p],
         problem.islands.columns[p],
-        scratch.patch_hessian,
+        scratch.patch_hessians[p],
         scratch.direction,
     )
     for j in range(6):

@@ -11,7 +11,12 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.balance import linearise, multiply_jacobian, relative_twists
+from hydro_sim_core.solvers.balance import (
+    assemble_hessian,
+    momentum_residual,
+    multiply_jacobian,
+    relative_twists,
+)
 from hydro_sim_core.solvers.linear import solve_general
 from hydro_sim_core.solvers.newton import is_balanced, is_round_off, minimise, update_friction_bounds
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
@@ -43,7 +48,7 @@ def solve_tamsi(problem, options, law, island, scratch):
     previous = math.inf
     for iteration in range(options.max_iterations + 1):
         _bound_friction(problem, options, law, island, scratch)
-        residual = linearise(problem, law, island, scratch)
+        residual = momentum_residual(problem, law, island, scratch)
         report[RESIDUAL] = residual
         if is_balanced(residual, previous, options.tolerance) or is_round_off(
             problem, island, scratch, residual, previous
@@ -53,6 +58,7 @@ def solve_tamsi(problem, options, law, island, scratch):
         previous = residual
         if iteration == options.max_iterations:
             break
+        assemble_hessian(problem, island, scratch)
         _fill_matrix(problem, island, scratch)
         for i in range(begin, end):
             scratch.direction[i] = -scratch.residual[i]
@@ -104,9 +110,9 @@ def _bound_friction(problem, options, law, island, scratch):
 def _fill_matrix(problem, island, scratch):
     """Fill both triangles of the Hessian, with the coupling of friction to the normal impulse.
 
-    Reads problem: jacobian; scratch: hessian, matrix, patch_hessian, product, twists; problem.islands: columns,
+    Reads problem: jacobian; scratch: hessian, matrix, patch_hessians, product, twists; problem.islands: columns,
     envelope, first, first_patch, patches.
-    Writes scratch: matrix, patch_hessian, product.
+    Writes scratch: matrix, patch_hessians, product.
     """
     islands, matrix, product = problem.islands, scratch.matrix, scratch.product
     for i in range(islands.first[island], islands.first[island + 1]):
@@ -117,8 +123,8 @@ def _fill_matrix(problem, island, scratch):
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         J, columns = problem.jacobian[p], islands.columns[p]
-        friction_coupling(problem, p, scratch.twists[p], scratch.patch_hessian)
-        multiply_jacobian(problem, p, scratch.patch_hessian, product)
+        friction_coupling(problem, p, scratch.twists[p], scratch.patch_hessians[p])
+        multiply_jacobian(problem, p, scratch.patch_hessians[p], product)
         for row_side in range(2):
             for side in range(2):
                 for i in range(columns[row_side, 0], columns[row_side, 1]):
