@@ -39,6 +39,9 @@ class GeometrySet(NamedTuple):
             its field in a row of its own; rows of triangles hold their unit normal in place of g.
         field_start: (G + 1,) first element of each geometry.
         steepness: (M,) length of each field's gradient, Pa/m.
+        field_end: (M,) one past the last of the elements from this one on that have the same field, as all of one side
+            of a box have.
+        field_range: (M, 2) least and largest pressure in these elements, Pa.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
         sign: (M,) sign of the pressure in each element where it has one (see ``geometry.adjacency``).
@@ -73,6 +76,8 @@ class GeometrySet(NamedTuple):
     fields: ConstFloat2D
     field_start: ConstInt1D
     steepness: ConstFloat1D
+    field_end: ConstInt1D
+    field_range: ConstFloat2D
     coordinates: ConstFloat3D
     neighbors: ConstInt2D
     sign: ConstInt1D
@@ -97,6 +102,10 @@ class GeometrySet(NamedTuple):
     is_skin: ConstBool1D
 
 
+#: Relative difference of fields below which they are the same.
+_SAME_FIELD = 1e-12
+
+
 def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     """Concatenate geometries; geometry i of the set is ``geometries[i]``."""
     adjacency = [_of_half_space(g) if g.is_half_space else g.adjacency for g in geometries]
@@ -111,6 +120,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     tree_start = _starts([len(boxes) for boxes in tree_boxes])
     has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
     fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
+    field_end, field_range = _runs_of_fields(geometries, rows)
     arrays = GeometrySet(
         kind=np.array([int(g.kind) for g in geometries], dtype=np.int64),
         node_start=node_start,
@@ -121,6 +131,8 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         fields=fields,
         field_start=field_start,
         steepness=np.linalg.norm(fields[:, :3], axis=1),
+        field_end=field_end,
+        field_range=field_range,
         coordinates=_joined([_coordinates(g, n) for g, n in zip(geometries, rows, strict=True)], 4, 4),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
         sign=_joined([a.sign for a in adjacency], dtype=np.int64),
@@ -178,6 +190,29 @@ _EMPTY = Adjacency(
     has_chords=False,
     is_closed=False,
 )
+
+
+def _runs_of_fields(geometries: Sequence[Geometry], rows: Sequence[int]) -> tuple[IntArray, FloatArray]:
+    """``field_end`` and ``field_range`` of a set; elements without tetrahedra stand alone, with any pressure."""
+    ends, ranges, first = [], [], 0
+    for geometry, count in zip(geometries, rows, strict=True):
+        end, pressures = np.arange(1, count + 1), np.full((count, 2), [-math.inf, math.inf])
+        if geometry.kind == GeometryKind.COMPLIANT_MESH:
+            fields = geometry.fields
+            differs = (
+                np.abs(np.diff(fields, axis=0)) > _SAME_FIELD * np.abs(fields[1:]).max(axis=1, keepdims=True)
+            ).any(axis=1)
+            begins = np.flatnonzero(np.concatenate([[True], differs]))
+            run = np.cumsum(np.concatenate([[0], differs]))
+            of_elements = geometry.pressure[geometry.elements]
+            end = np.append(begins[1:], count)[run]
+            least = np.minimum.reduceat(of_elements.min(axis=1), begins)
+            largest = np.maximum.reduceat(of_elements.max(axis=1), begins)
+            pressures = np.column_stack([least, largest])[run]
+        ends.append(end + first)
+        ranges.append(pressures)
+        first += count
+    return np.concatenate([*ends, np.zeros(0, dtype=np.int64)]).astype(np.int64), _joined(ranges, 2)
 
 
 def _starts(counts: Sequence[int]) -> IntArray:

@@ -10,7 +10,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab
-from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
+from hydro_sim_core.contact.pressure_field.containment import coordinate, one_lies_in_other
 from hydro_sim_core.contact.pressure_field.element_pairs import evaluate
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
@@ -21,6 +21,7 @@ from hydro_sim_core.contact.pressure_field.elements import (
     tie_distance,
 )
 from hydro_sim_core.contact.pressure_field.faces import UPRIGHT, append_polygon
+from hydro_sim_core.contact.pressure_field.polygon import NEAR
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 
 #: Most pairs of elements for which that is faster than a walk.
@@ -62,12 +63,12 @@ def _turn_normal(geometries, triangle, R_BA, normal):
 
 @kernel(inline=True)
 def _cannot_press(geometries, b, x, normal, element_b, tie):
-    """Whether a rigid triangle ``x`` has no face in a tetrahedron of B by the tetrahedron's field alone.
+    """Whether a rigid triangle ``x`` has no face in the tetrahedra of B with one field, by the field alone.
 
     That is so where it is upright in the field of a skin, turned against the gradient without pressure, or where the
-    field is below or above all that there is in the tetrahedron.
+    field is below or above all that there is in the tetrahedra.
 
-    Reads geometries: elements, fields, is_skin, pressure, steepness.
+    Reads geometries: field_range, fields, is_skin, steepness.
     """
     field, size = geometries.fields[element_b], geometries.steepness[element_b]
     slope = field[0] * normal[0] + field[1] * normal[1] + field[2] * normal[2]
@@ -79,23 +80,46 @@ def _cannot_press(geometries, b, x, normal, element_b, tie):
     highest, lowest, round_off = max(p, q, r), min(p, q, r), tie * size
     if slope < 0.0 and highest <= round_off:
         return True
-    low, high = math.inf, -math.inf
-    for k in range(4):
-        pressure = geometries.pressure[geometries.elements[element_b, k]]
-        low, high = min(low, pressure), max(high, pressure)
+    low, high = geometries.field_range[element_b, 0], geometries.field_range[element_b, 1]
     return highest < low - round_off or lowest > high + round_off
 
 
 @kernel(inline=True)
-def _pair_is_apart(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work):
-    """Whether A's element, in ``work.x``, cannot have a face with B's tetrahedron.
+def _is_beyond_a_face(geometries, x, element_b):
+    """Whether a triangle ``x`` lies beyond one face of a tetrahedron of B."""
+    for k in range(4):
+        if (
+            coordinate(geometries, element_b, k, x[0]) < -NEAR
+            and coordinate(geometries, element_b, k, x[1]) < -NEAR
+            and coordinate(geometries, element_b, k, x[2]) < -NEAR
+        ):
+            return True
+    return False
 
-    Reads geometries: sign; work: x.
+
+@kernel(inline=True)
+def _next_partner(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work):
+    """The first element of B, from ``element_b`` on, that may have a face with A's, in ``work.x``; its end without.
+
+    Reads geometries: field_end, field_start, sign; work: x.
     """
-    if a_is_rigid:
-        return _cannot_press(geometries, b, work.x, normal, element_b, tie)
-    # Pressures of different signs are equal nowhere; round-off would make needles of that.
-    return geometries.sign[element_a] * geometries.sign[element_b] < 0
+    end = geometries.field_start[b + 1]
+    while element_b < end:
+        if not a_is_rigid:
+            # Pressures of different signs are equal nowhere; round-off would make needles of that.
+            if geometries.sign[element_a] * geometries.sign[element_b] >= 0:
+                return element_b
+            element_b += 1
+            continue
+        if _cannot_press(geometries, b, work.x, normal, element_b, tie):
+            element_b = geometries.field_end[element_b]
+            continue
+        last = geometries.field_end[element_b]
+        while element_b < last:
+            if not _is_beyond_a_face(geometries, work.x, element_b):
+                return element_b
+            element_b += 1
+    return end
 
 
 @kernel
@@ -122,13 +146,16 @@ def try_every_pair(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
             continue
         if a_is_rigid:
             _turn_normal(geometries, element_a, R_BA, normal)
-        for element_b in range(start[b], start[b + 1]):
+        element_b = start[b]
+        while element_b < start[b + 1]:
             if on_half_space:
                 n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
-            elif _pair_is_apart(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work):
-                continue
             else:
+                element_b = _next_partner(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work)
+                if element_b == start[b + 1]:
+                    break
                 n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)
+            element_b += 1
             if n != 0:
                 num_polygons += 1
                 count = append_polygon(faces, count, n, every, has_margin, is_skin, scratch)

@@ -29,7 +29,7 @@ FACES_OF_B = 4
 OUTSIDE = 1
 NEARLY_IN_FACE = 2
 #: Barycentric coordinates below this may belong to a point in the plane of a face; only then is an exact test made.
-_NEAR = 1e-6
+NEAR = 1e-6
 
 #: Cycle of the triangle whose vertices are the rows 0, 1, 2 and whose edges lie opposite to vertices 2, 0, 1.
 TRIANGLE_ROWS = 0x210
@@ -225,7 +225,7 @@ def evaluate_coordinates(points, n, coordinates, values):
         for row in range(1, n):
             highest = values[row, k] if values[row, k] > highest else highest
             farthest = abs(values[row, k]) if abs(values[row, k]) > farthest else farthest
-        if farthest < _NEAR:
+        if farthest < NEAR:
             return NEARLY_IN_FACE
         if highest < 0.0:
             state = OUTSIDE
