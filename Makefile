@@ -3,7 +3,7 @@
 # make test-full  the same with all examples
 # make hostile    read every hostile input: files of strangers that must do no harm
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
-# make bench      measure speed beside Drake into benchmarks/results
+# make bench      measure speed beside Drake and MuJoCo into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
 # make docs       write the site to build/docs/index.html
@@ -85,7 +85,7 @@ workspace: $(VENV)/.workspace-ready
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
-	@for name in spatula_slip face_scaling nested_solids step_profile step_cost error_control islands geometry patch_quality startup recording viewer ros_publishing; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in spatula_slip face_scaling nested_solids step_profile step_cost error_control islands rigid_stack geometry patch_quality startup recording viewer ros_publishing; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 bench-ros: export OMP_NUM_THREADS ?= 1
 bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST

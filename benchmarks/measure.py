@@ -14,7 +14,7 @@ from typing import Any
 from hydro_sim_core.cli.output import processor
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("hydro-sim-core", "numba", "numpy", "drake")
+_PACKAGES = ("hydro-sim-core", "numba", "numpy", "drake", "mujoco")
 
 
 def environment() -> dict[str, Any]:

@@ -19,7 +19,7 @@ class MuJoCoBodies:
     """The bodies of a scene in MuJoCo; its contact knows no Hunt-Crossley dissipation, so that is left out."""
 
     def __init__(self, scene: BodyScene, _: Path) -> None:
-        # No extra of this project installs MuJoCo, and the reference of all modules is made without it.
+        # Only tests install MuJoCo, and the reference of all modules is made without it.
         self._mujoco: Any = import_module("mujoco")
         root = ElementTree.Element("mujoco")
         ElementTree.SubElement(
