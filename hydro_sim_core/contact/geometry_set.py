@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +120,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     tree_start = _starts([len(boxes) for boxes in tree_boxes])
     has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
     fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
+    peak_elements = [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
     field_end, field_range = _runs_of_fields(geometries, rows)
     arrays = GeometrySet(
         kind=np.array([int(g.kind) for g in geometries], dtype=np.int64),
@@ -145,20 +146,16 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         shell_boxes=_centred(tree_boxes),
         shell_links=_shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2)),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
-        peak_elements=_joined(
-            [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)],
-            6,
-            dtype=np.int64,
-        ),
+        peak_elements=_joined(peak_elements, 6, dtype=np.int64),
         peaks=_joined([a.peaks for a in adjacency], 3),
         anchor_start=_starts([len(a.anchors) for a in adjacency]),
         anchors=_joined([a.anchors for a in adjacency], 3),
-        is_closed=np.array([a.is_closed for a in adjacency], dtype=np.bool_),
-        boundary_is_low=np.array([a.boundary_is_low for a in adjacency], dtype=np.bool_),
-        has_valley=np.array([a.has_valley for a in adjacency], dtype=np.bool_),
-        has_chords=np.array([a.has_chords for a in adjacency], dtype=np.bool_),
+        is_closed=_flags(a.is_closed for a in adjacency),
+        boundary_is_low=_flags(a.boundary_is_low for a in adjacency),
+        has_valley=_flags(a.has_valley for a in adjacency),
+        has_chords=_flags(a.has_chords for a in adjacency),
         margin=np.array([g.margin for g in geometries], dtype=np.float64),
-        is_skin=np.array([g.is_skin for g in geometries], dtype=np.bool_),
+        is_skin=_flags(g.is_skin for g in geometries),
     )
     for array in arrays:
         array.setflags(write=False)
@@ -213,6 +210,10 @@ def _runs_of_fields(geometries: Sequence[Geometry], rows: Sequence[int]) -> tupl
         ranges.append(pressures)
         first += count
     return np.concatenate([*ends, np.zeros(0, dtype=np.int64)]).astype(np.int64), _joined(ranges, 2)
+
+
+def _flags(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), dtype=np.bool_)
 
 
 def _starts(counts: Sequence[int]) -> IntArray:
