@@ -213,9 +213,9 @@ def _begin_walk(geometries, a, b, tie, scratch):
     """Push the roots of the first trees.
 
     Returns:
-        The region to search, whether the other rim comes after it, and whether a body has a margin.
+        The region to search, whether the other rim comes after it, and whether a body has a margin and one is a skin.
 
-    Reads geometries: margin.
+    Reads geometries: is_skin, margin.
     Writes scratch: nodes, report.
     """
     try_all = _must_try_all(geometries, a, b)
@@ -223,7 +223,8 @@ def _begin_walk(geometries, a, b, tie, scratch):
     begin_visits(scratch)
     scratch.report[:] = 0.0
     has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
-    return _search_region(geometries, a, b, try_all, tie), other_rim, has_margin
+    is_skin = geometries.is_skin[a] or geometries.is_skin[b]
+    return _search_region(geometries, a, b, try_all, tie), other_rim, has_margin, is_skin
 
 
 @kernel(inline=True)
@@ -262,13 +263,12 @@ def walk_surface(
 ) -> int:
     """Append contact faces, or ``every`` polygon of the equilibrium surface; otherwise like ``query.find_faces``.
 
-    Reads geometries: field_start, is_skin, kind, peak_start, rim_start, shell_start; scratch: pending.
+    Reads geometries: field_start, kind, peak_start, rim_start, shell_start; scratch: pending.
     Writes scratch: nodes, report.
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
-    region, other_rim, has_margin = _begin_walk(geometries, a, b, tie, scratch)
-    is_skin = geometries.is_skin[a] or geometries.is_skin[b]
+    region, other_rim, has_margin, is_skin = _begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
