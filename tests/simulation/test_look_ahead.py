@@ -79,3 +79,18 @@ def test_what_is_slow_is_not_looked_at() -> None:
     world.set_state(world.q, v)
     world.step(200)
     assert world.diagnostics()["fast_steps"] == 0
+
+
+@pytest.mark.parametrize("gap", [2e-3, 2.5e-3, 5e-3])
+def test_what_gravity_adds_within_a_step_is_looked_at(gap: float) -> None:
+    """At 10 ms a box gains 1 mm a step, so one ends within the table that its speed before did not lead into."""
+    scene = hs.SceneBuilder("near", time_step=1e-2, contact={"compliance": "rigid"})
+    scene.add_ground()
+    scene.add_body("box", 1.0, xyz=(0.0, 0.0, 0.025 + gap)).add_shape("box", size=(0.05, 0.05, 0.05))
+    world = hs.World(scene.build())
+    heights = []
+    for _ in range(20):
+        world.step(1)
+        heights.append(world.frame_pose("box")[2, 3] - 0.025)
+    assert min(heights) > -1e-8  # it rests 4e-10 m deep, and went 0.9 mm deep
+    assert 1 <= world.diagnostics()["fast_steps"] <= 2  # the landing alone

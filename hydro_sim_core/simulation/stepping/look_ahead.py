@@ -21,22 +21,49 @@ MOST_POSES, MOST_PIECES = 4096, 256
 
 
 @kernel
-def pieces_needed(model, state, drives, scratch, dt):
-    """Number of pieces in which to take the next step, 1 if it may be taken whole.
+def pieces_before(model, state, drives, scratch, dt):
+    """Number of pieces in which to take the next step, 1 if it may be taken whole: by the velocities before it.
 
     Poses and bounds of the geometries must be those of the state.
 
-    Reads model: pair_stride, pairs; scratch: bounds, motion.
+    Reads drives: v_target; state: v; model.forest: prescribed.
+    Writes scratch: v_next.
+    """
+    v = scratch.v_next
+    for i in range(v.shape[0]):
+        v[i] = state.v[i]
+    for i in model.forest.prescribed:
+        v[i] = drives.v_target[i]
+    return _pieces(model, scratch, dt, False)
+
+
+@kernel
+def pieces_after(model, scratch, dt):
+    """Number of pieces in which to take a step again that has just been solved; 1 if it may stay as it is.
+
+    What gravity and drives add to the velocities within a step can bring bodies into each other that did not touch at
+    its beginning. Only those are looked at, by the solution: where there were faces the solver has seen to it.
+    """
+    return _pieces(model, scratch, dt, True)
+
+
+@kernel
+def _pieces(model, scratch, dt, is_solved):
+    """Number of pieces by the velocities ``scratch.v_next``; only for pairs without faces if ``is_solved``.
+
+    Reads model: pair_stride, pairs; scratch: bounds, motion, overlaps.
     """
     if model.pairs.shape[0] == 0:
         return 1
-    _set_motions(model, state, drives, scratch, dt)
+    _set_motions(model, scratch, dt)
     pieces = 1
     for pair in range(model.pairs.shape[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach = scratch.motion[a] + scratch.motion[b]
         # Their sum is an upper bound: two links of a fast arm, say, move alike.
         if reach <= model.pair_stride[pair] or not math.isfinite(reach):
+            continue
+        if is_solved and scratch.overlaps[pair] != 0:
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
@@ -46,18 +73,13 @@ def pieces_needed(model, state, drives, scratch, dt):
 
 
 @kernel
-def _set_motions(model, state, drives, scratch, dt):
-    """Set the largest way that any point of each geometry moves in a step.
+def _set_motions(model, scratch, dt):
+    """Set the largest way that any point of each geometry moves in a step with the velocities ``scratch.v_next``.
 
-    Reads drives: v_target; model: geometry_body, geometry_box; scratch: R_WG, S, V_WB, p_WG, v_next; state: v;
-    model.forest: prescribed.
-    Writes scratch: V_WB, motion, v_next.
+    Reads model: geometry_body, geometry_box; scratch: R_WG, S, V_WB, p_WG, v_next.
+    Writes scratch: V_WB, motion.
     """
     v = scratch.v_next
-    for i in range(v.shape[0]):
-        v[i] = state.v[i]
-    for i in model.forest.prescribed:
-        v[i] = drives.v_target[i]
     body_velocities(model.tree, v, scratch.S, scratch.V_WB)
     for g in range(model.geometry_body.shape[0]):
         body = model.geometry_body[g]

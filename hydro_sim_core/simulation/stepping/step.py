@@ -12,7 +12,7 @@ from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_pos
 from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
-from hydro_sim_core.simulation.stepping.look_ahead import pieces_needed
+from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
@@ -228,7 +228,7 @@ def advance(
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
             if not accept:
-                scratch.pieces[0] = pieces_needed(model, state, drives, scratch, dt)
+                scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
                 if scratch.pieces[0] > 1:
                     return TOO_FAST
             num_faces = find_patches(model, state, scratch)
@@ -248,6 +248,10 @@ def advance(
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
+        if not accept:
+            scratch.pieces[0] = pieces_after(model, scratch, dt)
+            if scratch.pieces[0] > 1:
+                return TOO_FAST
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
         _store_efforts(model, scratch, dt)
