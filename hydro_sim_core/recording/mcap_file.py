@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 from typing import IO
@@ -94,7 +95,6 @@ class RecordingFile:
             OSError: As ``write``.
         """
         self._writer.add_metadata("hydro_sim", dict(about))
-        self._file.mark()
 
     def write(self, topic: str, type_name: str, time: float, data: bytes, latched: bool = False) -> None:
         """Add a message.
@@ -117,9 +117,7 @@ class RecordingFile:
         if latched:
             copy = packed_copy(self._schemas[type_name], channel, message)
             self._writer.add_attachment(at, at, topic, MEDIA_TYPE, copy)
-            self._file.mark()
         self._writer.add_message(channel.id, at, data, at, message.sequence)
-        self._file.mark()
         self.messages += 1
 
     def _add_channel(self, topic: str, type_name: str, latched: bool) -> Channel:
@@ -142,7 +140,6 @@ class RecordingFile:
             OSError: As ``write``.
         """
         self._writer.flush()
-        self._file.mark()
 
     def close(self) -> None:
         """Write the index and close the file.
@@ -152,8 +149,9 @@ class RecordingFile:
         """
         try:
             if not self._file.failed:
-                self._writer.finish()
-                self._file.mark()
+                self._writer.flush()
+                with self._file.together():
+                    self._writer.finish()
         finally:
             self._file.close()
 
@@ -161,7 +159,7 @@ class RecordingFile:
 class _SparedFile:
     """A file stream that uses its reserved disk space when the disk is full.
 
-    After an error the file is cut where ``mark`` was called last.
+    After an error the file is cut where the last write that was whole ends; each holds whole records.
     """
 
     def __init__(self, path: Path, overwrite: bool) -> None:
@@ -172,7 +170,6 @@ class _SparedFile:
             self._spare.close()
             raise
         self._size = 0
-        self._marked = 0
         self.failed = False
 
     @property
@@ -185,9 +182,15 @@ class _SparedFile:
     def flush(self) -> None:
         """Do nothing: the file is unbuffered."""
 
-    def mark(self) -> None:
-        """Mark the end of the last complete record."""
-        self._marked = self._size
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Cut also what is whole of the writes in this context, if one of them fails."""
+        begin = self._size
+        try:
+            yield
+        except OSError:
+            self._size = begin
+            raise
 
     def write(self, data: bytes) -> int:
         left = memoryview(data)
@@ -201,16 +204,15 @@ class _SparedFile:
                 self._spare.close()
                 self._spare = None
                 continue
-            self._size += written
             left = left[written:]
+        self._size += len(data)
         return len(data)
 
     def close(self) -> None:
         if self._spare is not None:
             self._spare.close()
         if not self._raw.closed:
-            self._raw.truncate(self._marked)
-            self._size = self._marked
+            self._raw.truncate(self._size)
             self._raw.close()
 
 

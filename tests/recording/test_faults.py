@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import resource
@@ -12,6 +13,7 @@ import threading
 import time
 
 import pytest
+from mcap.opcode import Opcode
 from mcap.reader import make_reader
 
 from hydro_sim_core import load_scene
@@ -122,6 +124,37 @@ def test_a_disk_that_fails_for_good_leaves_what_was_whole(world, tmp_path):
     assert times == [10**6 * i for i in range(len(times))]
     assert len(times) > 100
     assert path.stat().st_size == report.size <= most
+
+
+@pytest.mark.parametrize("fails_at", range(2, 13))
+def test_a_chunk_that_was_written_stays(tmp_path, monkeypatch, fails_at):
+    """Whichever write fails: also that of the chunk's own index, which a reader from the start does not need."""
+    written = []
+
+    class File(io.FileIO):
+        def write(self, data):
+            if len(written) == fails_at:
+                super().write(data[: len(data) // 2])
+                raise OSError(errno.EIO, "Input/output error")
+            written.append(bytes(data))
+            return super().write(data)
+
+    monkeypatch.setattr(mcap_file, "FileIO", File)
+    path = tmp_path / "run.mcap"
+    file = mcap_file.RecordingFile(path, overwrite=False)
+    try:
+        for time_of in range(3):
+            file.write("/rate", "std_msgs/msg/Float64", time_of, bytes(12))
+            file.flush()
+    except OSError:
+        pass
+    with contextlib.suppress(OSError):
+        file.close()
+    whole = sum(data[0] == Opcode.CHUNK for data in written)
+    if whole:
+        assert [m.time for m in read_messages(path, ["/rate"])] == [SECOND * i for i in range(whole)]
+    else:
+        assert path.stat().st_size == sum(map(len, written))
 
 
 def test_a_slow_disk_costs_steps_of_the_recording_only(world, tmp_path, monkeypatch):
