@@ -21,6 +21,7 @@ from hydro_sim_core.experiments import (
     spatula_release,
     spatula_slip,
     sphere_convergence,
+    thin_plates,
 )
 from hydro_sim_core.experiments.report import ExperimentReport
 from hydro_sim_core.experiments.rigid_pairs import experiment as rigid_pairs
@@ -116,6 +117,11 @@ EXPERIMENTS = {
         "Rigid bodies at rest on each other, falling and shot, beside Drake's contact points and MuJoCo.",
         lambda quick: rigid_pairs.run(1) if quick else rigid_pairs.run(),
         rigid_pairs.plot,
+    ),
+    "thin_plates": Experiment(
+        "Plates of 0.5 to 10 mm in the Soft-bubble gripper: the force on each and the pull at which it slips.",
+        lambda quick: thin_plates.run(thin_plates.QUICK) if quick else thin_plates.run(),
+        thin_plates.plot,
     ),
 }
 

@@ -196,6 +196,7 @@ CURVES = {
     "point_contact": "turn, pads of 0.5 mm",
     "margin_boxes": "spread",
     "rigid_pairs": "off its place, hydro-sim",
+    "thin_plates": "force",
 }
 
 

@@ -21,6 +21,7 @@ from hydro_sim_core.experiments import (
     point_contact,
     sliding_disk,
     sphere_convergence,
+    thin_plates,
     turning_balls,
 )
 from hydro_sim_core.experiments.rigid_pairs import experiment as rigid_pairs
@@ -210,6 +211,19 @@ def _rigid_pairs(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
             yield Row(f"{case.scene.name}: {quantity}", curves[f"{quantity}, hydro-sim"][i])
 
 
+def _thin_plates(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for i, case in enumerate(thin_plates.CASES):
+        on_it, between = curves["force"][i], curves["force between fingers"][i]
+        if case.is_narrow:
+            yield Row(f"{case.name}: force of a finger on it and the other finger", on_it + between)
+        else:
+            yield Row(f"{case.name}: force of a finger on it", on_it)
+        for direction in thin_plates.PULLS:
+            for quantity in thin_plates.MEASURED:
+                value = curves[f"{quantity}, {direction}"][i]
+                yield Row(f"{case.name}, {direction}: {quantity}", value)
+
+
 _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "spatula_slip": _spatula_slip,
     "spatula_slip_arm": _spatula_slip,
@@ -225,4 +239,5 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "point_contact": _point_contact,
     "margin_boxes": _margin_boxes,
     "rigid_pairs": _rigid_pairs,
+    "thin_plates": _thin_plates,
 }
