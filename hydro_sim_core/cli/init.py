@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, XacroArgOption
+from hydro_sim_core.cli.options import PackageDirOption, SrdfOption, XacroArgOption
 from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional
 from hydro_sim_core.description import foreign
 from hydro_sim_core.description.spec import RobotSpec
@@ -35,6 +35,7 @@ def init(
     overwrite: OverwriteOption = False,
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
+    srdf: SrdfOption = None,
 ) -> None:
     """Write a first scene for a URDF: the robot or object, a ground, and comments that tell how to drive and grip."""
     if robot.suffix.lower() not in ROBOT_SUFFIXES:
@@ -45,9 +46,13 @@ def init(
     out = out or robot.with_name(f"{re.split(r'[.](?:urdf|xacro)', robot.name)[0]}.yaml")
     files_to_write([out], overwrite, {"scene": _SCENE})
     arguments = dict(argument.split(":=", 1) for argument in xacro_arg or ())
-    world = World(scene_of_robot(robot, package_dir or (), xacro_args=arguments))
+    world = World(scene_of_robot(robot, package_dir or (), xacro_args=arguments, srdf=srdf))
     text = starter_scene(
-        world, _relative(robot, out), [_relative(one, out) for one in package_dir or ()], arguments
+        world,
+        _relative(robot, out),
+        [_relative(one, out) for one in package_dir or ()],
+        arguments,
+        None if srdf is None else _relative(srdf, out),
     )
     try:
         out.write_text(text, encoding="utf-8")
@@ -60,7 +65,13 @@ def init(
     )
 
 
-def starter_scene(world: World, urdf: str, package_dirs: Sequence[str], xacro_args: Mapping[str, str]) -> str:
+def starter_scene(
+    world: World,
+    urdf: str,
+    package_dirs: Sequence[str],
+    xacro_args: Mapping[str, str],
+    srdf: str | None = None,
+) -> str:
     """Text of a scene with a robot or object above a ground.
 
     Args:
@@ -68,6 +79,7 @@ def starter_scene(world: World, urdf: str, package_dirs: Sequence[str], xacro_ar
         urdf: Its file, as the scene is to name it.
         package_dirs: Folders to look for packages in, as the scene is to name them.
         xacro_args: Arguments of the xacro file.
+        srdf: Its SRDF, as the scene is to name it.
     """
     (robot,) = world.scene.robots
     # What has neither joints nor mass, such as a table, can only stand.
@@ -82,6 +94,7 @@ def starter_scene(world: World, urdf: str, package_dirs: Sequence[str], xacro_ar
         f"    urdf: {json.dumps(urdf)}",
         *([f"    package_dirs: {json.dumps(list(package_dirs))}"] if package_dirs else []),
         *([f"    xacro_args: {json.dumps(dict(xacro_args))}"] if xacro_args else []),
+        *([] if srdf is None else [f"    srdf: {json.dumps(srdf)}"]),
         *_placed(is_object, lowest),
         *_ground(world, is_object, lowest),
         *_drives(robot, world.velocity_names),

@@ -101,6 +101,27 @@ def test_arguments_and_packages_go_into_the_scene(here):
     assert load_scene("robots/r.yaml").frame_names == ("left_part",)
 
 
+def test_an_srdf_goes_into_the_scene(here):
+    for name in ("robots", "moveit", "scenes"):
+        (here / name).mkdir()
+    (here / "robots" / "pinch.urdf").write_text(FINGER)
+    (here / "moveit" / "pinch.srdf").write_text(
+        '<robot name="pinch"><disable_collisions link1="palm" link2="finger" reason="Never"/></robot>'
+    )
+    result = call("init", "robots/pinch.urdf", "--srdf", "moveit/pinch.srdf", "--out", "scenes/pinch.yaml")
+    assert result.exit_code == 0, result.stderr
+    assert 'srdf: "../moveit/pinch.srdf"' in (here / "scenes" / "pinch.yaml").read_text()
+    (robot,) = load_scene("scenes/pinch.yaml").scene.robots
+    assert robot.srdf.disabled == ((("palm", "finger"), "Never"),)
+
+
+def test_an_srdf_of_another_robot_gets_no_scene(here):
+    (here / "pinch.urdf").write_text(FINGER)
+    (here / "other.srdf").write_text('<robot name="other"><disable_default_collisions link="arm"/></robot>')
+    assert "robot 'pinch' has no link 'arm'" in refused(call("init", "pinch.urdf", "--srdf", "other.srdf"))
+    assert not (here / "pinch.yaml").exists()
+
+
 def test_what_is_no_robot_gets_no_scene(here):
     (here / "a.sdf").write_text("<sdf/>")
     assert "a.sdf: is an SDF file, as Gazebo reads, which is not read; give the URDF" in refused(
