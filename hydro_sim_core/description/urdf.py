@@ -1,11 +1,11 @@
 """Reader of URDF and xacro files, to a :class:`~hydro_sim_core.description.spec.RobotSpec`.
 
-It reads standard URDF, the ``drake:`` contact tags, and seven extensions of our own: ``hydro:type`` on ``<joint>``,
+It reads standard URDF, the ``drake:`` contact tags, and eight extensions of our own: ``hydro:type`` on ``<joint>``,
 which outranks ``type``, for types that other readers do not have; ``hydro:stiffness`` on ``<limit>``, the stiffness of
 the stops (N m/rad or N/m), and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
 ``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
 ``<hydro:grain value="x y z"/>``, the direction of least friction; in the robot itself ``<hydro:contact_pair link1=…
-link2=… law=…/>``, the contact law of two links.
+link2=… law=…/>``, the contact law of two links, and ``<hydro:srdf filename=…/>``, its SRDF.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def load_robot(
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
         prefix: Put before every link and joint name.
         srdf: SRDF file, or xacro of one, with pairs of links that do not touch. It names links without the prefix; of
-            ``xacro_args`` it takes those that it declares.
+            ``xacro_args`` it takes those that it declares. It replaces the one that the URDF names.
 
     Returns:
         The robot, lengths in m, angles in rad, masses in kg.
@@ -70,9 +70,8 @@ def load_robot(
     source = absolute(given)
     _check_options(source, package_dirs, xacro_args, prefix)
     resolver = PackageResolver(source, package_dirs)
-    robot = _read_robot(_read_document(source, resolver, xacro_args or {}), resolver)
-    if srdf is not None:
-        robot = replace(robot, srdf=read_srdf(as_path(srdf, "srdf"), robot, package_dirs, xacro_args or {}))
+    named = None if srdf is None else as_path(srdf, "srdf")
+    robot = _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, named, xacro_args or {})
     return with_prefix(robot, prefix) if prefix else robot
 
 
@@ -96,12 +95,13 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
     """Read a robot description from URDF text.
 
     Args:
-        text: The URDF; mesh files must be ``package://`` or ``file://`` URIs, as relative paths have no base folder.
+        text: The URDF; the files that it names must be ``package://`` or ``file://`` URIs, as relative paths have no
+            base folder.
         source: Name of the text in error messages.
         prefix: Put before every link and joint name.
 
     Raises:
-        InputError: As :func:`load_robot`, or a mesh has a relative path.
+        InputError: As :func:`load_robot`, or it names a file by a relative path.
     """
     resolver = PackageResolver(Path(source), placeless=True)
     try:
@@ -112,7 +112,12 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
     return with_prefix(robot, prefix) if prefix else robot
 
 
-def _read_robot(document: XmlDocument, resolver: PackageResolver) -> RobotSpec:
+def _read_robot(
+    document: XmlDocument,
+    resolver: PackageResolver,
+    srdf: Path | None = None,
+    xacro_args: Mapping[str, object] | None = None,
+) -> RobotSpec:
     robot, source = document.root, document.source
     if robot.tag in foreign.XML_FORMATS:
         found = foreign.XML_FORMATS[robot.tag]
@@ -133,6 +138,9 @@ def _read_robot(document: XmlDocument, resolver: PackageResolver) -> RobotSpec:
         model.insert_joint(placed)
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
+    srdf = _srdf_of(robot, resolver, srdf)
+    if srdf is not None:
+        spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
     return spec
@@ -201,6 +209,15 @@ def _read_pair_laws(robot: XmlElement, model: ModelBuilder) -> None:
             raise element.error(f"unknown law '{law}'", did_you_mean(law, known))
         place = element.error("", "")
         model.insert_pair_law(PairLaw(links, known[law], place.source, place.element), element)
+
+
+def _srdf_of(robot: XmlElement, resolver: PackageResolver, given: Path | None) -> Path | None:
+    """The SRDF that is given, else the one that the URDF names, if any; the latter is then not looked for."""
+    element = robot.child("hydro:srdf")
+    if element is None:
+        return given
+    filename = element.required_text("filename")
+    return resolver.resolve(filename, element.error("", "").element) if given is None else given
 
 
 def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) -> None:

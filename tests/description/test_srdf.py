@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import hydro_sim_core as hs
-from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.description import load_robot, load_scene, parse_robot
 from hydro_sim_core.errors import InputError
-from support.description.urdf_text import HINGE, write_urdf
+from support.description.urdf_text import HINGE, robot_text, write_urdf, write_xacro
 
 A, B = '<link name="a"/>', '<link name="b"/>'
 
@@ -158,6 +158,71 @@ def test_it_is_read_as_safely_as_a_urdf(tmp_path: Path) -> None:
         load_robot(urdf, srdf=urdf)
     with pytest.raises(InputError, match="no such file"):
         load_robot(urdf, srdf=tmp_path / "none.srdf")
+
+
+# --- named by the URDF itself, for where nothing else has a place for it
+
+
+def naming(uri: str) -> str:
+    return f'<hydro:srdf filename="{uri}"/>'
+
+
+def test_a_urdf_names_its_srdf(tmp_path: Path) -> None:
+    write_srdf(tmp_path, disable())
+    robot = load_robot(write_urdf(tmp_path, A, B, HINGE, naming("test.srdf")), prefix="left_")
+    assert robot.srdf.disabled == ((("left_a", "left_b"), "Never"),)
+
+
+def test_a_text_names_its_srdf_where_it_names_meshes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "arm_moveit"
+    package.mkdir()
+    (package / "package.xml").write_text("<package><name>arm_moveit</name></package>")
+    srdf = write_srdf(package, disable())
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
+    for uri in (srdf.as_uri(), "package://arm_moveit/test.srdf"):
+        robot = parse_robot(robot_text(A, B, HINGE, naming(uri)), "request")
+        assert robot.srdf.disabled == ((("a", "b"), "Never"),)
+    with pytest.raises(InputError, match=r"<hydro:srdf>, line 5: 'test\.srdf' is relative to no file"):
+        parse_robot(robot_text(A, B, HINGE, naming("test.srdf")), "request")
+
+
+def test_xacro_arguments_reach_the_srdf_that_a_urdf_names(tmp_path: Path) -> None:
+    argument = '<xacro:arg name="tool" default="b"/>'
+    hinge = HINGE.replace('link="b"', 'link="$(arg tool)"')
+    tag = naming("test.srdf.xacro").replace("<hydro:srdf", '<hydro:srdf xmlns:hydro="urn:hydro-sim"')
+    urdf = write_xacro(tmp_path, argument, A, '<link name="$(arg tool)"/>', hinge, tag)
+    write_srdf(tmp_path, argument, disable(b="$(arg tool)"), file="test.srdf.xacro")
+    robot = load_robot(urdf, xacro_args={"tool": "hook"})
+    assert robot.srdf.disabled == ((("a", "hook"), "Never"),)
+
+
+def test_who_names_another_has_the_last_word(tmp_path: Path) -> None:
+    """That of the URDF need not even be there."""
+    urdf = write_urdf(tmp_path, A, B, HINGE, naming("none.srdf"))
+    other = write_srdf(tmp_path, disable(reason="Adjacent"))
+    assert load_robot(urdf, srdf=other).srdf.disabled == ((("a", "b"), "Adjacent"),)
+
+
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [
+        ([naming("none.srdf")], "<hydro:srdf>, line 5: 'none.srdf' names no file"),
+        ([naming("../../test.srdf")], "is a path outside the package"),
+        ([naming("test.txt")], "unknown file type '.txt'; name a .srdf or .xacro file"),
+        (["<hydro:srdf/>"], "attribute 'filename' of <hydro:srdf> is missing"),
+        (2 * [naming("test.srdf")], "line 6: a second <hydro:srdf>; keep one of the two"),
+    ],
+)
+def test_an_srdf_that_is_not_there_or_not_one_is_told(tmp_path: Path, tags: list[str], told: str) -> None:
+    folder = tmp_path / "robot" / "urdf"
+    folder.mkdir(parents=True)
+    for place in (tmp_path, folder):
+        write_srdf(place, disable())
+    (folder / "test.txt").touch()
+    path = write_urdf(folder, A, B, HINGE, *tags)
+    with pytest.raises(InputError) as caught:
+        load_robot(path)
+    assert told in str(caught.value)
 
 
 # --- the tag of a URDF

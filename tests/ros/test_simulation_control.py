@@ -201,6 +201,19 @@ def test_a_package_is_not_left(simulation, tmp_path, monkeypatch):
         assert "outside the package" in message
 
 
+def test_a_description_names_its_srdf(simulation, tmp_path):
+    """A request has no place for one; what it disables does not touch, under the names that spawning gives."""
+    srdf = tmp_path / "ball.srdf"
+    srdf.write_text('<robot name="ball"><disable_default_collisions link="ball"/></robot>')
+    text = BALL.replace("</robot>", f'<hydro:srdf xmlns:hydro="urn:hydro-sim" filename="{srdf.as_uri()}"/></robot>')
+    simulation.spawn(SpawnRequest(text=text, name="ghost", X_FE=FAR))
+    assert simulation.control.world.scene.robots[-1].srdf.quiet == ("ghost/ball",)
+    missing = text.replace("ball.srdf", "none.srdf")
+    reason, message = simulation.refused("spawn", SpawnRequest(text=missing, name="other", X_FE=FAR))
+    assert reason is Reason.MISSING_ASSETS
+    assert "none.srdf' names no file" in message
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, 1e300])
 def test_bad_poses(simulation, bad):
     for index in ((0, 3), (1, 1)):
