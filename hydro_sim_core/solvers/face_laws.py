@@ -22,6 +22,8 @@ from hydro_sim_core.compilation import kernel
 
 #: Regularisation of friction as a share of the inverse mass that the contact feels (Castro 2022, sigma).
 FRICTION_SOFTNESS = 1e-3
+#: Below this stiction speed (m/s), the default of scenes, friction is stiffer than that in proportion.
+USUAL_STICTION_SPEED = 1e-5
 #: Upper bound of SAP's contact stiffness: time to settle as a share of the time step (Castro 2022, beta).
 NEAR_RIGID = 1.0
 #: Replaces a speed of zero in a denominator.
@@ -130,6 +132,18 @@ class SapStiffness(NamedTuple):
     n: float
     t: float
     softening: float
+
+
+@kernel(inline=True)
+def friction_softness(stiction_speed):
+    """Regularisation speed per unit of friction impulse, in units of the inverse mass that the contact feels.
+
+    A bound that did not follow small stiction speeds would override them wherever it is larger.
+
+    Args:
+        stiction_speed: Smallest regularisation speed, m/s.
+    """
+    return FRICTION_SOFTNESS * min(1.0, stiction_speed / USUAL_STICTION_SPEED)
 
 
 @kernel(inline=True)

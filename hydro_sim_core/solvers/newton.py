@@ -12,7 +12,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import assemble_hessian, inertia_times, momentum_residual, relative_twists
-from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS, LAGGED
+from hydro_sim_core.solvers.face_laws import LAGGED, friction_softness
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
@@ -179,18 +179,17 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     """
     islands = problem.islands
     relative_twists(problem, island, v, drift, scratch.twists)
+    softness = friction_softness(options.stiction_speed)
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         V, least, sums = scratch.twists[p], options.stiction_speed, scratch.sums
         if options.lags:
-            change, total = update_patch_friction_bounds(problem, law, p, V, least, FRICTION_SOFTNESS, sums)
+            change, total = update_patch_friction_bounds(problem, law, p, V, least, softness, sums)
         else:
             # Only the regularisation speed matters. From the law's own impulse, which falls where faces slide, it would
             # be too small to converge.
-            change, total = update_patch_friction_bounds(
-                problem, LAGGED, p, V, least, FRICTION_SOFTNESS, sums
-            )
+            change, total = update_patch_friction_bounds(problem, LAGGED, p, V, least, softness, sums)
         if change * problem.delassus[p] > options.stiction_speed:
             largest = max(largest, change / total if total > 0.0 else math.inf)
     return largest

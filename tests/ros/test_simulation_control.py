@@ -205,7 +205,9 @@ def test_a_description_names_its_srdf(simulation, tmp_path):
     """A request has no place for one; what it disables does not touch, under the names that spawning gives."""
     srdf = tmp_path / "ball.srdf"
     srdf.write_text('<robot name="ball"><disable_default_collisions link="ball"/></robot>')
-    text = BALL.replace("</robot>", f'<hydro:srdf xmlns:hydro="urn:hydro-sim" filename="{srdf.as_uri()}"/></robot>')
+    text = BALL.replace(
+        "</robot>", f'<hydro:srdf xmlns:hydro="urn:hydro-sim" filename="{srdf.as_uri()}"/></robot>'
+    )
     simulation.spawn(SpawnRequest(text=text, name="ghost", X_FE=FAR))
     assert simulation.control.world.scene.robots[-1].srdf.quiet == ("ghost/ball",)
     missing = text.replace("ball.srdf", "none.srdf")
