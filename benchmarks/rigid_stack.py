@@ -47,7 +47,10 @@ def scenes() -> list[BodyScene]:
 
 def measure(scene: BodyScene) -> dict[str, float | str]:
     """Fastest time a step (us) of every simulator that is installed."""
-    makers = {"hydro-sim": OurBodies, **{name: make for name, make in others().items() if make is not None}}
+    makers = {
+        "hydro-sim": OurBodies,
+        **{name: other.bodies for name, other in others().items() if other is not None},
+    }
     with ExitStack() as made:
         running: dict[str, Simulator] = {
             name: made.enter_context(simulated(make, scene)) for name, make in makers.items()

@@ -1,12 +1,10 @@
-"""What falls, flies and is pressed: drops without dissipation, a ball, a bullet, an arm on its own base."""
+"""What falls and flies: drops without dissipation, a ball, a bullet."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.assets import folder
-from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.experiments.rigid_pairs.bodies import (
     GRAVITY,
     Body,
@@ -20,7 +18,6 @@ from hydro_sim_core.experiments.rigid_pairs.bodies import (
 )
 from hydro_sim_core.experiments.rigid_pairs.shapes import ring
 from hydro_sim_core.experiments.rigid_pairs.simulators import Maker, OurBodies, Simulator, simulated
-from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 
@@ -88,58 +85,3 @@ def deepest_flight(scene: BodyScene, radius: float, make: Maker) -> float:
             simulator.step()
             lowest = min(lowest, float(simulator.pose("ball")[2, 3]))
     return radius - lowest
-
-
-# --- an arm on its own base
-
-#: Pose of the arm at the start, rad: folded, the forearm above the base.
-FOLDED = {"joint_2": 1.4, "joint_3": -2.3}
-#: Effort with which the elbow closes, N m, and time until it rests, s.
-EFFORT, ARM_DURATION = -10.0, 1.5
-
-
-def arm_world() -> World:
-    """The shipped Gen3 with its elbow driven by an effort alone; the other drives hold their joints.
-
-    It has no friction: what friction holds creeps (docs/solvers.md), and here it would hold the drives' tension.
-    """
-    scene = SceneBuilder("arm on its own base", contact={"friction": 0.0})
-    scene.add_urdf(folder("urdf") / "kinova_gen3_6dof.urdf.xacro", "arm", positions=FOLDED)
-    held = [f"joint_{i}" for i in (1, 2, 4, 5, 6)]
-    scene.add_actuators(held, mode="position", kp=2000.0, kd=100.0).add_actuators(["joint_3"], mode="effort")
-    world = World(scene.build())
-    world.set_command({"joint_3": EFFORT})
-    return world
-
-
-def arm_at_rest() -> tuple[World, float]:
-    """The arm pressed on its base, and its largest joint velocity in the last 0.1 s, rad/s."""
-    world = arm_world()
-    world.step(round(ARM_DURATION / world.time_step) - 100)
-    speed = 0.0
-    for _ in range(100):
-        world.step()
-        speed = max(speed, float(np.abs(world.v).max()))
-    return world, speed
-
-
-def arm_balance(world: World) -> tuple[float, float]:
-    """Moment of the contact with the base about the elbow, and the one that gravity and drive leave to it, N m."""
-    X = world.frame_pose("forearm_link")
-    moment = 0.0
-    for patch in world.contacts:
-        away = 1.0 if patch.name_a == "base_link" else -1.0
-        moment += away * float(X[:3, 2] @ patch.moment_on_b(X[:3, 3]))
-    return moment, float(world.bias_forces()[world.velocity_names.index("joint_3")]) - EFFORT
-
-
-def arm_depth(world: World) -> float:
-    """Depth of the links in each other by the pressure of their patches, m."""
-    return max(
-        (
-            float((patch.pressures / np.nanmax(np.where(np.isfinite(g), g, 0.0), axis=1)).max())
-            for patch in world.contacts
-            for g in [np.abs(patch.gradients)]
-        ),
-        default=0.0,
-    )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.experiments.report import ExperimentReport
-from hydro_sim_core.experiments.rigid_pairs import moving
+from hydro_sim_core.experiments.rigid_pairs.arm import OurArm
 from hydro_sim_core.experiments.rigid_pairs.cases import rest_cases
 from hydro_sim_core.experiments.rigid_pairs.pictures import drawn_outlines, placed
 
@@ -59,7 +59,7 @@ def draw_scenes(canvas: SubFigure, series: Mapping[str, Sequence[float]]) -> Non
 
 
 def _arm(positions: Sequence[float]) -> list[Surface]:
-    world = moving.arm_world()
+    world = OurArm().world
     world.set_state(positions, np.zeros(len(world.v)))
     surfaces = []
     for i, collider in enumerate(world.built.colliders):

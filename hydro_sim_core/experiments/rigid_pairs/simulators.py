@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
 from hydro_sim_core.description import SceneBuilder
+from hydro_sim_core.experiments.rigid_pairs.arm import ArmMaker
 from hydro_sim_core.experiments.rigid_pairs.bodies import GRAVITY, Body, BodyScene
 from hydro_sim_core.simulation import World
 
@@ -113,20 +114,36 @@ def write_obj(path: Path, surface: trimesh.Trimesh) -> None:
         np.savetxt(file, surface.faces + 1, fmt="f %d %d %d")
 
 
-#: Modules of the others, with the packages that they need, by what the tables call them.
+class Other(NamedTuple):
+    """Another simulator.
+
+    Attributes:
+        bodies: Makes the bodies of a scene in it.
+        arm: Makes the arm on its own base in it.
+    """
+
+    bodies: Maker
+    arm: ArmMaker
+
+
+#: Package that each of the others needs, with the modules and classes of its makers, by what the tables call it.
 _OTHERS = {
-    "Drake": ("pydrake", "drake_points", "DrakeBodies"),
-    "MuJoCo": ("mujoco", "mujoco_bodies", "MuJoCoBodies"),
+    "Drake": ("pydrake", ("drake_points", "DrakeBodies"), ("drake_arm", "DrakeArm")),
+    "MuJoCo": ("mujoco", ("mujoco_bodies", "MuJoCoBodies"), ("mujoco_arm", "MuJoCoArm")),
 }
 
 
-def others() -> dict[str, Maker | None]:
+def others() -> dict[str, Other | None]:
     """Other simulators by name; None for those that are not installed."""
-    found: dict[str, Maker | None] = {}
-    for name, (package, module, kind) in _OTHERS.items():
+    found: dict[str, Other | None] = {}
+    for name, (package, *makers) in _OTHERS.items():
         is_there = find_spec(package) is not None
-        found[name] = getattr(importlib.import_module(f"{__package__}.{module}"), kind) if is_there else None
+        found[name] = Other(*(_maker(*maker) for maker in makers)) if is_there else None
     return found
+
+
+def _maker(module: str, kind: str) -> Any:
+    return getattr(importlib.import_module(f"{__package__}.{module}"), kind)
 
 
 @contextmanager
