@@ -25,6 +25,7 @@ from hydro_sim_core.cli.outputs import (
     optional,
     out_option,
 )
+from hydro_sim_core.drawing.pressure_scale import unit_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import (
     Geometry,
@@ -262,7 +263,8 @@ def quality_table(title: str, quality: MeshQuality) -> Table:
         if spread.least < least_good:
             cells[0] = f"[yellow]{cells[0]}[/yellow]"
         table.add_row(name, unit, *cells)
-    add_one("largest pressure", "kPa", f"{1e-3 * quality.largest_pressure:.5g}")
+    unit, size = unit_of(quality.largest_pressure)
+    add_one("largest pressure", unit, f"{quality.largest_pressure / size:.5g}")
     add_one("volume", "cm³", f"{1e6 * quality.volume:.5g}")
     if quality.surface_volume is not None and quality.deviation is not None:
         add_one("volume of the file's surface", "cm³", f"{1e6 * quality.surface_volume:.5g}")

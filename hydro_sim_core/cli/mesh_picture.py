@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hydro_sim_core.drawing.figures import figure, pressure_colours
+from hydro_sim_core.drawing.pressure_scale import unit_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
@@ -91,6 +92,8 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
     across, up = (i for i in range(3) if i != axis)
     x, y = 1e3 * section.points[:, across], 1e3 * section.points[:, up]
     aspect = np.ptp(y) / np.ptp(x)
+    most = float(geometry.pressure.max())
+    unit, size = unit_of(most)
     with figure(
         path, _WIDTH, float(np.clip(_WIDTH * 0.8 * aspect + 1.0, _LEAST_HEIGHT, _LARGEST_HEIGHT))
     ) as canvas:
@@ -103,8 +106,8 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
         # across zero.
         bands = axes.tricontourf(
             Triangulation(x, y, section.triangles),
-            1e-3 * section.pressure,
-            levels=np.linspace(0.0, 1e-3 * float(geometry.pressure.max()), _BANDS + 1),
+            section.pressure / size,
+            levels=np.linspace(0.0, most / size, _BANDS + 1),
             cmap=pressure_colours().with_extremes(under=_MARGIN_COLOUR),
             extend="min" if geometry.margin > 0.0 else "neither",
         )
@@ -112,7 +115,7 @@ def draw_section(geometry: Geometry, axis: int, place: float, title: str, path: 
         axes.add_collection(LineCollection(list(lines), colors="white", linewidths=0.25, alpha=0.5))
         bar = canvas.colorbar(bands, ax=axes)
         bar.locator = MaxNLocator(6)
-        bar.set_label("pressure [kPa]" + (", grey: margin" if geometry.margin > 0.0 else ""))
+        bar.set_label(f"pressure [{unit}]" + (", grey: margin" if geometry.margin > 0.0 else ""))
         axes.set_xlabel(f"{AXES[across]} [mm]")
         axes.set_ylabel(f"{AXES[up]} [mm]")
         axes.set_aspect("equal")

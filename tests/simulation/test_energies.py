@@ -37,6 +37,20 @@ def test_elastic_energy_is_that_of_the_patch() -> None:
     assert world.energies().elastic == pytest.approx(patch.energy, rel=1e-9)
 
 
+def test_elastic_energy_is_that_of_the_state() -> None:
+    """Before the first step, where a state was set, and in a thread of its own for another state."""
+    world = ball(RADIUS - 0.002)
+    start = world.energies()
+    assert start.elastic > 0.0
+    world.step(3)
+    moved = world.energies()
+    assert moved.elastic != start.elastic
+    q, v = world.q, world.v
+    world.set_state(ball(RADIUS - 0.002).q, np.zeros(6))
+    assert world.energies() == start
+    assert world.energies_of(q, v) == moved
+
+
 def test_a_bounce_without_losses_keeps_nearly_all() -> None:
     """Steps of first order lose a little in the contact, half of it where they are half as long."""
     losses = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,23 +32,39 @@ class Energies(NamedTuple):
         return self.kinetic + self.potential + self.elastic
 
 
-def elastic_energy(model: Model, posture: TreeEvaluator, pairs: Iterable[int]) -> float:
-    """Energy stored in the pressure fields of some pairs, J.
+def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
+    """Energy stored in the pressure fields of all bodies that touch, J.
 
     Args:
         model: The model.
         posture: Evaluator of the bodies' poses.
-        pairs: Rows of ``Model.pairs``.
     """
+    poses = np.array([_pose(model, posture, geometry) for geometry in range(len(model.geometry_body))])
+    low, high = _bounds(poses, model.geometry_box)
+    a, b = model.pairs.T
+    near = np.all((low[a] <= high[b]) & (low[b] <= high[a]), axis=1)
     total = 0.0
-    for pair in pairs:
-        X_WA, X_WB = (_pose(model, posture, geometry) for geometry in model.pairs[pair].tolist())
-        row_a, row_b = model.pair_rows[pair].tolist()
-        total += overlap_energy(model.geometries, row_a, row_b, *relative_pose(X_WA, X_WB))
+    for (first, second), (row_a, row_b) in zip(
+        model.pairs[near].tolist(), model.pair_rows[near].tolist(), strict=True
+    ):
+        total += overlap_energy(model.geometries, row_a, row_b, *relative_pose(poses[first], poses[second]))
     return total
 
 
 def _pose(model: Model, posture: TreeEvaluator, geometry: int) -> NDArray[np.float64]:
+    """Pose (4, 4) of a geometry in the world."""
     X_BG = np.eye(4)
     X_BG[:3, :3], X_BG[:3, 3] = model.R_BG[geometry], model.p_BG[geometry]
-    return posture.body_pose(int(model.geometry_body[geometry])) @ X_BG
+    body = int(model.geometry_body[geometry])
+    return X_BG if body < 0 else posture.body_pose(body) @ X_BG
+
+
+def _bounds(
+    poses: NDArray[np.float64], boxes: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest corners (n, 3) of boxes (n, 6) at poses (n, 4, 4), m; infinite for infinite ones."""
+    half = np.full((len(boxes), 3), np.inf)
+    finite = np.isfinite(boxes[:, 3])
+    half[finite] = np.einsum("nij,nj->ni", np.abs(poses[finite, :3, :3]), boxes[finite, 3:])
+    centres = np.einsum("nij,nj->ni", poses[:, :3, :3], boxes[:, :3]) + poses[:, :3, 3]
+    return centres - half, centres + half

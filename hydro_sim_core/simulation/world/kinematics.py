@@ -5,10 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation.world.contact_records import (
-    ContactRecord,
-)
 from hydro_sim_core.simulation.world.energies import Energies, elastic_energy
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
@@ -37,24 +33,17 @@ class WorldKinematics(WorldParts):
         return self._evaluator.update(self._state.q).gravity_forces()
 
     def energies(self) -> Energies:
-        """Kinetic, potential and elastic energy at the current state; the elastic one of the last step's contacts.
+        """Kinetic, potential and elastic energy at the current state.
 
         For analysis: elastic energy visits all pairs of elements of two bodies, which takes milliseconds.
         """
-        patches = self._scratch.patches
-        return self._energies(
-            self._evaluator.update(self._state.q), self._state.v, patches.pair[: patches.num[0]]
-        )
+        return self.energies_of(self._state.q, self._state.v)
 
-    def energies_of(self, q: Array, v: Array, record: ContactRecord) -> Energies:
-        """Energies at ``q`` (nq,) and ``v`` (nv,) with the contacts of a record; safe to call from any thread."""
-        return self._energies(self._evaluator.update(q), v, record.pair)
-
-    def _energies(self, posture: TreeEvaluator, v: Array, pairs: NDArray[np.int64]) -> Energies:
+    def energies_of(self, q: Array, v: Array) -> Energies:
+        """Energies at ``q`` (nq,) and ``v`` (nv,); safe to call from any thread."""
+        posture = self._evaluator.update(q)
         return Energies(
-            posture.kinetic_energy(v),
-            posture.potential_energy(),
-            elastic_energy(self._built.model, posture, pairs),
+            posture.kinetic_energy(v), posture.potential_energy(), elastic_energy(self._built.model, posture)
         )
 
     def frame_pose(self, name: str) -> Array:

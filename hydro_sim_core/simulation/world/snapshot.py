@@ -115,7 +115,7 @@ class Snapshot(Motion):
     @cached_property
     def energies(self) -> Energies:
         """Kinetic, potential and elastic energy; see ``World.energies``."""
-        return self._world.energies_of(self.q, self.v, self._record)
+        return self._world.energies_of(self.q, self.v)
 
     @cached_property
     def entities(self) -> EntityStates:
