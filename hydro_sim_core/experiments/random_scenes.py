@@ -66,7 +66,8 @@ def make_random_scene(seed: int, number: int, folder: Path, ranges: Ranges = USU
     max_force = _add_gripper(rng, ranges, 1.05 * size, scene) if kind == "grasp" else 0.0
     if kind == "arm":
         add_random_arm(rng, ranges, size, 2.0 * height, scene)
-    laws: dict[str, Any] = {"contact.defaults.margin": float(rng.choice([0.0, 1e-4]))}
+    margin = float(rng.choice([0.0, 1e-4]))
+    laws: dict[str, Any] = {"contact.defaults.margin": margin} if margin else {}
     if ranges.relaxation_times and (solver == "sap" or rng.random() < 0.2):
         laws["contact.damping"] = "linear"
     is_soft = ranges.soft_ground > 0.0 and rng.random() < ranges.soft_ground

@@ -31,7 +31,9 @@ from hydro_sim_core.simulation.assembly.pairs import (
     Indices,
     dissipation_of_pairs,
     find_pairs,
+    flats_of_pairs,
     friction_of_pairs,
+    rates_of_pairs,
     relaxation_of_pairs,
     strides_of_pairs,
 )
@@ -134,7 +136,7 @@ def build_model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
-        **_pair_properties(colliders, pairs, damping),
+        **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
@@ -222,7 +224,7 @@ def _box(geometry: Geometry) -> Floats:
 
 
 def _pair_properties(
-    colliders: Sequence[Collider], pairs: NDArray[np.int64], damping: Damping
+    colliders: Sequence[Collider], pairs: NDArray[np.int64], masses: Floats, damping: Damping
 ) -> dict[str, Any]:
     """Fields of ``Model`` that describe pairs."""
     is_linear, nothing = damping == "linear", np.zeros(len(pairs))
@@ -231,7 +233,10 @@ def _pair_properties(
         "pairs": frozen(pairs, np.int64, (-1, 2)),
         "pair_stride": frozen(strides.stride),
         "pair_room": frozen(strides.room),
+        "pair_foreseen": frozen(strides.foreseen),
         "pair_thickness": frozen(strides.thickness),
+        "pair_flat": frozen(flats_of_pairs(colliders, pairs)),
+        "pair_rate": frozen(rates_of_pairs(colliders, pairs, masses)),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
         "pair_relaxation": frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),

@@ -11,7 +11,7 @@ import math
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import GRADIENT, PRESSURE
+from hydro_sim_core.contact.pressure_field.faces import AREA, GRADIENT, PRESSURE, SLOPE_A, SLOPE_B
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
@@ -51,7 +51,7 @@ def pieces_after(model, scratch, dt):
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the velocities ``scratch.v_next``; only for pairs without faces if ``is_solved``.
 
-    Reads model: pair_stride, pairs; scratch: bounds, motion, overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_rate, pair_stride, pairs; scratch: bounds, motion, overlaps.
     """
     if model.pairs.shape[0] == 0:
         return 1
@@ -61,14 +61,20 @@ def _pieces(model, scratch, dt, is_solved):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach = scratch.motion[a] + scratch.motion[b]
         # Their sum is an upper bound: two links of a fast arm, say, move alike.
-        if reach <= model.pair_stride[pair] or not math.isfinite(reach):
+        parts = dt * model.pair_rate[pair]
+        is_stiff = parts > 1.0
+        stride = model.pair_stride[pair]
+        if is_stiff:
+            stride = min(stride, model.pair_foreseen[pair] + reach / parts)
+        if reach <= stride or not math.isfinite(reach):
             continue
-        if is_solved and scratch.overlaps[pair] != 0:
+        if is_solved and not is_stiff and scratch.overlaps[pair] != 0:
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
-        if _gets_deeper(model, scratch, pair, reach, dt):
-            pieces = max(pieces, math.ceil(reach / model.pair_stride[pair]))
+        gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2 if is_stiff else math.inf
+        if _gets_deeper(model, scratch, pair, reach, gain, dt):
+            pieces = max(pieces, math.ceil(reach / stride))
     return min(pieces, MOST_PIECES)
 
 
@@ -107,25 +113,33 @@ def _swept_bounds_apart(a, b, reach):
 
 
 @kernel
-def _gets_deeper(model, scratch, pair, reach, dt):
+def _gets_deeper(model, scratch, pair, reach, gain, dt):
     """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
+
+    Reads model: pair_room, pair_thickness.
+
+    Args:
+        reach: Largest way that the bodies move relative to each other, m.
+        gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
 
     Reads model: pair_room, pair_thickness.
     """
     poses = min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
-    now = 0.0
+    most_depth, most_energy = math.inf, math.inf
     for k in range(poses + 1):
-        depth = _depth_at(model, scratch, pair, dt * k / poses)
+        depth, energy = _overlap_at(model, scratch, pair, dt * k / poses)
         if k == 0:
-            now = depth
-        elif depth > now + model.pair_room[pair]:
+            most_depth, most_energy = depth + model.pair_room[pair], energy + gain
+        elif depth > most_depth or energy > most_energy:
             return True
     return False
 
 
 @kernel
-def _depth_at(model, scratch, pair, time):
-    """Largest depth of a pair (m) when both bodies have moved on freely for some time; infinite without faces.
+def _overlap_at(model, scratch, pair, time):
+    """Largest depth of a pair (m) and its energy (J) when both bodies have moved on freely for some time.
+
+    Both are infinite for bodies that overlap without faces.
 
     Reads model: pair_rows, pairs; scratch: R_BA, X_moved, p_BA; scratch.faces: data; scratch.patches: first_face, num;
     scratch.query: report.
@@ -145,17 +159,30 @@ def _depth_at(model, scratch, pair, time):
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
-        return math.inf
+        return math.inf, math.inf
     if found == first:
-        return math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
-    data, depth = scratch.faces.data, 0.0
-    for f in range(first, found):
-        if data[PRESSURE, f] > 0.0:
-            x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-            steepness = math.sqrt(x * x + y * y + z * z)
-            if steepness > 0.0:
-                depth = max(depth, data[PRESSURE, f] / steepness)
-    return depth
+        nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
+        return nothing, nothing
+    return _depth_and_energy(scratch.faces.data, first, found)
+
+
+@kernel
+def _depth_and_energy(data, first, last):
+    """Largest depth of faces, m, and the energy ``A p d / 2`` of all that press, d the depth in both bodies, J."""
+    most, energy = 0.0, 0.0
+    for f in range(first, last):
+        pressure = data[PRESSURE, f]
+        if pressure <= 0.0:
+            continue
+        x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+        steepness = math.sqrt(x * x + y * y + z * z)
+        if steepness > 0.0:
+            most = max(most, pressure / steepness)
+        # Faces whose pressure falls in the direction of their force have no such depth.
+        for slope in (data[SLOPE_A, f], data[SLOPE_B, f]):
+            if slope > 0.0:
+                energy += 0.5 * data[AREA, f] * pressure * pressure / slope
+    return most, energy
 
 
 @kernel

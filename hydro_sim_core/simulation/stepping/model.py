@@ -51,7 +51,10 @@ class Model(NamedTuple):
         pair_rows: (P, 2) rows in ``geometries`` of the shapes with which they touch.
         pair_stride: (P,) way that the two may move relative to each other in a step without look-ahead, m.
         pair_room: (P,) depth by which a new overlap may exceed the present one, m.
+        pair_foreseen: (P,) way within which a contact that begins is seen before, m.
         pair_thickness: (P,) half of the smallest extent of either body, m.
+        pair_rate: (P,) steps a second from which on overlaps that were not foreseen hold little energy; 0 if rigid.
+        pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -79,7 +82,10 @@ class Model(NamedTuple):
     pair_rows: ConstInt2D
     pair_stride: ConstFloat1D
     pair_room: ConstFloat1D
+    pair_foreseen: ConstFloat1D
     pair_thickness: ConstFloat1D
+    pair_rate: ConstFloat1D
+    pair_flat: ConstFloat1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D

@@ -40,6 +40,7 @@ def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
         posture: Evaluator of the bodies' poses.
     """
     poses = np.array([_pose(model, posture, geometry) for geometry in range(len(model.geometry_body))])
+    poses = poses.reshape(-1, 4, 4)
     low, high = _bounds(poses, model.geometry_box)
     a, b = model.pairs.T
     near = np.all((low[a] <= high[b]) & (low[b] <= high[a]), axis=1)
