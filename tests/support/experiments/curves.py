@@ -58,6 +58,10 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
+def _half_of_the_sixth_digit(value: float) -> float:
+    return float(0.5 * 10.0 ** (math.floor(math.log10(abs(value))) - 5))
+
+
 def _spatula_slip(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     pitch = dict(zip(curves["time"].tolist(), curves["pitch"].tolist(), strict=True))
     force = dict(zip(curves["time"].tolist(), curves["grip_force"].tolist(), strict=True))
@@ -175,9 +179,13 @@ def _point_contact(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     radii = np.array(point_contact.PAD_RADII)
     turns = np.array([curves[f"turn, pads of {1e3 * radius:g} mm"][-1] for radius in radii])
     for radius, turn in zip(radii, turns, strict=True):
-        # Half a millionth of the turn is more of the moment, the smaller that is.
-        moment = pad_grip.moment_of_turn(turn, point_contact.SWINGING_TIME)
-        yield Row(f"slipping moment of pads of {1e3 * radius:g} mm", moment, relative=2e-5)
+        moment, next_to_it = (
+            pad_grip.moment_of_turn(angle, point_contact.SWINGING_TIME)
+            for angle in (turn, turn + _half_of_the_sixth_digit(turn))
+        )
+        # What half of the turn's last digit is of the moment: more, the smaller that is.
+        name = f"slipping moment of pads of {1e3 * radius:g} mm"
+        yield Row(name, moment, absolute=abs(next_to_it - moment))
     lack = curves["turn, bar on points"][-1] - turns
     order = math.log2(lack[-2] / lack[-1])
     yield Row("order in the radius, turn on pads to that on points", order, relative=1e-4)
