@@ -50,3 +50,23 @@ def test_check_sums_up_what_an_srdf_keeps_apart_and_what_that_would_push_with(tm
 def test_a_scene_names_its_srdfs_itself(tmp_path):
     line = refused(call("check", "drop_box", "--srdf", tmp_path / "r.srdf"))
     assert "--srdf: are for robot files" in line
+
+
+def test_check_tells_the_force_of_a_rigid_pair_as_a_step_finds_it(tmp_path):
+    """Of two bodies that are alike the skin is on the same side: a rod in a block pushes with one of them only."""
+    link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    link += '<collision><geometry><box size="{}"/></geometry></collision>'
+    joint = '<origin xyz="0 0 0.17"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="r" xmlns:hydro="urn:hydro-sim">'
+        f'<link name="block">{link.format("0.1 0.1 0.1")}</link><link name="rod">{link.format("0.04 0.04 0.3")}</link>'
+        f'<joint name="j" type="prismatic"><parent link="block"/><child link="rod"/>{joint}</joint>'
+        '<hydro:contact_pair link1="block" link2="rod" law="pressure_field"/></robot>'
+    )
+    (tmp_path / "s.yaml").write_text(
+        "name: s\nmodels: [{name: r, urdf: r.urdf}]\ncontact: {defaults: {compliance: rigid}}\n"
+    )
+    call("check", tmp_path / "s.yaml", "--json", tmp_path / "s.json")
+    (forces,) = json.loads((tmp_path / "s.json").read_text())["inner_forces"]
+    assert forces["most"] == ["block", "rod"]
+    assert abs(forces["acting"] / (1e13 * 0.03 * 0.04**2) - 1.0) < 1e-9

@@ -151,7 +151,8 @@ def _overlaps(built: BuiltModel, pairs: Indices) -> Sequence[LinkOverlap]:
     """What overlaps at the start of pairs (P, 2) of colliders, whether they touch or not."""
     pairs = pairs[StartPose(built.colliders, built.assembly, built.q0).near(pairs) > 0.0]
     rigid = np.array([all(built.colliders[i].geometry.is_rigid for i in pair) for pair in pairs], dtype=bool)
-    colliders, stiff, sides = add_skins(built.colliders, pairs[rigid], built.margin_rule)
+    # Lower index first, as for the model: which of two alike gets the skin depends on it.
+    colliders, stiff, sides = add_skins(built.colliders, np.sort(pairs[rigid], axis=1), built.margin_rule)
     skinned = np.zeros(pairs.shape, dtype=bool)
     skinned[np.arange(len(pairs) - len(stiff), len(pairs)), sides] = True
     start = StartPose(colliders, built.assembly, built.q0)
