@@ -249,3 +249,19 @@ def test_an_excluded_deep_start_is_none_and_worlds_that_go_on_tell_nothing(
     caplog.clear()
     hs.World(replace(scene), world)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("depth", [0.01, 0.03, 0.12])
+@pytest.mark.parametrize("rod_first", [True, False])
+def test_a_rod_deep_in_a_block_is_told_whichever_has_the_skin(
+    caplog: pytest.LogCaptureFixture, rod_first: bool, depth: float
+) -> None:
+    """A rod with a skin is crossed by the block's top only, along which its pressure falls, but not across."""
+    scene = hs.SceneBuilder("rod", contact={"compliance": "rigid"})
+    sizes = {"rod": ((0.04, 0.04, 0.3), 0.2 - depth), "block": (3 * (0.1,), 0.0)}
+    for name in sizes if rod_first else reversed(sizes):
+        size, height = sizes[name]
+        scene.add_body(name, 1.0, xyz=(0, 0, height)).add_shape("box", size=size)
+    hs.World(scene.build())
+    (record,) = caplog.records
+    assert "starts in deep overlap" in record.getMessage()

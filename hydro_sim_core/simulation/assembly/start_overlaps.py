@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import product
-from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices, strides_of_pairs
@@ -103,17 +103,9 @@ class StartPose:
         patch = compute_patch(*first, *second)
         if patch.overlaps_without_faces:
             return math.inf, 0.0
-        pressed = patch.pressures > 0.0
-        field, normals = patch.faces.field_gradients[pressed], patch.faces.normals[pressed]
-        # One field is told: that of A falls along the normal. Across it both rise alike, as the pressures are equal.
-        along = np.einsum("ij,ij->i", field, normals)
-        slopes = patch.faces.gradients[pressed]
-        other = np.where(along < 0.0, slopes[:, 1], slopes[:, 0])
-        steepness = np.linalg.norm(field, axis=1)
-        other_steepness = np.sqrt(np.maximum(steepness**2 - along**2, 0.0) + other**2)
-        pressures = patch.pressures[pressed]
-        depth = float(np.max(pressures / steepness + pressures / other_steepness, initial=0.0))
-        return depth, float(patch.areas[pressed] @ patch.pressures[pressed])
+        if any(skinned) and not np.any(patch.pressures > 0.0):
+            return _depth_of_upright(first, second), 0.0
+        return _deepest(patch), float(patch.areas @ np.maximum(patch.pressures, 0.0))
 
     def overlaps(
         self, pairs: Indices, skinned: np.ndarray, least: np.ndarray
@@ -139,6 +131,30 @@ class StartPose:
                 deepest, total = found.get(links, (0.0, 0.0))
                 found[links] = max(depth, deepest), total + force
         return tuple(LinkOverlap(links, *values) for links, values in found.items()), does
+
+
+def _depth_of_upright(first: tuple[Geometry, Floats], second: tuple[Geometry, Floats]) -> float:
+    """Depth of two bodies of which one is inside the other's skin but for upright faces, which press with nothing, m.
+
+    A rod in a block is like that: the block's top runs across the rod's skin. The depth found is at most the true one.
+    """
+    (a, X_WA), (b, X_WB) = first, second
+    patch = compute_patch(replace(a, is_skin=False), X_WA, replace(b, is_skin=False), X_WB)
+    return math.inf if patch.overlaps_without_faces else _deepest(patch)
+
+
+def _deepest(patch: ContactPatch) -> float:
+    """Largest depth of two bodies at the faces that press, m."""
+    pressed = patch.pressures > 0.0
+    field, normals = patch.faces.field_gradients[pressed], patch.faces.normals[pressed]
+    # One field is told: that of A falls along the normal. Across it both rise alike, as the pressures are equal.
+    along = np.einsum("ij,ij->i", field, normals)
+    slopes = patch.faces.gradients[pressed]
+    other = np.where(along < 0.0, slopes[:, 1], slopes[:, 0])
+    steepness = np.linalg.norm(field, axis=1)
+    other_steepness = np.sqrt(np.maximum(steepness**2 - along**2, 0.0) + other**2)
+    pressures = patch.pressures[pressed]
+    return float(np.max(pressures / steepness + pressures / other_steepness, initial=0.0))
 
 
 def _bounds(geometry: Geometry, X_WG: Floats) -> tuple[Floats, Floats]:
