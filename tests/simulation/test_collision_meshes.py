@@ -52,6 +52,23 @@ def test_untagged_meshes_become_hulls_with_one_warning(tmp_path, ring, caplog):
     assert ": a, c; declare_convex" in record.getMessage()
 
 
+def test_rigid_meshes_that_are_not_closed_are_told_with_one_warning(tmp_path, ring, caplog):
+    """What a user takes for a solid lets through what comes from behind."""
+    sheet = trimesh.load(ring)
+    sheet.update_faces(sheet.triangles_center[:, 2] > 0.0)
+    sheet.export(tmp_path / "sheet.stl")
+    closed, opened = (geometry(f'<mesh filename="{name}.stl"/>', "rigid") for name in ("ring", "sheet"))
+    path = write_robot(tmp_path, opened, closed, opened)
+    with caplog.at_level(logging.WARNING):
+        world = hs.load_urdf(path)
+    assert [c.geometry.has_inside for c in world.built.colliders] == [False, True, False]
+    (record,) = caplog.records
+    assert record.getMessage().startswith(
+        f"{path}: rigid collision meshes that are not closed hold on their front only"
+    )
+    assert ": a, c; close them" in record.getMessage()
+
+
 @pytest.mark.parametrize(
     ("collision", "problem"),
     [

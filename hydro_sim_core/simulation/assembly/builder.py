@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,7 +158,9 @@ def _colliders(
     with working("making geometry", total) as parts:
         geometries = _Geometries(defaults, known, margin_rule, parts)
         colliders = _make_colliders(placed, environment, assembly, geometries)
-    _warn_of_hulls([collider for collider in colliders if collider.collision not in known], placed)
+    new = [collider for collider in colliders if collider.collision not in known]
+    _warn_of_hulls(new, placed)
+    _warn_of_open(new, placed)
     return colliders
 
 
@@ -332,17 +334,35 @@ class _Geometries:
 
 def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
     """Warn of links whose meshes were replaced by hulls: once per robot, and once for the static shapes."""
-    links: dict[int, dict[str, None]] = {}
-    for collider in colliders:
-        if collider.is_hull:
-            links.setdefault(collider.robot, {})[collider.link] = None
-    for robot, names in links.items():
+    for source, names in _by_description((one for one in colliders if one.is_hull), placed):
         logger.warning(
             "%s: collision meshes that are not closed and convex are replaced by their convex hulls: %s; "
             "declare_convex, tag them rigid or supply tetrahedral meshes (.vtk)",
-            "environment" if robot < 0 else placed[robot].robot.source,
-            ", ".join(names),
+            source,
+            names,
         )
+
+
+def _warn_of_open(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Warn of links with rigid surfaces that are not closed, as of hulls."""
+    for source, names in _by_description((one for one in colliders if not one.geometry.has_inside), placed):
+        logger.warning(
+            "%s: rigid collision meshes that are not closed hold on their front only, and what comes through a hole or "
+            "from behind passes: %s; close them, or declare_convex",
+            source,
+            names,
+        )
+
+
+def _by_description(
+    colliders: Iterable[Collider], placed: Sequence[PlacedRobot]
+) -> Iterator[tuple[str | Path, str]]:
+    """Links of these colliders, for each robot or the static shapes what it comes from and a list of its links."""
+    links: dict[int, dict[str, None]] = {}
+    for collider in colliders:
+        links.setdefault(collider.robot, {})[collider.link] = None
+    for robot, names in links.items():
+        yield "environment" if robot < 0 else placed[robot].robot.source, ", ".join(names)
 
 
 def _link_groups(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[str, tuple[str, int]]:
