@@ -265,3 +265,11 @@ def test_a_rod_deep_in_a_block_is_told_whichever_has_the_skin(
     hs.World(scene.build())
     (record,) = caplog.records
     assert "starts in deep overlap" in record.getMessage()
+
+
+def test_a_deep_start_that_a_robot_asks_for_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of its own links those that overlap do not touch; two that are told to are left to burst, as those of others."""
+    train(tmp_path, tag("b", "d", "pressure_field"))
+    hs.World(hs.SceneBuilder("t", contact={"compliance": "rigid"}).add_urdf(tmp_path / "train.urdf").build())
+    (record,) = caplog.records
+    assert "starts in deep overlap: 'b' and 'd' by 2 mm" in record.getMessage()

@@ -129,7 +129,7 @@ def build_model(
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
     if not known:  # else this scene goes on from another one, and things are where that has brought them
-        warn_of_deep_starts(start, pairs, skinned, ~inside, source)
+        warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     model = Model(
