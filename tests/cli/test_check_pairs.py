@@ -52,21 +52,35 @@ def test_a_scene_names_its_srdfs_itself(tmp_path):
     assert "--srdf: are for robot files" in line
 
 
-def test_check_tells_the_force_of_a_rigid_pair_as_a_step_finds_it(tmp_path):
-    """Of two bodies that are alike the skin is on the same side: a rod in a block pushes with one of them only."""
+def rod_in_block(folder, law):
+    """What check tells of a rod that is drawn 30 mm into the block on which it slides, both rigid."""
     link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     link += '<collision><geometry><box size="{}"/></geometry></collision>'
     joint = '<origin xyz="0 0 0.17"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
-    (tmp_path / "r.urdf").write_text(
+    (folder / "r.urdf").write_text(
         '<robot name="r" xmlns:hydro="urn:hydro-sim">'
         f'<link name="block">{link.format("0.1 0.1 0.1")}</link><link name="rod">{link.format("0.04 0.04 0.3")}</link>'
         f'<joint name="j" type="prismatic"><parent link="block"/><child link="rod"/>{joint}</joint>'
-        '<hydro:contact_pair link1="block" link2="rod" law="pressure_field"/></robot>'
+        f'<hydro:contact_pair link1="block" link2="rod" law="{law}"/></robot>'
     )
-    (tmp_path / "s.yaml").write_text(
+    (folder / "s.yaml").write_text(
         "name: s\nmodels: [{name: r, urdf: r.urdf}]\ncontact: {defaults: {compliance: rigid}}\n"
     )
-    call("check", tmp_path / "s.yaml", "--json", tmp_path / "s.json")
-    (forces,) = json.loads((tmp_path / "s.json").read_text())["inner_forces"]
+    call("check", folder / "s.yaml", "--json", folder / "s.json")
+    return json.loads((folder / "s.json").read_text())
+
+
+def test_check_tells_the_force_of_a_rigid_pair_as_a_step_finds_it(tmp_path):
+    """Of two bodies that are alike the skin is on the same side: a rod in a block pushes with one of them only."""
+    (forces,) = rod_in_block(tmp_path, "pressure_field")["inner_forces"]
     assert forces["most"] == ["block", "rod"]
     assert abs(forces["acting"] / (1e13 * 0.03 * 0.04**2) - 1.0) < 1e-9
+
+
+def test_neighbours_that_are_kept_apart_by_name_too_would_push_with_nothing(tmp_path):
+    """They are drawn into each other, and the sum of forces that do not act leaves neighbours out."""
+    report = rod_in_block(tmp_path, "none")
+    assert [(row["reason"], row["force"]) for row in report["silent_pairs"]] == [
+        ("asked for in the URDF", None)
+    ]
+    assert [row for row in report["inner_forces"] if row["silenced"]] == []

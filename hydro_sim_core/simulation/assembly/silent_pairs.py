@@ -105,10 +105,12 @@ def _of_all_reasons(built: BuiltModel) -> Iterator[SilentPair]:
             links[one.group].append(one.link)
     touching = {link for group in links.values() for link in group}
     silent = [one for one in built.laws.told.values() if one.law == "none"]
+    joined = {frozenset(row.links): row for row in _joined(built, links)}
     for told in silent:
         if told.by != "SRDF":
-            yield SilentPair(told.links, f"asked for in the {told.by}")
-    yield from _joined(built, links)
+            is_joined = frozenset(told.links) in joined
+            yield SilentPair(told.links, f"asked for in the {told.by}", is_joined=is_joined)
+    yield from joined.values()
     for told in silent:
         if told.by == "SRDF" and touching.issuperset(told.links):
             yield SilentPair(told.links, f"SRDF: {told.reason}" if told.reason else "SRDF")
