@@ -28,6 +28,8 @@ _OF_PLANNING = (
     "joint_property",
     "link_sphere_approximation",
 )
+#: Elements about contact.
+_OF_CONTACT = ("disable_collisions", "enable_collisions", "disable_default_collisions")
 #: Most unknown links that an error names.
 _MOST_NAMED = 5
 
@@ -59,6 +61,7 @@ def read_srdf(
     name = root.text("name") or ""
     root.text("version")
     for element in root.children(*_OF_PLANNING):
+        _refuse_contact_inside(element)
         element.ignore()
     pairs = {tag: list(_pairs(root, tag)) for tag in ("disable_collisions", "enable_collisions")}
     quiet = [(one, one.required_text("link")) for one in root.children("disable_default_collisions")]
@@ -90,6 +93,14 @@ def _pairs(root: XmlElement, tag: str) -> Iterator[tuple[XmlElement, tuple[str, 
         if links[0] == links[1]:
             raise element.error(f"pairs '{links[0]}' with itself", "name two links")
         yield element, links, (element.text("reason") or "").strip()
+
+
+def _refuse_contact_inside(element: XmlElement) -> None:
+    """Refuse elements about contact in one about planning, which is not read."""
+    found = next(element.lxml.iter(*_OF_CONTACT), None)
+    if found is not None:
+        problem = f"holds <{found.tag}> (line {found.sourceline}), which counts in <robot> only"
+        raise element.error(problem, f"move <{found.tag}> out of <{element.tag}>")
 
 
 def _refuse_unknown(named: Sequence[tuple[XmlElement, str]], name: str, robot: RobotSpec) -> None:

@@ -140,6 +140,13 @@ def test_elements_about_contact_have_to_be_whole(tmp_path: Path, element: str, t
     assert told in error_of(tmp_path, element)
 
 
+def test_elements_about_contact_do_not_get_lost_among_those_about_planning(tmp_path: Path) -> None:
+    """A group left open swallows what follows; planning is not read, and the pairs would touch without a word."""
+    srdf = write_srdf(tmp_path, '<group name="arm"><link name="a"/>', disable(), "</group>")
+    with pytest.raises(InputError, match=r"<group>, line 2: holds <disable_collisions> \(line 3\)"):
+        load_robot(write_urdf(tmp_path, A, B, HINGE), srdf=srdf)
+
+
 def test_elements_that_nobody_knows_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     srdf = write_srdf(tmp_path, '<disable_collision link1="a" link2="b"/>')
     load_robot(write_urdf(tmp_path, A, B, HINGE), srdf=srdf)
