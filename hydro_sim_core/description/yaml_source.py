@@ -121,6 +121,14 @@ def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
                 keys.add(key.value)
 
 
+#: Requirements in words of the file rather than of Python.
+_IN_WORDS_OF_YAML = {
+    "model_type": "be a mapping of keys to values",
+    "tuple_type": "be a list",
+    "string_type": "be text",
+}
+
+
 def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
     where, problem, mend = _first_problem(error)
     line = _line_of(root, _location(error.errors(include_url=False)[0]))
@@ -151,9 +159,11 @@ def _words_for(details: ErrorDetails) -> tuple[str, str]:
     message = details["msg"]
     requirement = message.removeprefix("Input should ")
     if requirement != message:
-        if details["type"] == "model_type":
-            requirement = "be a mapping of keys to values"
+        requirement = _IN_WORDS_OF_YAML.get(details["type"], requirement)
         return f"{_excerpt.repr(details['input'])} is not accepted", f"it should {requirement}"
+    if details["type"] == "too_long" and isinstance(details["input"], list):
+        problem = f"{_excerpt.repr(details['input'])} has {context['actual_length']} entries"
+        return problem, f"give {context['max_length']}"
     return f"{_excerpt.repr(details['input'])}: {message}", "correct the value"
 
 

@@ -55,3 +55,24 @@ def test_a_pipe_is_no_scene(tmp_path):
     os.mkfifo(tmp_path / "scene.yaml")
     with pytest.raises(InputError, match=r"scene\.yaml: is a named pipe"):
         load_scene_spec(tmp_path / "scene.yaml")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ("none", "contact.pairs, line 1: 'none' is not accepted; it should be a list"),
+        (
+            "[{links: [1, b], law: none}]",
+            "contact.pairs.0.links.0, line 1: 1 is not accepted; it should be text",
+        ),
+        (
+            "[{links: [a, b, c], law: none}]",
+            "contact.pairs.0.links, line 1: ['a', 'b', 'c'] has 3 entries; give 2",
+        ),
+    ],
+)
+def test_what_a_value_should_be_is_told_in_words_of_the_file(tmp_path, pairs, told):
+    """A file has no tuples, and nobody needs to know that they are there after validation."""
+    with pytest.raises(InputError) as caught:
+        load_scene_spec(written(tmp_path, f"{{name: s, contact: {{pairs: {pairs}}}}}"))
+    assert told in str(caught.value)
