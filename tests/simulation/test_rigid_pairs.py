@@ -243,6 +243,18 @@ def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) 
     assert stiffness / 0.1**2 * frustum == pytest.approx(G, rel=2e-4)
 
 
+def test_point_stiffness_of_a_compliant_body_is_said_to_be_idle(caplog: pytest.LogCaptureFixture) -> None:
+    """That of the scene is for those of its bodies that are rigid."""
+    scene = hs.SceneBuilder("s", contact={"point_stiffness": 1e6})
+    scene.add_body("other", 1.0, xyz=(1, 0, 0)).add_shape("box", size=3 * (0.1,))
+    scene.add_body("cube", 1.0).add_shape("box", size=3 * (0.1,), point_stiffness=1e6)
+    hs.World(scene.build())
+    (record,) = caplog.records
+    assert (
+        "point_stiffness acts on rigid bodies only, and these are compliant: cube; tag" in record.getMessage()
+    )
+
+
 def test_a_force_between_rigid_bodies_is_not_called_inaccurate() -> None:
     """It is what the motion asks for, whatever the mesh: a ball on a table touches with a face or two."""
     scene = scene_of()

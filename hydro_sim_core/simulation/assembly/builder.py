@@ -161,6 +161,7 @@ def _colliders(
     new = [collider for collider in colliders if collider.collision not in known]
     _warn_of_hulls(new, placed)
     _warn_of_open(new, placed)
+    _warn_of_idle_stiffness(new, placed)
     return colliders
 
 
@@ -349,6 +350,22 @@ def _warn_of_open(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) 
         logger.warning(
             "%s: rigid collision meshes that are not closed hold on their front only, and what comes through a hole or "
             "from behind passes: %s; close them, or declare_convex",
+            source,
+            names,
+        )
+
+
+def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Warn of compliant links with a stiffness of their own that acts on rigid ones only, as of hulls."""
+    idle = (
+        one
+        for one in colliders
+        if one.collision.proximity.point_stiffness is not None and not one.geometry.is_rigid
+    )
+    for source, names in _by_description(idle, placed):
+        logger.warning(
+            "%s: point_stiffness acts on rigid bodies only, and these are compliant: %s; tag them rigid, or "
+            "give a modulus instead",
             source,
             names,
         )
