@@ -42,14 +42,15 @@ def pieces_after(model, scratch, dt):
     """Number of pieces in which to take a step again that has just been solved; 1 if it may stay as it is.
 
     What gravity and drives add to the velocities within a step can bring bodies into each other that did not touch at
-    its beginning. Only those are looked at, by the solution: where there were faces the solver has seen to it.
+    its beginning. Where there were faces the solver has seen to it, unless they are so stiff that it matters that other
+    corners come down, or that the faces of a corner in the margin are small: two rigid bodies are always looked at.
     """
     return _pieces(model, scratch, dt, True)
 
 
 @kernel
 def _pieces(model, scratch, dt, is_solved):
-    """Number of pieces by the velocities ``scratch.v_next``; only for pairs without faces if ``is_solved``.
+    """Number of pieces by the velocities ``scratch.v_next``; if ``is_solved`` not for pairs whose faces will do.
 
     Reads model: pair_flat, pair_foreseen, pair_rate, pair_stride, pairs; scratch: bounds, motion, overlaps.
     """
@@ -68,7 +69,8 @@ def _pieces(model, scratch, dt, is_solved):
             stride = min(stride, model.pair_foreseen[pair] + reach / parts)
         if reach <= stride or not math.isfinite(reach):
             continue
-        if is_solved and not is_stiff and scratch.overlaps[pair] != 0:
+        is_rigid = model.pair_flat[pair] == 0.0
+        if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
