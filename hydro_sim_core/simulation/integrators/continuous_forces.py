@@ -17,7 +17,6 @@ from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
     GRADIENT,
-    NORMAL,
     PRESSURE,
     SLOPE_A,
     SLOPE_B,
@@ -28,8 +27,9 @@ from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, fi
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
-from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity, combined_slope
+from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
 from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
@@ -206,6 +206,16 @@ def _relative_twist(V_WB, body_a, body_b, R_WG, p_WG, twist):
         twist[3 + i] = R_WG[0, i] * u0 + R_WG[1, i] * u1 + R_WG[2, i] * u2
 
 
+@kernel(inline=True)
+def _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip):
+    """Normal force and all of the force at a point with velocity v and normal n, N; other arguments: ``normal_law``."""
+    v_n = v0 * n0 + v1 * n1 + v2 * n2
+    t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
+    normal, _ = normal_law(v_n, elastic, resistance, dissipation, _UNIT_TIME)
+    drag = mu * math.sqrt(1.0 / (t0 * t0 + t1 * t1 + t2 * t2 + slip * slip)) * normal
+    return normal, normal * n0 - drag * t0, normal * n1 - drag * t1, normal * n2 - drag * t2
+
+
 @kernel
 def _press_faces(model, scratch, p, twist):
     """Sum the wrench of patch p on B about the origin of B's geometry and the normal part of its force, world axes.
@@ -216,8 +226,8 @@ def _press_faces(model, scratch, p, twist):
         p: Index of the patch.
         twist: (6,) twist of B relative to A at that origin, in the axes of B's geometry.
 
-    Reads model: pair_dissipation, pair_friction, pair_relaxation; model.options: stiction_speed; scratch.faces: data,
-    num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
+    Reads model: pair_dissipation, pair_friction, pair_relaxation; model.options: stiction_speed; scratch: mean_push,
+    push_along; scratch.faces: data, num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
     Writes scratch.patches: normal_force, wrench.
     """
     faces, patches = scratch.faces, scratch.patches
@@ -225,14 +235,16 @@ def _press_faces(model, scratch, p, twist):
     mu, dissipation = model.pair_friction[pair], model.pair_dissipation[pair]
     relaxation, slip = model.pair_relaxation[pair], model.options.stiction_speed
     w0, w1, w2, u0, u1, u2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
         slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
         falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not patches.is_recovered[p]):
             continue
-        slope = combined_slope(slope_a, slope_b)
-        n0, n1, n2 = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+        area, slope = set_push(data, f, ways, scratch.mean_push, push)
+        across = area / data[AREA, f]
+        n0, n1, n2 = push[0], push[1], push[2]
         c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
         g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
         pressure, last = data[PRESSURE, f], faces.num_vertices[f] - 1
@@ -242,7 +254,7 @@ def _press_faces(model, scratch, p, twist):
             a0, a1, a2 = b0, b1, b2
             b0, b1, b2 = polygons[f, i, 0] - c0, polygons[f, i, 1] - c1, polygons[f, i, 2] - c2
             k0, k1, k2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-            area = 0.5 * math.sqrt(k0 * k0 + k1 * k1 + k2 * k2)
+            area = 0.5 * across * math.sqrt(k0 * k0 + k1 * k1 + k2 * k2)
             pressure_a = pressure + g0 * a0 + g1 * a1 + g2 * a2
             pressure_b = pressure + g0 * b0 + g1 * b1 + g2 * b2
             mean, share, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
@@ -252,12 +264,9 @@ def _press_faces(model, scratch, p, twist):
             x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
-            v_n = v0 * n0 + v1 * n1 + v2 * n2
-            t0, t1, t2 = v0 - v_n * n0, v1 - v_n * n1, v2 - v_n * n2
-            resistance = relaxation * slope * share * area
-            normal, _ = normal_law(v_n, mean * area, resistance, dissipation, _UNIT_TIME)
-            drag = mu * math.sqrt(1.0 / (t0 * t0 + t1 * t1 + t2 * t2 + slip * slip)) * normal
-            h0, h1, h2 = normal * n0 - drag * t0, normal * n1 - drag * t1, normal * n2 - drag * t2
+            normal, h0, h1, h2 = _force_at(
+                v0, v1, v2, n0, n1, n2, mean * area, relaxation * slope * share * area, dissipation, mu, slip
+            )
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
             s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2

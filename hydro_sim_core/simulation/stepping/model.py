@@ -237,6 +237,8 @@ class Scratch(NamedTuple):
         V_WB: (nb, 6) twists of the bodies about the world's origin.
         motion: (G,) largest way that a point of each geometry moves in the step, m.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
+        mean_push: (3,) direction of the force of the present patch.
+        push_along: (3,) direction in which the present face pushes.
     """
 
     R_WB: Float3D
@@ -278,6 +280,8 @@ class Scratch(NamedTuple):
     V_WB: Float2D
     motion: Float1D
     X_moved: Float3D
+    mean_push: Float1D
+    push_along: Float1D
 
 
 class MachineData(NamedTuple):
@@ -390,6 +394,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
         X_moved=np.zeros((2, 3, 4)),
+        mean_push=np.zeros(3),
+        push_along=np.zeros(3),
     )
 
 

@@ -9,6 +9,7 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
+from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.linear import factorise, solve_lower
 from hydro_sim_core.solvers.problem import (
     DRIFT,
@@ -31,16 +32,6 @@ FIRST_REACH = 5.0
 LEAST_INVERSE_MASS = 1e-9
 #: Replaces a reach of zero, m.
 SHORTEST_REACH = 1e-9
-
-
-@kernel
-def combined_slope(slope_a, slope_b):
-    """Decrease of a face's pressure per unit of separation, g_A g_B / (g_A + g_B), Pa/m; infinite for rigid sides.
-
-    Past a medial surface the pressure decreases with depth, and would grow as bodies separate. There the absolute value
-    of the slope is used, so that a step cannot push bodies farther apart than their depth.
-    """
-    return 1.0 / (1.0 / max(abs(slope_a), MIN_SLOPE) + 1.0 / max(abs(slope_b), MIN_SLOPE))
 
 
 @kernel
@@ -73,8 +64,9 @@ def load_patches(model, state, scratch, dt):
             _set_grain(model, scratch, p)
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
+        ways = choose_directions(model, scratch, p)
         problem.first_block[p + 1] = _fill_blocks(
-            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed
+            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways
         )
         problem.delassus[p] = max(_delassus(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
@@ -157,7 +149,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed):
+def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
     Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
@@ -166,10 +158,13 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed):
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
     the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies.
 
-    Reads scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR; scratch.problem: first_block.
+    ``ways`` is what ``choose_directions`` tells.
+
+    Reads scratch: mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR;
+    scratch.problem: first_block.
     Writes scratch.problem: blocks.
     """
-    data, blocks = scratch.faces.data, scratch.problem.blocks
+    data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR = scratch.patches.p_GR[p]
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
@@ -177,11 +172,12 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed):
         falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
-        slope = max(combined_slope(slope_a, slope_b), data[PRESSURE, f] / max(reach, SHORTEST_REACH))
+        area, slope = set_push(data, f, ways, scratch.mean_push, push)
+        slope = max(slope, data[PRESSURE, f] / max(reach, SHORTEST_REACH))
         out = blocks[block]
         for i in range(3):
             out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
-            out[(N + i) * LANES + lane] = data[NORMAL + i, f]
+            out[(N + i) * LANES + lane] = push[i]
         out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
         horizon = dt + relaxation if data[PRESSURE, f] > 0.0 else dt
         out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
