@@ -21,12 +21,15 @@ def relative_twists(problem, island, v, drift, twists):
     for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[i]
         columns = islands.columns[p]
-        for row in range(6):
-            s = problem.drift[drift, p, row]
-            for side in range(2):
-                for k in range(columns[side, 0], columns[side, 1]):
-                    s += problem.jacobian[p, row, k] * v[k]
-            twists[p, row] = s
+        J, V = problem.jacobian[p], problem.drift[drift, p]
+        # Six sums beside each other: one alone waits for each of its additions.
+        w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
+        for side in range(2):
+            for k in range(columns[side, 0], columns[side, 1]):
+                w0, w1, w2 = w0 + J[0, k] * v[k], w1 + J[1, k] * v[k], w2 + J[2, k] * v[k]
+                u0, u1, u2 = u0 + J[3, k] * v[k], u1 + J[4, k] * v[k], u2 + J[5, k] * v[k]
+        twist = twists[p]
+        twist[0], twist[1], twist[2], twist[3], twist[4], twist[5] = w0, w1, w2, u0, u1, u2
 
 
 @kernel
@@ -50,11 +53,13 @@ def multiply_jacobian(problem, p, matrix, product):
     J, columns = problem.jacobian[p], problem.islands.columns[p]
     for side in range(2):
         for row in range(6):
+            # Sums of six in one expression: the loop over columns, which lie side by side, is then vectorised.
+            m0, m1, m2 = matrix[row, 0], matrix[row, 1], matrix[row, 2]
+            m3, m4, m5 = matrix[row, 3], matrix[row, 4], matrix[row, 5]
             for k in range(columns[side, 0], columns[side, 1]):
-                s = 0.0
-                for m in range(6):
-                    s += matrix[row, m] * J[m, k]
-                product[row, k] = s
+                product[row, k] = (
+                    m0 * J[0, k] + m1 * J[1, k] + m2 * J[2, k] + m3 * J[3, k] + m4 * J[4, k] + m5 * J[5, k]
+                )
 
 
 @kernel
@@ -74,11 +79,16 @@ def _add_patch_hessian(problem, p, scratch):
     for row_side in range(2):
         for side in range(row_side + 1):
             for i in range(columns[row_side, 0], columns[row_side, 1]):
+                j0, j1, j2, j3, j4, j5 = J[0, i], J[1, i], J[2, i], J[3, i], J[4, i], J[5, i]
                 for j in range(columns[side, 0], min(columns[side, 1], i + 1)):
-                    s = 0.0
-                    for k in range(6):
-                        s += J[k, i] * product[k, j]
-                    hessian[i, j] += s
+                    hessian[i, j] += (
+                        j0 * product[0, j]
+                        + j1 * product[1, j]
+                        + j2 * product[2, j]
+                        + j3 * product[3, j]
+                        + j4 * product[4, j]
+                        + j5 * product[5, j]
+                    )
 
 
 @kernel
@@ -127,10 +137,11 @@ def momentum_residual(problem, law, island, scratch):
         p = islands.patches[n]
         of_patch, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
         evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, of_patch, hessian)
+        J, columns = problem.jacobian[p], islands.columns[p]
         for side in range(2):
-            for i in range(islands.columns[p, side, 0], islands.columns[p, side, 1]):
-                for k in range(6):
-                    impulse[i] += problem.jacobian[p, k, i] * of_patch[k]
+            for k in range(6):
+                for i in range(columns[side, 0], columns[side, 1]):
+                    impulse[i] += J[k, i] * of_patch[k]
     residual2, momentum2, impulse2, start2 = 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
         momentum = inertia_times(problem, i, v)

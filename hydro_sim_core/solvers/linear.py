@@ -48,6 +48,19 @@ def solve_lower(L, begin, end, envelope, x):
 
 
 @kernel
+def solve_lower_three(L, begin, end, envelope, X):
+    """Solve ``L x = x`` in place for the three rows (3, nv) of ``X``, side by side: divisions wait for each other."""
+    x, y, z = X[0], X[1], X[2]
+    for i in range(begin, end):
+        s, t, u = x[i], y[i], z[i]
+        for k in range(envelope[i], i):
+            s -= L[i, k] * x[k]
+            t -= L[i, k] * y[k]
+            u -= L[i, k] * z[k]
+        x[i], y[i], z[i] = s / L[i, i], t / L[i, i], u / L[i, i]
+
+
+@kernel
 def solve_factorised(L, begin, end, envelope, x):
     """Solve ``L L^T x = x`` in place."""
     solve_lower(L, begin, end, envelope, x)

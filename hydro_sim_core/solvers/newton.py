@@ -57,23 +57,27 @@ def _slope(problem, law, island, alpha, scratch):
 
 
 @kernel
-def _line_search(problem, law, island, scratch):
+def _line_search(problem, law, island, initial, slope_high, scratch):
     """Step length at which the slope along the direction is zero; it exists because the cost is convex.
 
-    Reads problem: momentum; scratch: direction, residual, v; problem.islands: first.
-    Writes scratch: direction_twists, inertia_direction, momentum_gap.
+    Args:
+        problem: ``ContactProblem``.
+        law: ``FaceLaw``.
+        island: Index of the island.
+        initial: Slope along the direction at ``scratch.v``, negative.
+        slope_high: Slope at the end of the full step.
+        scratch: ``SolverScratch``.
+
+    Reads problem: momentum; scratch: direction, v; problem.islands: first.
+    Writes scratch: direction_twists, inertia_direction, momentum_gap, twists.
     """
     islands = problem.islands
-    initial = 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
         scratch.inertia_direction[i] = inertia_times(problem, i, scratch.direction)
         scratch.momentum_gap[i] = inertia_times(problem, i, scratch.v) - problem.momentum[i]
-        initial += scratch.residual[i] * scratch.direction[i]
+    relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     relative_twists(problem, island, scratch.direction, NO_DRIFT, scratch.direction_twists)
-    low, slope_low = 0.0, initial
-    high, slope_high = 1.0, _slope(problem, law, island, 1.0, scratch)
-    if abs(slope_high) <= FULL_STEP_SLOPE * abs(initial):
-        return 1.0
+    low, slope_low, high = 0.0, initial, 1.0
     while slope_high < 0.0 and high < 64.0:
         low, slope_low = high, slope_high
         high *= 2.0
@@ -132,19 +136,57 @@ def is_round_off(problem, island, scratch, residual, previous):
 
 
 @kernel
+def _slope_along(problem, island, scratch):
+    """Derivative of the cost along the direction at ``scratch.v``, after ``momentum_residual``.
+
+    Reads scratch: direction, residual; problem.islands: first.
+    """
+    slope = 0.0
+    for i in range(problem.islands.first[island], problem.islands.first[island + 1]):
+        slope += scratch.residual[i] * scratch.direction[i]
+    return slope
+
+
+@kernel
+def _move(problem, law, island, scratch):
+    """Move ``scratch.v`` along the direction, by all of it or as far as the cost falls; return the residual there.
+
+    Nearly all steps are full ones, of which the next iteration needs the residual anyway.
+
+    Reads scratch: direction, of_velocities, v; problem.islands: first.
+    Writes scratch: of_velocities, v.
+    """
+    begin, end = problem.islands.first[island], problem.islands.first[island + 1]
+    start = scratch.of_velocities[0]
+    initial = _slope_along(problem, island, scratch)
+    for i in range(begin, end):
+        start[i] = scratch.v[i]
+        scratch.v[i] += scratch.direction[i]
+    residual = momentum_residual(problem, law, island, scratch)
+    slope = _slope_along(problem, island, scratch)
+    if abs(slope) <= FULL_STEP_SLOPE * abs(initial):
+        return residual
+    for i in range(begin, end):
+        scratch.v[i] = start[i]
+    alpha = _line_search(problem, law, island, initial, slope, scratch)
+    for i in range(begin, end):
+        scratch.v[i] += alpha * scratch.direction[i]
+    return momentum_residual(problem, law, island, scratch)
+
+
+@kernel
 def minimise(problem, options, law, island, scratch):
     """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
-    Reads options: max_iterations, tolerance; scratch: direction, hessian, island_report, residual, v; problem.islands:
+    Reads options: max_iterations, tolerance; scratch: direction, hessian, island_report, residual; problem.islands:
     envelope, first.
-    Writes scratch: direction, hessian, island_report, v.
+    Writes scratch: direction, hessian, island_report.
     """
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     envelope, report = problem.islands.envelope, scratch.island_report
     report[CONVERGED] = 0.0
-    previous = math.inf
+    residual, previous = momentum_residual(problem, law, island, scratch), math.inf
     for iteration in range(options.max_iterations + 1):
-        residual = momentum_residual(problem, law, island, scratch)
         report[RESIDUAL] = residual
         if is_balanced(residual, previous, options.tolerance) or is_round_off(
             problem, island, scratch, residual, previous
@@ -160,9 +202,7 @@ def minimise(problem, options, law, island, scratch):
         for i in range(begin, end):
             scratch.direction[i] = -scratch.residual[i]
         solve_factorised(scratch.hessian, begin, end, envelope, scratch.direction)
-        alpha = _line_search(problem, law, island, scratch)
-        for i in range(begin, end):
-            scratch.v[i] += alpha * scratch.direction[i]
+        residual = _move(problem, law, island, scratch)
         report[ITERATIONS] += 1.0
 
 

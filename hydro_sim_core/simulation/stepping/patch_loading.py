@@ -10,7 +10,7 @@ from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, 
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.solvers.linear import factorise, solve_lower
+from hydro_sim_core.solvers.linear import factorise, solve_lower_three
 from hydro_sim_core.solvers.problem import (
     DRIFT,
     DRIFT_BEFORE,
@@ -277,12 +277,12 @@ def _delassus(problem, p, factor, work):
     Reads problem: jacobian; problem.islands: columns, tree_begin.
     """
     J, columns, tree_begin = problem.jacobian[p], problem.islands.columns[p], problem.islands.tree_begin
-    for i in range(3):
-        for side in range(2):
-            begin, end = columns[side, 0], columns[side, 1]
+    for side in range(2):
+        begin, end = columns[side, 0], columns[side, 1]
+        for i in range(3):
             for k in range(begin, end):
                 work[i, k] = J[3 + i, k]
-            solve_lower(factor, begin, end, tree_begin, work[i])
+        solve_lower_three(factor, begin, end, tree_begin, work)
     total = 0.0
     for i in range(3):
         for j in range(3):
