@@ -5,7 +5,8 @@ which outranks ``type``, for types that other readers do not have; ``hydro:stiff
 the stops (N m/rad or N/m), and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
 ``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
 ``<hydro:grain value="x y z"/>``, the direction of least friction; in the robot itself ``<hydro:contact_pair link1=…
-link2=… law=…/>``, the contact law of two links, and ``<hydro:srdf filename=…/>``, its SRDF.
+link2=… law=…/>``, the contact law of two links, and ``<hydro:srdf filename=…/>``, its SRDF. Any other tag or
+attribute of that prefix, or one of these elsewhere, is an error; see ``own_tags``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import ContactLaw, JointSpec, LinkSpec, PairLaw, RobotSpec, SrdfSpec
@@ -126,6 +128,8 @@ def _read_robot(
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
         )
+    refuse_misplaced(document)
+    warn_of_self_collide(document)
     for block in robot.children(*_IGNORED_BLOCKS):
         block.ignore()
     name = robot.required_text("name")
