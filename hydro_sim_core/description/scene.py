@@ -223,15 +223,6 @@ class ContactSettings(Section):
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
 
-    @model_validator(mode="after")
-    def _one_law_a_pair(self) -> ContactSettings:
-        laws = {frozenset(links): "none" for links in self.exclude}
-        for pair in self.pairs:
-            if laws.setdefault(frozenset(pair.links), pair.law) != pair.law:
-                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws"
-                raise conflict(problem, "keep one of the entries of exclude and pairs")
-        return self
-
 
 class ActuatorSpec(Section):
     """Drives of some joints; all have the same gains."""
