@@ -43,9 +43,11 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     LinkOverlap,
     StartPose,
     meant_to_overlap,
+    pieces_of,
     robots_of,
     start_coordinates,
     warn_of_deep_starts,
+    warn_of_taken_out,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
@@ -125,11 +127,12 @@ def build_model(
     laws = pair_laws([item.robot for item in placed], contact, source)
     neighbours, robot = _neighbours(placed, assembly), robots_of(colliders, placed)
     colliders, pairs, skinned = _find_pairs(colliders, environment, assembly, neighbours, laws, margin_rule)
-    start, inside = StartPose(colliders, assembly, q0), _same_robot(robot, pairs)
+    start, inside = StartPose(colliders, assembly, q0), _same(pieces_of(colliders, placed, robot), pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
     if not known:  # else this scene goes on from another one, and things are where that has brought them
         warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
+        warn_of_taken_out(overlaps, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     model = Model(
@@ -408,9 +411,9 @@ def _neighbours(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[froze
     return neighbours
 
 
-def _same_robot(robot: Indices, pairs: Indices) -> NDArray[np.bool_]:
-    """Which pairs (P,) are of one robot, with what is attached to it."""
-    a, b = robot[pairs.T]
+def _same(piece: Indices, pairs: Indices) -> NDArray[np.bool_]:
+    """Which pairs (P,) are of one piece of a robot, with what is attached to it."""
+    a, b = piece[pairs.T]
     return np.asarray((a == b) & (a >= 0))
 
 

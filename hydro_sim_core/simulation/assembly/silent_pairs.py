@@ -13,6 +13,8 @@ from hydro_sim_core.simulation.assembly.pairs import Group, Indices
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
 from hydro_sim_core.simulation.assembly.start_overlaps import LinkOverlap, StartPose
 
+#: Depth that is none but round-off of poses, m; a rigid pair pushes with newtons at a picometre.
+_ROUND_OFF = 1e-12
 #: Second name of a row about a link that touches nothing.
 ALL_OTHERS = "all others"
 
@@ -159,4 +161,4 @@ def _overlaps(built: BuiltModel, pairs: Indices) -> Sequence[LinkOverlap]:
     skinned[np.arange(len(pairs) - len(stiff), len(pairs)), sides] = True
     start = StartPose(colliders, built.assembly, built.q0)
     both = np.concatenate([pairs[~rigid], stiff])
-    return start.overlaps(both, skinned, np.zeros(len(both)))[0]
+    return start.overlaps(both, skinned, np.full(len(both), _ROUND_OFF))[0]
