@@ -80,6 +80,17 @@ def test_every_pair_touches_or_has_a_reason(tmp_path: Path) -> None:
     assert touching(world) == {("a", "c"), ("a", "d"), ("a", "bolt"), ("b", "bolt")}
 
 
+def test_links_of_which_some_geometries_overlap_are_not_told_to_be_silent(tmp_path: Path) -> None:
+    """A pair stood among those that touch and among those that do not."""
+    more = '<collision><origin xyz="0 0.3 0"/><geometry><sphere radius="0.01"/></geometry></collision></link>'
+    train(tmp_path)
+    urdf = tmp_path / "train.urdf"
+    urdf.write_text(urdf.read_text().replace('</link><link name="c">', f'{more}<link name="c">'))
+    world = hs.World(hs.SceneBuilder("t").add_urdf(urdf, modulus=1e6).build())
+    assert ("b", "d") in touching(world)
+    assert reasons(world)["b", "d"] == "overlap at the start, 1 of 2 pairs of geometries"
+
+
 def test_an_srdf_is_told_beside_the_joints(tmp_path: Path) -> None:
     """Of a pair that a joint connects anyway, the joint; of another that overlaps, the SRDF, with depth and force."""
     srdf = disable("a", "b", "Adjacent") + disable("d", "b", "Default") + disable("c", "a")
@@ -139,7 +150,8 @@ def test_a_quiet_link_touches_what_it_is_enabled_for(tmp_path: Path) -> None:
         ("b", "ball")
     }
     told = reasons(world)
-    assert told["a", "all others"] == told["all others", "c"] == "SRDF: disabled by default"
+    assert told["a", "all others"] == "SRDF: disabled by default, but for d"
+    assert told["all others", "c"] == "SRDF: disabled by default"
     assert told["a", "bolt"] == "SRDF: Never"
     world = hs.World(scene.set_contact_law("a", "ball", "pressure_field").build())
     assert ("a", "ball") in touching(world)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -116,11 +117,26 @@ def _of_all_reasons(built: BuiltModel) -> Iterator[SilentPair]:
     for told in silent:
         if told.by == "SRDF" and touching.issuperset(told.links):
             yield SilentPair(told.links, f"SRDF: {told.reason}" if told.reason else "SRDF")
+    met = _meetings(built)
     for link in built.laws.quiet:
         if link in touching:
-            yield SilentPair((link, ALL_OTHERS), "SRDF: disabled by default")
+            spared = [other for pair in met if link in pair for other in pair - {link}]
+            but = f", but for {', '.join(spared)}" if spared else ""
+            yield SilentPair((link, ALL_OTHERS), f"SRDF: disabled by default{but}")
+    count = Counter(one.link for one in built.colliders)
     for overlap in built.overlaps:
-        yield SilentPair(overlap.links, "overlap at the start", depth=overlap.depth, force=overlap.force)
+        total = count[overlap.links[0]] * count[overlap.links[1]]
+        out = total - met.get(frozenset(overlap.links), 0)
+        share = f", {out} of {total} pairs of geometries" if out < total else ""
+        yield SilentPair(
+            overlap.links, f"overlap at the start{share}", depth=overlap.depth, force=overlap.force
+        )
+
+
+def _meetings(built: BuiltModel) -> Counter[frozenset[str]]:
+    """How many pairs of geometries of two links may touch."""
+    links = [one.link for one in built.colliders]
+    return Counter(frozenset((links[a], links[b])) for a, b in built.model.pairs.tolist())
 
 
 def _joined(built: BuiltModel, links: dict[Group, list[str]]) -> Iterator[SilentPair]:
