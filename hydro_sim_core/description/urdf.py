@@ -147,6 +147,7 @@ def _read_robot(
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
+    _warn_of_idle_moduli(spec.links, source)
     return spec
 
 
@@ -230,6 +231,22 @@ def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) 
     if frames:
         _LOG.warning(
             "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)
+        )
+
+
+def _warn_of_idle_moduli(links: Iterable[LinkSpec], source: Path) -> None:
+    """Warn of rigid bodies with a modulus of their own, as Drake does, which leaves it out too."""
+    idle = [
+        link.name
+        for link in links
+        if any(c.proximity.compliance == "rigid" and c.proximity.modulus is not None for c in link.collisions)
+    ]
+    if idle:
+        _LOG.warning(
+            "%s: drake:hydroelastic_modulus does nothing beside drake:rigid_hydroelastic: %s; remove it, or write "
+            "drake:compliant_hydroelastic",
+            source,
+            ", ".join(idle),
         )
 
 

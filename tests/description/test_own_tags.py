@@ -127,3 +127,11 @@ def test_gazebo_s_word_against_contact_within_a_robot_is_told_once(
     assert record.levelno == logging.WARNING
     assert "test.urdf: selfCollide in <gazebo> is for Gazebo only" in record.getMessage()
     assert "also b, a; name the robot's SRDF, or write <hydro:contact_pair>" in record.getMessage()
+
+
+def test_a_modulus_beside_rigid_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Drake leaves it out with a warning too, and there are files that have both."""
+    tags = '<drake:rigid_hydroelastic/><drake:hydroelastic_modulus value="1e6"/>'
+    load_robot(write_urdf(tmp_path, collision('<box size="1 1 1"/>', tags)))
+    (record,) = caplog.records
+    assert "does nothing beside drake:rigid_hydroelastic: a; remove it, or write" in record.getMessage()

@@ -37,7 +37,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     relaxation_of_pairs,
     strides_of_pairs,
 )
-from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
+from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
     LinkOverlap,
@@ -133,6 +133,9 @@ def build_model(
     if not known:  # else this scene goes on from another one, and things are where that has brought them
         warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
         warn_of_taken_out(overlaps, source)
+        _warn_of_idle_default(colliders, contact.defaults, source)
+        weight = float(np.linalg.norm(gravity))
+        warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, weight, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     model = Model(
@@ -371,6 +374,20 @@ def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[Plac
             "give a modulus instead",
             source,
             names,
+        )
+
+
+def _warn_of_idle_default(colliders: Sequence[Collider], defaults: ContactDefaults, source: Path) -> None:
+    """Warn if a scene gives all bodies a stiffness that acts on rigid ones only, and has none without their own."""
+    if defaults.point_stiffness is None or not colliders:
+        return
+    if not any(
+        one.geometry.is_rigid and one.collision.proximity.point_stiffness is None for one in colliders
+    ):
+        logger.warning(
+            "%s: contact.defaults.point_stiffness acts on rigid bodies only, and no body takes it; leave it out, or "
+            "give bodies compliance: rigid",
+            source,
         )
 
 

@@ -120,7 +120,7 @@ class StartPose:
         """
         solids = [self.colliders[i].geometry for i in pair]
         if any(solid.is_half_space for solid in solids):
-            return float(self.near(np.array([pair]))[0]) if math.isinf(depth) else depth
+            return float(self.near(np.array([pair]))[0])
         if math.isfinite(depth) and not all(
             is_convex(one.vertices, one.surface_triangles()) for one in solids
         ):
