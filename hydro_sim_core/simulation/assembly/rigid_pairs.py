@@ -92,7 +92,7 @@ def warn_of_soft_pairs(
     pairs: Indices,
     skinned: NDArray[np.bool_],
     masses: ArrayLike,
-    gravity: float,
+    gravity: ArrayLike,
     source: Path,
 ) -> None:
     """Warn of rigid pairs so soft that a body's weight alone presses it far into the other, or through.
@@ -102,7 +102,7 @@ def warn_of_soft_pairs(
         pairs: (P, 2) of them that may touch.
         skinned: (P, 2) which sides touch with their skins.
         masses: (bodies,) kg.
-        gravity: m/s^2.
+        gravity: (3,) m/s^2.
         source: Scene file, for the message.
     """
     told: dict[tuple[str, str], str] = {}
@@ -113,7 +113,7 @@ def warn_of_soft_pairs(
             continue
         mass = min(float(np.asarray(masses)[one.body]) for one in sides if one.body >= 0)
         area = min(mean_side(one.geometry) for one in sides)
-        sink = mass * gravity / (soft.skin.steepest_slope * area)
+        sink = mass * float(np.linalg.norm(gravity)) / (soft.skin.steepest_slope * area)
         thin = min(
             float(np.ptp(one.geometry.vertices, axis=0).min())
             for one in sides

@@ -207,18 +207,25 @@ def _bounds(geometry: Geometry, X_WG: Floats) -> tuple[Floats, Floats]:
     return points.min(axis=0), points.max(axis=0)
 
 
-def warn_of_deep_starts(
-    start: StartPose, pairs: Indices, skinned: np.ndarray, asked: np.ndarray, source: Path
+def warn_of_starts(
+    start: StartPose,
+    pairs: Indices,
+    skinned: np.ndarray,
+    asked: np.ndarray,
+    taken_out: Sequence[LinkOverlap],
+    source: Path,
 ) -> None:
-    """Warn of bodies that start deep in each other: they burst apart, or one swallows the other.
+    """Warn of bodies that start deep in each other, which burst apart or swallow each other, and of what is taken out.
 
     Args:
         start: Where everything starts.
         pairs: (P, 2) pairs that may touch.
         skinned: (P, 2) whether each side touches with its skin.
         asked: (P,) whether a pair is looked at.
+        taken_out: Links of a robot that do not touch because they overlap at the start.
         source: Scene file, for the message.
     """
+    _warn_of_taken_out(taken_out, source)
     least = np.maximum(DEEP_ROOMS * strides_of_pairs(start.colliders, pairs).room, LEAST_DEEP)
     overlaps, _ = start.overlaps(pairs, skinned, np.where(asked, least, np.inf))
     if overlaps:
@@ -259,7 +266,7 @@ def pieces_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot], robo
     )
 
 
-def warn_of_taken_out(overlaps: Sequence[LinkOverlap], source: Path) -> None:
+def _warn_of_taken_out(overlaps: Sequence[LinkOverlap], source: Path) -> None:
     """Warn of links of a robot that do not touch because they overlap where it starts."""
     if overlaps:
         logger.warning(
