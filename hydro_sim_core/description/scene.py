@@ -41,6 +41,12 @@ from hydro_sim_core.description.spec import (
 )
 from hydro_sim_core.description.yaml_source import Section
 
+#: What is wrong with a modulus beside ``compliance: rigid``, and its mend.
+IDLE_MODULUS = (
+    "a modulus does nothing on a rigid body",
+    "leave modulus out, or give compliance: compliant",
+)
+
 
 class ProximityChoice(Section):
     """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
@@ -63,7 +69,8 @@ class ProximityChoice(Section):
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
     point_stiffness: Positive | None = Field(
         None,
-        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box.",
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
+        "of the largest body on it if that is smaller.",
         json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive | None = Field(
@@ -159,6 +166,12 @@ class EnvironmentSpec(Section):
     pose: PoseSpec = Field(PoseSpec(), description="Of the shape in the world.")
     proximity: ProximityChoice = Field(ProximityChoice(), description="Its contact properties.")
 
+    @model_validator(mode="after")
+    def _modulus_acts(self) -> EnvironmentSpec:
+        if self.proximity.compliance == "rigid" and self.proximity.modulus is not None:
+            raise conflict(*IDLE_MODULUS)
+        return self
+
 
 class ContactDefaults(Section):
     """Contact properties of geometries that give none."""
@@ -183,8 +196,8 @@ class ContactDefaults(Section):
     mu_static: NonNegative = Field(0.5, description="Static friction.")
     point_stiffness: Positive | None = Field(
         None,
-        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box; "
-        "without it they hardly yield.",
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
+        "of the largest body on it if that is smaller; without it they hardly yield.",
         json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive = Field(
@@ -222,15 +235,6 @@ class ContactSettings(Section):
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
-
-    @model_validator(mode="after")
-    def _one_law_a_pair(self) -> ContactSettings:
-        laws = {frozenset(links): "none" for links in self.exclude}
-        for pair in self.pairs:
-            if laws.setdefault(frozenset(pair.links), pair.law) != pair.law:
-                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws"
-                raise conflict(problem, "keep one of the entries of exclude and pairs")
-        return self
 
 
 class ActuatorSpec(Section):

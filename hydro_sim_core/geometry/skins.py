@@ -29,24 +29,24 @@ _LEAST_EXTENT = 0.02
 
 
 def rigid_skin(
-    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule, area: float
 ) -> Geometry:
     """Make the skin of a rigid body.
 
     Args:
         surface: Its rigid geometry.
         shape: The shape that it was made from.
-        proximity: Its contact properties. ``point_stiffness`` is that of a flat as large as the mean cross-section of
-            the body's box; without it the pressure rises by ``SLOPE``.
+        proximity: Its contact properties.
         margin_rule: Rule for the margin, which is more only where the properties say so.
+        area: Area of which the stiffness of the properties is, m^2.
     """
-    return replace(_stiff_field(surface, shape, proximity, margin_rule), is_skin=True)
+    return replace(_stiff_field(surface, shape, proximity, margin_rule, area), is_skin=True)
 
 
 def _stiff_field(
-    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule, area: float
 ) -> Geometry:
-    slope = skin_slope(surface, proximity)
+    slope = skin_slope(proximity, area)
     # So stiff a field throws what it did not foresee.
     margin = max(margin_rule(surface.vertices, np.inf), proximity.margin or 0.0)
     if shape.kind != "mesh":
@@ -57,18 +57,19 @@ def _stiff_field(
     return _layers(surface, slope, margin)
 
 
-def skin_slope(surface: Geometry, proximity: ProximitySpec) -> float:
+def skin_slope(proximity: ProximitySpec, area: float) -> float:
     """Rise of the pressure in the skin of a rigid body, Pa/m; arguments as for ``rigid_skin``."""
     if proximity.point_stiffness is None:
         return SLOPE
-    # Half spaces have no size; a flat of a square metre stands for it.
-    extents = np.ptp(surface.vertices, axis=0) if len(surface.vertices) else np.ones(3)
-    return proximity.point_stiffness / max(_mean_cross_section(extents), np.finfo(float).tiny)
+    return proximity.point_stiffness / max(area, np.finfo(float).tiny)
 
 
-def _mean_cross_section(extents: FloatArray) -> float:
-    x, y, z = extents.tolist()
-    return (x * y + y * z + z * x) / 3.0
+def mean_side(geometry: Geometry) -> float:
+    """Mean area of the sides of a body's box, m^2; infinite for a half space."""
+    if geometry.is_half_space:
+        return np.inf
+    x, y, z = np.ptp(geometry.vertices, axis=0).tolist()
+    return float(x * y + y * z + z * x) / 3.0
 
 
 def _with_slope(skin: Geometry, slope: float) -> Geometry:

@@ -37,15 +37,16 @@ from hydro_sim_core.simulation.assembly.pairs import (
     relaxation_of_pairs,
     strides_of_pairs,
 )
-from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
+from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
     LinkOverlap,
     StartPose,
     meant_to_overlap,
+    pieces_of,
     robots_of,
     start_coordinates,
-    warn_of_deep_starts,
+    warn_of_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
@@ -121,15 +122,16 @@ def build_model(
     assembly = build_tree(placed, gravity)
     known = {collider.collision: collider for collider in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
-    q0 = start_coordinates(assembly, start_positions)
-    laws = pair_laws([item.robot for item in placed], contact, source)
-    neighbours, robot = _neighbours(placed, assembly), robots_of(colliders, placed)
+    q0, robots = start_coordinates(assembly, start_positions), [item.robot for item in placed]
+    neighbours, laws = _neighbours(placed, assembly), pair_laws(robots, contact, source)
     colliders, pairs, skinned = _find_pairs(colliders, environment, assembly, neighbours, laws, margin_rule)
-    start, inside = StartPose(colliders, assembly, q0), _same_robot(robot, pairs)
+    start, robot = StartPose(colliders, assembly, q0), robots_of(colliders, placed)
+    inside = _same(pieces_of(colliders, placed, robot), pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
     if not known:  # else this scene goes on from another one, and things are where that has brought them
-        warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
+        warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
+        warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     model = Model(
@@ -138,11 +140,18 @@ def build_model(
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         compensated=_compensation_mask(assembly, set(compensated_joints)),
-        link_body=frozen(assembly.link_body, np.int64),
-        p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
+        **_links(assembly),
         options=options,
     )
     return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _links(assembly: Assembly) -> dict[str, Any]:
+    """Fields of ``Model`` that describe links."""
+    return {
+        "link_body": frozen(assembly.link_body, np.int64),
+        "p_BL": frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
+    }
 
 
 def _colliders(
@@ -162,6 +171,8 @@ def _colliders(
     _warn_of_hulls(new, placed)
     _warn_of_open(new, placed)
     _warn_of_idle_stiffness(new, placed)
+    if not known:
+        _warn_of_idle_default(colliders, defaults)
     return colliders
 
 
@@ -349,7 +360,8 @@ def _warn_of_open(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) 
     for source, names in _by_description((one for one in colliders if not one.geometry.has_inside), placed):
         logger.warning(
             "%s: rigid collision meshes that are not closed hold on their front only, and what comes through a hole or "
-            "from behind passes: %s; close them, or declare_convex",
+            "from behind passes, so that a body that lands on its open side falls through: %s; close them, or "
+            "declare_convex",
             source,
             names,
         )
@@ -368,6 +380,19 @@ def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[Plac
             "give a modulus instead",
             source,
             names,
+        )
+
+
+def _warn_of_idle_default(colliders: Sequence[Collider], defaults: ContactDefaults) -> None:
+    """Warn if a scene gives all bodies a stiffness that acts on rigid ones only, and has none without their own."""
+    if defaults.point_stiffness is None or not colliders:
+        return
+    if not any(
+        one.geometry.is_rigid and one.collision.proximity.point_stiffness is None for one in colliders
+    ):
+        logger.warning(
+            "contact.defaults.point_stiffness acts on rigid bodies only, and no body takes it; leave it out, or "
+            "give bodies compliance: rigid"
         )
 
 
@@ -408,9 +433,9 @@ def _neighbours(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[froze
     return neighbours
 
 
-def _same_robot(robot: Indices, pairs: Indices) -> NDArray[np.bool_]:
-    """Which pairs (P,) are of one robot, with what is attached to it."""
-    a, b = robot[pairs.T]
+def _same(piece: Indices, pairs: Indices) -> NDArray[np.bool_]:
+    """Which pairs (P,) are of one piece of a robot, with what is attached to it."""
+    a, b = piece[pairs.T]
     return np.asarray((a == b) & (a >= 0))
 
 

@@ -64,7 +64,10 @@ def contact_laws(built: BuiltModel) -> ContactLaws:
     soft = ~(rigid[lower] & rigid[higher])
     with_soft = np.unique(_codes(link[lower[soft]], link[higher[soft]], size))
     is_rigid = ~np.isin(_codes(pairs[:, 0], pairs[:, 1], size), with_soft)
-    silent = (*built.laws.links("none"), *(overlap.links for overlap in built.overlaps))
+    # Of links that overlap at the start some geometries may touch all the same.
+    touching = {frozenset((names[a], names[b])) for a, b in pairs.tolist()} if built.overlaps else set()
+    overlapping = (one.links for one in built.overlaps if frozenset(one.links) not in touching)
+    silent = (*built.laws.links("none"), *overlapping)
     return ContactLaws(names, pairs, geometries, is_rigid, silent)
 
 
