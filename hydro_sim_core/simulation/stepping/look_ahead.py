@@ -118,6 +118,8 @@ def _swept_bounds_apart(a, b, reach):
 def _gets_deeper(model, scratch, pair, reach, gain, dt):
     """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
 
+    Reads model: pair_room, pair_thickness.
+
     Args:
         reach: Largest way that the bodies move relative to each other, m.
         gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
@@ -125,41 +127,21 @@ def _gets_deeper(model, scratch, pair, reach, gain, dt):
     Reads model: pair_room, pair_thickness.
     """
     poses = min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
-    depth, energy = _overlap_now(model, scratch, pair)
-    most_depth, most_energy = depth + model.pair_room[pair], energy + gain
-    for k in range(1, poses + 1):
-        depth, energy, _ = _overlap_at(model, scratch, pair, dt * k / poses)
-        if depth > most_depth or energy > most_energy:
+    most_depth, most_energy = math.inf, math.inf
+    for k in range(poses + 1):
+        depth, energy = _overlap_at(model, scratch, pair, dt * k / poses)
+        if k == 0:
+            most_depth, most_energy = depth + model.pair_room[pair], energy + gain
+        elif depth > most_depth or energy > most_energy:
             return True
     return False
 
 
 @kernel
-def _overlap_now(model, scratch, pair):
-    """Largest depth of a pair (m) and its energy (J) at the begin of the step.
-
-    They are asked for before the solve and after it, and found once: a query of many faces takes as long as a step.
-
-    Reads scratch: overlap; scratch.patches: first_face, num.
-    Writes scratch: overlap.
-    """
-    now, room = scratch.overlap[pair], scratch.faces.num_vertices.shape[0]
-    if math.isnan(now[0]):
-        depth, energy, faces = _overlap_at(model, scratch, pair, 0.0)
-        # After the solve there may be room.
-        if faces != math.inf:
-            now[0], now[1], now[2] = depth, energy, faces
-        return depth, energy
-    if scratch.patches.first_face[scratch.patches.num[0]] + now[2] > room:
-        return math.inf, math.inf
-    return now[0], now[1]
-
-
-@kernel
 def _overlap_at(model, scratch, pair, time):
-    """Largest depth of a pair (m), its energy (J) and its faces when both bodies have moved on freely for some time.
+    """Largest depth of a pair (m) and its energy (J) when both bodies have moved on freely for some time.
 
-    Depth and energy are infinite for bodies that overlap without faces, and where there is no room for their faces.
+    Both are infinite for bodies that overlap without faces.
 
     Reads model: pair_rows, pairs; scratch: R_BA, X_moved, p_BA; scratch.faces: data; scratch.patches: first_face, num;
     scratch.query: report.
@@ -179,12 +161,11 @@ def _overlap_at(model, scratch, pair, time):
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
-        return math.inf, math.inf, math.inf
+        return math.inf, math.inf
     if found == first:
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
-        return nothing, nothing, 0.0
-    depth, energy = _depth_and_energy(scratch.faces.data, first, found)
-    return depth, energy, float(found - first)
+        return nothing, nothing
+    return _depth_and_energy(scratch.faces.data, first, found)
 
 
 @kernel

@@ -236,8 +236,6 @@ class Scratch(NamedTuple):
         pieces: (1,) number of pieces in which to take a step that is too long for the speeds.
         V_WB: (nb, 6) twists of the bodies about the world's origin.
         motion: (G,) largest way that a point of each geometry moves in the step, m.
-        overlap: (P, 3) largest depth (m), energy (J) and faces of each pair at the begin of the step, once looked at;
-            else NaN.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
         mean_push: (3,) direction of the force of the present patch.
         push_along: (3,) direction in which the present face pushes.
@@ -281,7 +279,6 @@ class Scratch(NamedTuple):
     pieces: Int1D
     V_WB: Float2D
     motion: Float1D
-    overlap: Float2D
     X_moved: Float3D
     mean_push: Float1D
     push_along: Float1D
@@ -396,7 +393,6 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         pieces=np.ones(1, dtype=np.int64),
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
-        overlap=np.full((num_pairs, 3), np.nan),
         X_moved=np.zeros((2, 3, 4)),
         mean_push=np.zeros(3),
         push_along=np.zeros(3),

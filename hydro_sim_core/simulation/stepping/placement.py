@@ -10,10 +10,10 @@ from hydro_sim_core.compilation import kernel
 
 @kernel
 def place_geometries(model, scratch):
-    """Compute world poses and bounding boxes of all geometries, of whose overlaps nothing is known then.
+    """Compute world poses and bounding boxes of all geometries.
 
     Reads model: R_BG, geometry_body, geometry_box, p_BG; scratch: R_WB, R_WG, p_WB, p_WG.
-    Writes scratch: R_WG, bounds, overlap, p_WG.
+    Writes scratch: R_WG, bounds, p_WG.
     """
     for g in range(model.geometry_body.shape[0]):
         body = model.geometry_body[g]
@@ -31,7 +31,6 @@ def place_geometries(model, scratch):
                     s += scratch.R_WB[body, i, k] * model.R_BG[g, k, j]
                 scratch.R_WG[g, i, j] = s
         _bound(model.geometry_box[g], scratch.R_WG[g], scratch.p_WG[g], scratch.bounds[g])
-    scratch.overlap[:] = math.nan
 
 
 @kernel
