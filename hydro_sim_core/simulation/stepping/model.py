@@ -239,6 +239,10 @@ class Scratch(NamedTuple):
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
         mean_push: (3,) direction of the force of the present patch.
         push_along: (3,) direction in which the present face pushes.
+        relative: (6,) relative twist of the present pair, world axes.
+        depth: (G,) largest depth of a face of each geometry, m.
+        false_pair: (P,) rows of ``Model.pairs`` of pairs of which faces were left out (see ``false_faces``).
+        num_false: (1,) number of these.
     """
 
     R_WB: Float3D
@@ -282,6 +286,10 @@ class Scratch(NamedTuple):
     X_moved: Float3D
     mean_push: Float1D
     push_along: Float1D
+    relative: Float1D
+    depth: Float1D
+    false_pair: Int1D
+    num_false: Int1D
 
 
 class MachineData(NamedTuple):
@@ -396,6 +404,10 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         X_moved=np.zeros((2, 3, 4)),
         mean_push=np.zeros(3),
         push_along=np.zeros(3),
+        relative=np.zeros(6),
+        depth=np.zeros(num_geometries),
+        false_pair=np.zeros(num_pairs, dtype=np.int64),
+        num_false=np.zeros(1, dtype=np.int64),
     )
 
 
