@@ -18,6 +18,10 @@ from hydro_sim_core.dynamics.kinematics import body_velocities
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
 MOST_POSES, MOST_PIECES = 4096, 256
+#: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
+RIGID_SHARE = 0.1
+#: Share of the stride below which two rigid bodies move too little for that.
+LEAST_SHARE_OF_STRIDE = 1e-3
 
 
 @kernel
@@ -34,8 +38,8 @@ def pieces_before(model, state, drives, scratch, dt):
 def set_free_motions(model, state, drives, scratch, dt):
     """Set ``scratch.v_next`` to the velocities before the step, and how far geometries move with them.
 
-    Reads drives: v_target; state: v; model.forest: prescribed.
-    Writes scratch: v_next.
+    Reads drives: v_target; scratch: motion; state: v; model.forest: prescribed.
+    Writes scratch: motion_before, v_next.
     """
     v = scratch.v_next
     for i in range(v.shape[0]):
@@ -43,6 +47,8 @@ def set_free_motions(model, state, drives, scratch, dt):
     for i in model.forest.prescribed:
         v[i] = drives.v_target[i]
     set_motions(model, scratch, dt)
+    for g in range(scratch.motion.shape[0]):
+        scratch.motion_before[g] = scratch.motion[g]
 
 
 @kernel
@@ -54,14 +60,42 @@ def pieces_after(model, scratch, dt):
     corners come down, or that the faces of a corner in the margin are small: two rigid bodies are always looked at.
     """
     set_motions(model, scratch, dt)
-    return _pieces(model, scratch, dt, True)
+    pieces = _pieces(model, scratch, dt, True)
+    return 2 if pieces == 1 and _stores_too_much(model, scratch, dt) else pieces
+
+
+@kernel
+def _stores_too_much(model, scratch, dt):
+    """Whether a solved step presses two rigid bodies into each other that move within their stride.
+
+    A step holds the mean depth of each of its faces, with the faces of its beginning. While a corner is pressed in the
+    flat behind it may come down, and large faces may turn about their centroids.
+
+    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
+    scratch.patches: first_face, num, pair.
+    """
+    patches = scratch.patches
+    for p in range(patches.num[0]):
+        pair = patches.pair[p]
+        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+        reach, stride = scratch.motion[a] + scratch.motion[b], model.pair_stride[pair]
+        if model.pair_flat[pair] != 0.0 or not LEAST_SHARE_OF_STRIDE * stride < reach <= stride:
+            continue
+        came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
+        gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
+        _, before = _depth_and_energy(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1])
+        _, after = _overlap_at(model, scratch, pair, dt)
+        if after > before + gain:
+            return True
+    return False
 
 
 @kernel
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
 
-    Reads model: pair_flat, pair_foreseen, pair_rate, pair_stride, pairs; scratch: bounds, motion, overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds,
+    motion, overlaps.
     """
     pieces = 1
     for pair in range(model.pairs.shape[0]):
@@ -80,7 +114,12 @@ def _pieces(model, scratch, dt, is_solved):
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
-        gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2 if is_stiff else math.inf
+        gain = math.inf
+        if is_stiff:
+            gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2
+        elif is_rigid:
+            # A corner that is pressed in hides by its depth that the flat behind it comes down.
+            gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
         if gets_deeper(model, scratch, pair, reach, model.pair_room[pair], gain, dt):
             pieces = max(pieces, math.ceil(reach / stride))
     return min(pieces, MOST_PIECES)

@@ -13,7 +13,7 @@ from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
-from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before, set_free_motions
+from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
@@ -229,8 +229,7 @@ def advance(
         steps: Number of steps.
         same_contacts: Whether contacts were last found at the state's coordinates, so that the first step can reuse
             them.
-        accept: Whether to take a step although its momentum residual stays above the tolerance, or bodies are too fast
-            for it.
+        accept: Whether to take a step although its momentum residual stays above the tolerance.
 
     Returns:
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
@@ -245,12 +244,9 @@ def advance(
         _evaluate_dynamics(model, state, scratch)
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
-            if accept:
-                set_free_motions(model, state, drives, scratch, dt)
-            else:
-                scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
-                if scratch.pieces[0] > 1:
-                    return TOO_FAST
+            scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
+            if scratch.pieces[0] > 1:
+                return TOO_FAST
             num_faces = find_patches(model, state, scratch)
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 scratch.faces_needed[0] = num_faces
@@ -266,10 +262,9 @@ def advance(
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
-        if not accept:
-            scratch.pieces[0] = pieces_after(model, scratch, dt)
-            if scratch.pieces[0] > 1:
-                return TOO_FAST
+        scratch.pieces[0] = pieces_after(model, scratch, dt)
+        if scratch.pieces[0] > 1:
+            return TOO_FAST
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
         _store_efforts(model, scratch, dt)
