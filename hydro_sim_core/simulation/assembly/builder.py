@@ -21,6 +21,7 @@ from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_fore
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.geometry.margins import MarginRule
+from hydro_sim_core.geometry.roundness import is_crude, with_round_default
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, check_wanted, pair_laws
@@ -163,6 +164,7 @@ def _colliders(
     _warn_of_hulls(new, placed)
     _warn_of_open(new, placed)
     _warn_of_idle_stiffness(new, placed)
+    _warn_of_crude(new, placed)
     return colliders
 
 
@@ -323,6 +325,8 @@ class _Geometries:
         """Proximity with defaults, geometry, and whether a mesh was replaced by its hull without being asked."""
         self._parts.begin(f"{link}, {collision.name}")
         proximity = self._defaults.complete(collision.proximity)
+        if collision.proximity.resolution_hint is None and not self._defaults.gives_resolution:
+            proximity = with_round_default(collision.shape, proximity)
         # Whether a mesh may be filled depends on the description's own properties, before defaults.
         key = collision.shape, proximity, collision.proximity.compliance is not None
         twin = self._known.get(collision)
@@ -368,6 +372,18 @@ def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[Plac
         logger.warning(
             "%s: point_stiffness acts on rigid bodies only, and these are compliant: %s; tag them rigid, or "
             "give a modulus instead",
+            source,
+            names,
+        )
+
+
+def _warn_of_crude(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Warn of links with round shapes that their resolution hint makes crude polyhedra, as of hulls."""
+    crude = (one for one in colliders if is_crude(one.collision.shape, one.proximity))
+    for source, names in _by_description(crude, placed):
+        logger.warning(
+            "%s: resolution hints leave fewer than 8 edges around round shapes, which sink in and do not roll: %s; "
+            "give a shorter resolution_hint, or none for 16 edges",
             source,
             names,
         )
