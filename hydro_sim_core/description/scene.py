@@ -179,7 +179,9 @@ class ContactDefaults(Section):
     compliance: Compliance = Field("compliant", description="Surface only, or pressure field.")
     modulus: Positive = Field(1e7, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))
     resolution_hint: Positive = Field(
-        0.02, description="Wanted mesh edge length.", json_schema_extra=unit("m")
+        0.02,
+        description="Wanted mesh edge length; if it is not given, circles of round shapes have 16 edges or more.",
+        json_schema_extra=unit("m"),
     )
     margin: NonNegative | None = Field(
         None,
@@ -205,6 +207,11 @@ class ContactDefaults(Section):
         description="Depth at which a compliant half space reaches its modulus.",
         json_schema_extra=unit("m"),
     )
+
+    @property
+    def gives_resolution(self) -> bool:
+        """Whether the resolution hint was given, not left at its default."""
+        return "resolution_hint" in self.model_fields_set
 
     def complete(self, proximity: ProximitySpec) -> ProximitySpec:
         """``proximity`` with its missing values replaced by these."""

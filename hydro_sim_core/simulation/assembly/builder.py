@@ -21,6 +21,7 @@ from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_fore
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.geometry.margins import MarginRule
+from hydro_sim_core.geometry.roundness import is_crude, with_round_default
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, check_wanted, pair_laws
@@ -33,6 +34,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     find_pairs,
     flats_of_pairs,
     friction_of_pairs,
+    masses_of_pairs,
     rates_of_pairs,
     relaxation_of_pairs,
     strides_of_pairs,
@@ -171,6 +173,7 @@ def _colliders(
     _warn_of_hulls(new, placed)
     _warn_of_open(new, placed)
     _warn_of_idle_stiffness(new, placed)
+    _warn_of_crude(new, placed)
     if not known:
         _warn_of_idle_default(colliders, defaults)
     return colliders
@@ -250,6 +253,7 @@ def _pair_properties(
         "pair_foreseen": frozen(strides.foreseen),
         "pair_thickness": frozen(strides.thickness),
         "pair_flat": frozen(flats_of_pairs(colliders, pairs)),
+        "pair_mass": frozen(masses_of_pairs(colliders, pairs, masses)),
         "pair_rate": frozen(rates_of_pairs(colliders, pairs, masses)),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
@@ -332,6 +336,8 @@ class _Geometries:
         """Proximity with defaults, geometry, and whether a mesh was replaced by its hull without being asked."""
         self._parts.begin(f"{link}, {collision.name}")
         proximity = self._defaults.complete(collision.proximity)
+        if collision.proximity.resolution_hint is None and not self._defaults.gives_resolution:
+            proximity = with_round_default(collision.shape, proximity)
         # Whether a mesh may be filled depends on the description's own properties, before defaults.
         key = collision.shape, proximity, collision.proximity.compliance is not None
         twin = self._known.get(collision)
@@ -393,6 +399,18 @@ def _warn_of_idle_default(colliders: Sequence[Collider], defaults: ContactDefaul
         logger.warning(
             "contact.defaults.point_stiffness acts on rigid bodies only, and no body takes it; leave it out, or "
             "give bodies compliance: rigid"
+        )
+
+
+def _warn_of_crude(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Warn of links with round shapes that their resolution hint makes crude polyhedra, as of hulls."""
+    crude = (one for one in colliders if is_crude(one.collision.shape, one.proximity))
+    for source, names in _by_description(crude, placed):
+        logger.warning(
+            "%s: resolution hints leave fewer than 8 edges around round shapes, which sink in and do not roll: %s; "
+            "give a shorter resolution_hint, or none for 16 edges",
+            source,
+            names,
         )
 
 
