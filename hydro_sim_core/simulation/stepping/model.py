@@ -237,7 +237,8 @@ class Scratch(NamedTuple):
         V_WB: (nb, 6) twists of the bodies about the world's origin.
         motion: (G,) largest way that a point of each geometry moves in the step, m.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
-        mean_push: (3,) direction of the force of the present patch.
+        mean_push: (5,) direction of the force of the present patch; and scratch of ``sharp_edges``.
+        edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
         push_along: (3,) direction in which the present face pushes.
     """
 
@@ -281,6 +282,7 @@ class Scratch(NamedTuple):
     motion: Float1D
     X_moved: Float3D
     mean_push: Float1D
+    edge_box: Float1D
     push_along: Float1D
 
 
@@ -394,7 +396,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
         X_moved=np.zeros((2, 3, 4)),
-        mean_push=np.zeros(3),
+        mean_push=np.zeros(5),
+        edge_box=np.zeros(6),
         push_along=np.zeros(3),
     )
 
