@@ -240,7 +240,8 @@ class Scratch(NamedTuple):
         motion: (G,) largest way that a point of each geometry moves in the step, m.
         motion_before: (G,) the same with the velocities before the step, m.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
-        mean_push: (3,) direction of the force of the present patch.
+        mean_push: (5,) direction of the force of the present patch; and scratch of ``sharp_edges``.
+        edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
         push_along: (3,) direction in which the present face pushes.
         relative: (6,) relative twist of the present pair, world axes.
         depth: (G,) largest depth of a face of each geometry, m.
@@ -289,6 +290,7 @@ class Scratch(NamedTuple):
     motion_before: Float1D
     X_moved: Float3D
     mean_push: Float1D
+    edge_box: Float1D
     push_along: Float1D
     relative: Float1D
     depth: Float1D
@@ -407,7 +409,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         motion=np.zeros(num_geometries),
         motion_before=np.zeros(num_geometries),
         X_moved=np.zeros((2, 3, 4)),
-        mean_push=np.zeros(3),
+        mean_push=np.zeros(5),
+        edge_box=np.zeros(6),
         push_along=np.zeros(3),
         relative=np.zeros(6),
         depth=np.zeros(num_geometries),
