@@ -186,6 +186,7 @@ def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     added to ``scratch.report``.
 
     Reads scratch.work: cycle.
+    Writes scratch.work: cycle.
     """
     across = _slope_share(scratch.work)
     if is_skin and across < UPRIGHT:

@@ -79,8 +79,9 @@ def _sound_faces(model, scratch, a, b, count, push):
     Returns:
         The new count, which may exceed the buffer's size; the carried force, and that of dropped faces, N.
 
-    Reads model.geometries: is_skin; scratch: R_BA, edge_box, mean_push, p_BA; scratch.faces: data; scratch.query:
+    Reads scratch: R_BA, edge_box, mean_push, p_BA; model.geometries: is_skin; scratch.faces: data; scratch.query:
     ahead, report.
+    Writes scratch: edge_box, mean_push.
     """
     query, faces = scratch.query, scratch.faces
     found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)

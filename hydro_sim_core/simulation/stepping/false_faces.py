@@ -42,7 +42,7 @@ def leave_out_false_faces(model, scratch, dt):
 
     Motions must be those of these velocities (see ``look_ahead.set_free_motions``).
 
-    Reads model: pair_flat, pair_room, pair_rows, pairs; model.geometries: kind; scratch: motion, num_false;
+    Reads model: pair_flat, pair_room, pair_rows, pairs; scratch: motion, num_false; model.geometries: kind;
     scratch.patches: num, pair.
     Writes scratch: false_pair, num_false.
     """
@@ -133,7 +133,7 @@ def _steepness(data, f):
 def _has_rising_face(model, scratch, p, room, dt):
     """Whether a step would take any face of patch p to become deeper by ``room`` (m).
 
-    Reads scratch.patches: first_face.
+    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face.
     """
     _set_relative_twist(model, scratch, p)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
@@ -146,8 +146,8 @@ def _has_rising_face(model, scratch, p, room, dt):
 def _set_relative_twist(model, scratch, p):
     """Write the twist of A relative to B of patch p about the origin of B, in its axes, to ``scratch.twist``.
 
-    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, twist; scratch.patches: pair.
-    Writes scratch: twist.
+    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, relative; scratch.patches: pair.
+    Writes scratch: relative, twist.
     """
     pair = scratch.patches.pair[p]
     b, V = model.pairs[pair, 1], scratch.twist
@@ -198,7 +198,7 @@ def _is_rising(data, f, V, room, allowance, dt):
 def _leave_out_of_patch(model, scratch, p, reach, dt):
     """Take the area of the faces of patch p that come to nothing; return whether there are any.
 
-    Reads model: pair_room; scratch: twist; scratch.faces: data; scratch.patches: first_face, pair.
+    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.faces: data; scratch.patches: first_face, pair.
     Writes scratch: R_BA, p_BA; scratch.faces: data.
     """
     pair, data = scratch.patches.pair[p], scratch.faces.data
@@ -217,9 +217,9 @@ def _leave_out_of_patch(model, scratch, p, reach, dt):
 def _comes_deep(model, scratch, pair, f, places, allowance, dt):
     """Whether face f, moving with A, comes deeper into B than the allowance (m) at any of some places on its way.
 
-    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.between: R_CB, buffers, p_CB; scratch.faces: num_vertices,
-    polygons.
-    Writes scratch.between: R_CB, buffers, p_CB.
+    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.between: R_CB, buffers, p_CB, total, values; scratch.faces:
+    num_vertices, polygons; scratch.query: nodes.
+    Writes scratch.between: R_CB, buffers, p_CB, total, values; scratch.query: nodes.
     """
     between, n = scratch.between, scratch.faces.num_vertices[f]
     R_BA, p_BA, R, q = scratch.R_BA, scratch.p_BA, between.R_CB, between.p_CB

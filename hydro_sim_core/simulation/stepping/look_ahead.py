@@ -129,7 +129,7 @@ def _pieces(model, scratch, dt, is_solved):
 def set_motions(model, scratch, dt):
     """Set the largest way that any point of each geometry moves in a step with the velocities ``scratch.v_next``.
 
-    Reads model: geometry_body, geometry_box, pairs; scratch: R_WG, S, V_WB, p_WG, v_next.
+    Reads model: geometry_body, geometry_box; scratch: R_WG, S, V_WB, p_WG, v_next.
     Writes scratch: V_WB, motion.
     """
     if model.pairs.shape[0] == 0:
@@ -202,6 +202,7 @@ def _overlap_at(model, scratch, pair, time):
 
     Reads model: pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num; scratch.query:
     report.
+    Writes scratch: R_BA, p_BA.
     """
     # The contacts of the last step stay in the buffer.
     first = scratch.patches.first_face[scratch.patches.num[0]]

@@ -43,6 +43,8 @@ def join_at_sharp_edges(faces, first, last, box, mean):
 
     Returns:
         One past the last face that is left: what pushes against the common force is taken off the others.
+
+    Reads faces: data.
     """
     data, f = faces.data, first
     while f < last:
@@ -93,7 +95,7 @@ def _touches(faces, f, box):
 def _set_box(faces, first, last, seed, box):
     """Write the bounds of a leaning face and of those that touch it, directly or by others.
 
-    Reads faces: data, num_vertices, polygons.
+    Reads faces: data, polygons.
     """
     for axis in range(3):
         box[axis] = box[axis + 3] = faces.polygons[seed, 0, axis]
@@ -176,6 +178,7 @@ def _turn(faces, first, last, box, mean, share):
     Those in the margin are turned, too: they may press before the step ends.
 
     Reads faces: data.
+    Writes faces: data.
     """
     data, kept = faces.data, first
     for f in range(first, last):
