@@ -37,6 +37,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     relaxation_of_pairs,
     strides_of_pairs,
 )
+from hydro_sim_core.simulation.assembly.point_pairs import point_pairs
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
@@ -132,11 +133,15 @@ def build_model(
         warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
+    points, rows = point_pairs(colliders, laws, len(pairs), _led(assembly))
+    pairs = np.concatenate([pairs, rows])
+    skinned = np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)])
     model = Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
+        points=points,
         compensated=_compensation_mask(assembly, set(compensated_joints)),
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
@@ -174,12 +179,17 @@ def _find_pairs(
     margin_rule: MarginRule,
 ) -> tuple[list[Collider], Indices, NDArray[np.bool_]]:
     """The colliders, some with skins; pairs (P, 2) that may touch; and which of their sides (P, 2) do with skins."""
-    led = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
-    told = laws.links("none"), laws.links("pressure_field")
-    found = find_pairs(colliders, neighbours, *told, led, laws.quiet, laws.spared)
+    without_faces = laws.links("none") + laws.links("equivalent_point")
+    told = without_faces, laws.links("pressure_field")
+    found = find_pairs(colliders, neighbours, *told, _led(assembly), laws.quiet, laws.spared)
     check_wanted(laws, colliders, found, {*assembly.link_names, *(one.name for one in environment)})
     colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
     return colliders, *_in_order(found.compliant, rigid, skin_sides)
+
+
+def _led(assembly: Assembly) -> Indices:
+    """Bodies with prescribed motion."""
+    return np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
 
 
 def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[Indices, NDArray[np.bool_]]:

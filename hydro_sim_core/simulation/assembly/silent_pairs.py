@@ -122,7 +122,7 @@ def _of_all_reasons(built: BuiltModel) -> Iterator[SilentPair]:
 
 
 def _joined(built: BuiltModel, links: dict[Group, list[str]]) -> Iterator[SilentPair]:
-    wanted = set(map(frozenset, built.laws.links("pressure_field")))
+    wanted = set(map(frozenset, built.laws.touching))
     for groups, joint in built.neighbours.items():
         if len(groups) == 2:
             first, second = (links.get(group, ()) for group in sorted(groups, key=_rank))

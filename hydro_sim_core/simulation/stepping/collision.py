@@ -153,7 +153,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     patches.num_faceless[0] = 0
     patches.first_face[0] = 0
     count = 0
-    for pair in range(model.pairs.shape[0]):
+    for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             scratch.push[pair, :] = 0.0
@@ -175,6 +175,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
                 patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
         patches.num[0] += 1
     cut_what_lies_between(model, scratch)
+    scratch.points.num_faced[0] = patches.num[0]
     return count
 
 

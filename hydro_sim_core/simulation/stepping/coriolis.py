@@ -11,6 +11,7 @@ from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
 from hydro_sim_core.simulation.stepping.loads import apply_loads
+from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.solvers.options import CONVERGED
 
 #: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
@@ -38,13 +39,13 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     least = 1 if _is_carried(model, state, scratch) else 0
     for n in range(MAX_CORIOLIS_SOLVES):
         _load_momentum(model, state, loads, scratch, dt, n > 0)
-        converged = solve(scratch.problem, model.options, scratch.solver)
+        converged = solve_contacts(machine, solve, dt)
         if not converged or (n >= least and not _find_strays(model, scratch, dt)):
             return converged
     if accept:
         _lose_islands(model, state, scratch)
         _load_momentum(model, state, loads, scratch, dt, True)
-        solve(scratch.problem, model.options, scratch.solver)
+        solve_contacts(machine, solve, dt)
     scratch.solver.report[CONVERGED] = 0.0
     return False
 

@@ -15,6 +15,7 @@ from hydro_sim_core.contact.pressure_field.faces import AREA, GRADIENT, PRESSURE
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
 MOST_POSES, MOST_PIECES = 4096, 256
@@ -57,8 +58,8 @@ def _pieces(model, scratch, dt, is_solved):
     if model.pairs.shape[0] == 0:
         return 1
     _set_motions(model, scratch, dt)
-    pieces = 1
-    for pair in range(model.pairs.shape[0]):
+    pieces = pieces_of_points(model, scratch, dt)
+    for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach = scratch.motion[a] + scratch.motion[b]
         # Their sum is an upper bound: two links of a fast arm, say, move alike.

@@ -16,6 +16,8 @@ from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_b
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points
+from hydro_sim_core.simulation.stepping.point_patches import show_points
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
@@ -232,14 +234,17 @@ def advance(
                 if scratch.pieces[0] > 1:
                     return TOO_FAST
             num_faces = find_patches(model, state, scratch)
+            num_faces += model.points.most_faces[0]
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 scratch.faces_needed[0] = num_faces
                 return NO_ROOM
+        find_points(model, scratch)
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         _load_inertia(model, state, scratch, dt)
         _load_joints(model, state, drives, scratch, dt)
         _guess(model, state, drives, scratch, dt)
         load_patches(model, state, scratch, dt)
+        load_points(model, state, scratch, dt)
         converged = solve_with_coriolis_forces(machine, solve, dt, accept)
         _take_solution(model, state, scratch, dt)
         # A NaN residual means an overflow that left the velocities at their guess.
@@ -254,6 +259,7 @@ def advance(
                 return TOO_FAST
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
+        show_points(model, scratch, dt)
         _store_efforts(model, scratch, dt)
         _move_on(state, scratch, dt, converged)
     return DONE

@@ -1,0 +1,267 @@
+# mypy: allow-untyped-defs
+"""Where two convex bodies touch: the points of a contact, their common normal, and the gaps there.
+
+A point stands for one condition of contact, eqs. 8 to 12 of Xie and Chakraborty 2018 split up: the body on the normal's
+side stays above the plane through the other's point. The equivalent contact point is the mean of the points, weighted
+with their impulses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.compilation import Float1D, Float2D, Int1D, kernel
+from hydro_sim_core.contact.equivalent_point.clipping import clip_incident_face
+from hydro_sim_core.contact.equivalent_point.rounded import touch_rounded
+
+#: By how much two edges must be further apart than any face from the other body to be the contact, as a share of the
+#: size. A body that lies flat must not seem to stand on one crossing of edges.
+EDGE_PREFERENCE = 1e-9
+#: Sine of the angle below which two edges are parallel.
+PARALLEL = 1e-7
+
+
+class Manifold(NamedTuple):
+    """Points of contact of two hulls A and B in the world.
+
+    Attributes:
+        normal: (3,) unit vector out of A into B.
+        points: (N, 3) midway between the surfaces, m.
+        gaps: (N,) distance of the surfaces along the normal, m; negative where they overlap.
+        features: (N,) what touches: a vertex, or -1 less a number of two edges. Later searches know points by it.
+        separation: (1,) distance of the two hulls, or less than that, m; minus the depth of an overlap.
+    """
+
+    normal: Float1D
+    points: Float2D
+    gaps: Float1D
+    features: Int1D
+    separation: Float1D
+
+
+def make_manifold(most: int) -> Manifold:
+    """Allocate for at most so many points."""
+    return Manifold(
+        normal=np.zeros(3),
+        points=np.zeros((most, 3)),
+        gaps=np.zeros(most),
+        features=np.zeros(most, dtype=np.int64),
+        separation=np.zeros(1),
+    )
+
+
+@kernel
+def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifold):
+    """Find the points at which two hulls touch, or are closer than ``band``; return their number.
+
+    Args:
+        hulls: ``HullSet``.
+        a: Index of hull A.
+        b: Index of hull B.
+        R_WA: (3, 3) orientation of A; with its origin ``p_WA`` (3,), m.
+        p_WA: See ``R_WA``.
+        R_WB: See ``R_WA``.
+        p_WB: See ``R_WA``.
+        band: Largest gap of a point, m.
+        size: Extent of the smaller body, m: tolerances are shares of it.
+        work: ``HullScratch``.
+        manifold: ``Manifold``, out.
+    """
+    place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
+    place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
+    num_a = hulls.vertex_start[a + 1] - hulls.vertex_start[a]
+    num_b = hulls.vertex_start[b + 1] - hulls.vertex_start[b]
+    if num_a == 0 or num_b == 0:
+        return _touch_half_space(hulls, a, b, band, work, manifold)
+    if hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:
+        return touch_rounded(hulls, a, b, band, size, work, manifold)
+    return _touch_polyhedra(hulls, a, b, band, size, work, manifold)
+
+
+@kernel
+def place_hull(hulls, h, R, p, vertices, planes):
+    """Write the vertices (V, 3) and planes (F, 4) of a hull in the world."""
+    first = hulls.vertex_start[h]
+    for i in range(hulls.vertex_start[h + 1] - first):
+        x = hulls.vertices[first + i]
+        for k in range(3):
+            vertices[i, k] = p[k] + R[k, 0] * x[0] + R[k, 1] * x[1] + R[k, 2] * x[2]
+    first = hulls.face_start[h]
+    for i in range(hulls.face_start[h + 1] - first):
+        n = hulls.planes[first + i]
+        planes[i, 3] = n[3]
+        for k in range(3):
+            along = R[k, 0] * n[0] + R[k, 1] * n[1] + R[k, 2] * n[2]
+            planes[i, k] = along
+            planes[i, 3] += along * p[k]
+
+
+@kernel
+def _touch_half_space(hulls, a, b, band, work, manifold):
+    """Points of a body against a half space: all of its vertices that are close."""
+    side = 0 if hulls.vertex_start[a] == hulls.vertex_start[a + 1] else 1
+    body = b if side == 0 else a
+    plane, vertices, radius = work.planes[side, 0], work.vertices[1 - side], hulls.radius[body]
+    sign = 1.0 if side == 0 else -1.0
+    for k in range(3):
+        manifold.normal[k] = sign * plane[k]
+    manifold.separation[0] = math.inf
+    count = 0
+    for i in range(hulls.vertex_start[body + 1] - hulls.vertex_start[body]):
+        x = vertices[i]
+        gap = height(plane, x) - radius
+        manifold.separation[0] = min(manifold.separation[0], gap)
+        if gap > band:
+            continue
+        for k in range(3):
+            manifold.points[count, k] = x[k] - (radius + 0.5 * gap) * plane[k]
+        manifold.gaps[count] = gap
+        manifold.features[count] = hulls.vertex_start[body] + i
+        count += 1
+    return count
+
+
+@kernel
+def height(plane, x):
+    """Height of a point (3,) over a plane (4,), m."""
+    return plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]
+
+
+@kernel
+def lowest(plane, vertices, count):
+    """The lowest of the first vertices over a plane, and its height, m."""
+    least, where = math.inf, 0
+    for i in range(count):
+        h = height(plane, vertices[i])
+        if h < least:
+            least, where = h, i
+    return where, least
+
+
+@kernel
+def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
+    """Points of two polyhedra: of a face and what lies on it, or of two edges that cross."""
+    manifold.separation[0] = -math.inf
+    best_side, best_face, best = 0, 0, -math.inf
+    for side in range(2):
+        own, other = (a, b) if side == 0 else (b, a)
+        count = hulls.vertex_start[other + 1] - hulls.vertex_start[other]
+        for face in range(hulls.face_start[own + 1] - hulls.face_start[own]):
+            _, least = lowest(work.planes[side, face], work.vertices[1 - side], count)
+            # Of two faces that lie on each other the first stays the one.
+            if least > best + (EDGE_PREFERENCE * size if side == 1 else 0.0):
+                best_side, best_face, best = side, face, least
+            if least > band:
+                manifold.separation[0] = least
+                return 0
+    edge_a, edge_b, apart = _edges_apart(hulls, a, b, best + EDGE_PREFERENCE * size, work, manifold.normal)
+    manifold.separation[0] = max(best, apart)
+    if manifold.separation[0] > band:
+        return 0
+    if edge_a >= 0:
+        _touch_edges(hulls, a, b, edge_a, edge_b, apart, work, manifold)
+        return 1
+    own, other = (a, b) if best_side == 0 else (b, a)
+    return _touch_face(hulls, own, other, best_side, best_face, band, size, work, manifold)
+
+
+@kernel
+def _edges_apart(hulls, a, b, least, work, normal):
+    """The two edges whose common normal separates the bodies most, if by more than ``least``, and by how much, m.
+
+    Only edges that are a face of the difference of the two bodies can be (Gregorius 2013). Writes that normal.
+    """
+    best_a, best_b, best = -1, -1, -math.inf
+    first_face, first_vertex = (hulls.face_start[a], hulls.face_start[b]), (
+        hulls.vertex_start[a],
+        hulls.vertex_start[b],
+    )
+    for i in range(hulls.edge_start[a], hulls.edge_start[a + 1]):
+        edge = hulls.edges[i]
+        p, p_end = work.vertices[0, edge[0] - first_vertex[0]], work.vertices[0, edge[1] - first_vertex[0]]
+        n, m = work.planes[0, edge[2] - first_face[0]], work.planes[0, edge[3] - first_face[0]]
+        d0, d1, d2 = p_end[0] - p[0], p_end[1] - p[1], p_end[2] - p[2]
+        # Direction of the edge as the product of its normals, m x n.
+        x0, x1, x2 = m[1] * n[2] - m[2] * n[1], m[2] * n[0] - m[0] * n[2], m[0] * n[1] - m[1] * n[0]
+        for j in range(hulls.edge_start[b], hulls.edge_start[b + 1]):
+            other = hulls.edges[j]
+            s, t = work.planes[1, other[2] - first_face[1]], work.planes[1, other[3] - first_face[1]]
+            along_s, along_t = -(s[0] * x0 + s[1] * x1 + s[2] * x2), -(t[0] * x0 + t[1] * x1 + t[2] * x2)
+            if along_s * along_t >= 0.0:
+                continue
+            y0, y1, y2 = t[1] * s[2] - t[2] * s[1], t[2] * s[0] - t[0] * s[2], t[0] * s[1] - t[1] * s[0]
+            along_n, along_m = n[0] * y0 + n[1] * y1 + n[2] * y2, m[0] * y0 + m[1] * y1 + m[2] * y2
+            if along_n * along_m >= 0.0 or along_s * along_m <= 0.0:
+                continue
+            q, q_end = work.vertices[1, other[0] - first_vertex[1]], work.vertices[1, other[1] - first_vertex[1]]
+            e0, e1, e2 = q_end[0] - q[0], q_end[1] - q[1], q_end[2] - q[2]
+            c0, c1, c2 = d1 * e2 - d2 * e1, d2 * e0 - d0 * e2, d0 * e1 - d1 * e0
+            length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+            lengths = math.sqrt((d0 * d0 + d1 * d1 + d2 * d2) * (e0 * e0 + e1 * e1 + e2 * e2))
+            if length <= PARALLEL * lengths:
+                continue
+            # Out of A: between the normals of the faces of A's edge.
+            if c0 * (n[0] + m[0]) + c1 * (n[1] + m[1]) + c2 * (n[2] + m[2]) < 0.0:
+                length = -length
+            apart = (c0 * (q[0] - p[0]) + c1 * (q[1] - p[1]) + c2 * (q[2] - p[2])) / length
+            if apart > best and apart > least:
+                best_a, best_b, best = i, j, apart
+                normal[0], normal[1], normal[2] = c0 / length, c1 / length, c2 / length
+    return best_a, best_b, best
+
+
+@kernel
+def _touch_edges(hulls, a, b, edge_a, edge_b, gap, work, manifold):
+    """Write the point midway between two edges that cross."""
+    first_a, first_b = hulls.vertex_start[a], hulls.vertex_start[b]
+    p, p_end = work.vertices[0, hulls.edges[edge_a, 0] - first_a], work.vertices[0, hulls.edges[edge_a, 1] - first_a]
+    q, q_end = work.vertices[1, hulls.edges[edge_b, 0] - first_b], work.vertices[1, hulls.edges[edge_b, 1] - first_b]
+    dd = de = ee = dr = er = 0.0
+    for k in range(3):
+        d, e, r = p_end[k] - p[k], q_end[k] - q[k], q[k] - p[k]
+        dd, de, ee, dr, er = dd + d * d, de + d * e, ee + e * e, dr + d * r, er + e * r
+    determinant = dd * ee - de * de
+    s, t = (dr * ee - er * de) / determinant, (dr * de - er * dd) / determinant
+    for k in range(3):
+        on_a, on_b = p[k] + s * (p_end[k] - p[k]), q[k] + t * (q_end[k] - q[k])
+        manifold.points[0, k] = 0.5 * (on_a + on_b)
+    manifold.gaps[0] = gap
+    low, high = min(edge_a, edge_b), max(edge_a, edge_b)
+    manifold.features[0] = -1 - (low * hulls.edges.shape[0] + high)
+
+
+@kernel
+def _touch_face(hulls, own, other, side, face, band, size, work, manifold):
+    """Write the points of a face of hull ``own`` and the other body: corners of the overlap that are close."""
+    plane, vertices = work.planes[side, face], work.vertices[1 - side]
+    sign = 1.0 if side == 0 else -1.0
+    for k in range(3):
+        manifold.normal[k] = sign * plane[k]
+    last = clip_incident_face(hulls, own, other, side, face, size, work)
+    table, corners = last % 2, last // 2
+    count = 0
+    for i in range(corners):
+        count = _append(work.polygon[table, i], plane, work.labels[2 * table, i], band, manifold, count)
+    # The deepest vertex belongs to the contact even if the face that lies most against the other does not have it.
+    deepest, least = lowest(plane, vertices, hulls.vertex_start[other + 1] - hulls.vertex_start[other])
+    feature = hulls.vertex_start[other] + deepest
+    for i in range(count):
+        if manifold.features[i] == feature or manifold.gaps[i] <= least + EDGE_PREFERENCE * size:
+            return count
+    return _append(vertices[deepest], plane, feature, band, manifold, count)
+
+
+@kernel
+def _append(x, plane, feature, band, manifold, count):
+    """Append the point of contact at a point (3,) of the other body, if it is close; return the new count."""
+    gap = height(plane, x)
+    if gap > band:
+        return count
+    for k in range(3):
+        manifold.points[count, k] = x[k] - 0.5 * gap * plane[k]
+    manifold.gaps[count] = gap
+    manifold.features[count] = feature
+    return count + 1

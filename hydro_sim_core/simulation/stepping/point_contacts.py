@@ -1,0 +1,484 @@
+# mypy: allow-untyped-defs
+"""Contacts at equivalent points within a step: found where the step ends, and solved until nothing overlaps there.
+
+Contact is detected at the end of the step, which the solution decides. So the step is solved with the points of contact
+of the last solution, and again with those of the next, until gaps and friction repeat themselves (Xie and Chakraborty
+2018: geometrically implicit; decision 22).
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.equivalent_point.manifold import find_manifold
+from hydro_sim_core.dynamics.free_bodies import carry_centres
+from hydro_sim_core.dynamics.kinematics import add_point_jacobian, forward_kinematics, integrate_positions
+from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS, mean_inverse_mass
+from hydro_sim_core.solvers.islands import WORLD
+from hydro_sim_core.solvers.options import CONVERGED
+from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
+from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+
+#: Stiffness of a condition as a multiple of the mass that it moves. What a solve leaves of a gap, the next one divides
+#: by this.
+RIGIDITY = 1e5
+#: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
+LARGEST_OVERLAP = 2e-13
+#: Largest change of friction from one solve to the last, as a share of its bound.
+FRICTION_TOLERANCE = 1e-9
+#: Points are conditions if they are closer than this share of the size.
+BAND = 0.05
+#: Solves of a step.
+MOST_SOLVES = 40
+
+
+@kernel
+def find_points(model, scratch):
+    """Append a patch for every pair that could touch within the step; those with faces are there already.
+
+    Reads model: pair_friction; scratch: R_WB, p_WB; model.forest: tree_of_body; model.points: first_pair, hull_body,
+    pairs; scratch.patches: num; scratch.points: num_faced.
+    Writes scratch.patches: first_face, num, p_WG, pair, R_WG; scratch.points: row; scratch.problem: friction;
+    scratch.problem.islands: patch_trees; scratch.problem.points: first_patch.
+    """
+    points, patches = model.points, scratch.patches
+    patches.num[0] = scratch.points.num_faced[0]
+    scratch.problem.points.first_patch[0] = patches.num[0]
+    for row in range(points.pairs.shape[0]):
+        if _are_apart(model, scratch, row, points.stride[row]):
+            continue
+        p = patches.num[0]
+        scratch.points.row[p - scratch.points.num_faced[0]] = row
+        patches.pair[p] = points.first_pair[0] + row
+        patches.first_face[p + 1] = patches.first_face[p]
+        patches.is_recovered[p] = False
+        patches.dropped_force[p] = 0.0
+        for i in range(3):
+            patches.p_WG[p, i] = 0.0
+            for j in range(3):
+                patches.R_WG[p, i, j] = 1.0 if i == j else 0.0
+        for side in range(2):
+            body = points.hull_body[points.pairs[row, side]]
+            tree = model.forest.tree_of_body[body] if body >= 0 else WORLD
+            scratch.problem.islands.patch_trees[p, side] = tree
+        patches.num[0] += 1
+
+
+@kernel
+def _are_apart(model, scratch, row, reach):
+    """Whether the balls around two hulls are further apart than ``reach`` (m) before the step.
+
+    Reads model.points: centre, extent, hull_body, hulls, pairs; scratch: R_WB, p_WB.
+    """
+    points = model.points
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    p, q = scratch.points.twist[:3], scratch.points.twist[3:]
+    _place_centre(points, scratch, a, p)
+    _place_centre(points, scratch, b, q)
+    if math.isinf(points.extent[a]) or math.isinf(points.extent[b]):
+        plane, ball, body, x = (a, b, points.hull_body[a], q) if math.isinf(points.extent[a]) else (
+            b,
+            a,
+            points.hull_body[b],
+            p,
+        )
+        n = points.hulls.planes[points.hulls.face_start[plane]]
+        over = -n[3]
+        for k in range(3):
+            if body < 0:
+                over += n[k] * x[k]
+            else:
+                for i in range(3):
+                    over += scratch.R_WB[body, i, k] * n[k] * (x[i] - scratch.p_WB[body, i])
+        return over - points.extent[ball] > reach
+    squared = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
+    return squared > (points.extent[a] + points.extent[b] + reach) ** 2
+
+
+@kernel
+def _place_centre(points, scratch, h, x):
+    """Write where the centre of the ball around a hull is before the step, (3,), m.
+
+    Reads points: centre, hull_body; scratch: R_WB, p_WB.
+    """
+    c, body = points.centre[h], points.hull_body[h]
+    for i in range(3):
+        x[i] = c[i]
+        if body >= 0:
+            R = scratch.R_WB[body, i]
+            x[i] = scratch.p_WB[body, i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2]
+
+
+@kernel
+def pieces_of_points(model, scratch, dt):
+    """Number of pieces in which to take a step so that no contact at an equivalent point is passed over.
+
+    Bodies that are near at the begin of a step are looked at where it ends. Others must not get there within it, nor
+    may the near ones pass through each other.
+
+    Reads model.points: pairs, stride; scratch: V_WB.
+    """
+    points, pieces = model.points, 1
+    for row in range(points.pairs.shape[0]):
+        reach = 0.0
+        for side in range(2):
+            reach += dt * _speed(points, scratch, points.pairs[row, side])
+        if reach > points.stride[row] and math.isfinite(reach) and not _are_apart(model, scratch, row, reach):
+            pieces = max(pieces, math.ceil(reach / points.stride[row]))
+    return pieces
+
+
+@kernel
+def _speed(points, scratch, h):
+    """Largest speed of a point of a hull with the twists ``scratch.V_WB``, m/s.
+
+    Reads points: extent, hull_body; scratch: V_WB; scratch.points: shift.
+    """
+    body = points.hull_body[h]
+    if body < 0:
+        return 0.0
+    V, x = scratch.V_WB[body], scratch.points.shift
+    _place_centre(points, scratch, h, x)
+    v0, v1, v2 = V[3] + V[1] * x[2] - V[2] * x[1], V[4] + V[2] * x[0] - V[0] * x[2], V[5] + V[0] * x[1] - V[1] * x[0]
+    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
+    turn = spin * points.extent[h] if spin > 0.0 else 0.0
+    return math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + turn
+
+
+@kernel
+def load_points(model, state, scratch, dt):
+    """Load the contacts at equivalent points for the end of the step that the guess of the velocities leads to.
+
+    Reads scratch.patches: num; scratch.points: num_faced.
+    Writes scratch.problem: num_patches; scratch.problem.points: end, first, held, is_new.
+    """
+    points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
+    scratch.problem.num_patches[0] = scratch.patches.num[0]
+    points.is_new[0] = 1
+    if num == 0:
+        return
+    _move_to_end(model, state, scratch, dt)
+    for j in range(num):
+        points.first[j] = model.points.first_condition[scratch.points.row[j]]
+        points.end[j] = points.first[j]
+        points.held[j, :] = 0.0
+        _set_axes(model, scratch, j)
+        _look_again(model, scratch, j, dt)
+
+
+@kernel
+def solve_contacts(machine, solve, dt):
+    """Solve the loaded problem, again and again until contacts at equivalent points repeat themselves.
+
+    Returns:
+        Whether everything converged.
+
+    Reads machine.model: options; machine.scratch: problem, solver; machine.scratch.patches: num;
+    machine.scratch.points: num_faced.
+    Writes machine.scratch.problem.islands: keeps; machine.scratch.problem.points: is_new;
+    machine.scratch.solver: report.
+    """
+    model, state, scratch = machine.model, machine.state, machine.scratch
+    problem = scratch.problem
+    problem.islands.keeps[:] = False
+    converged = solve(problem, model.options, scratch.solver)
+    if scratch.patches.num[0] == scratch.points.num_faced[0]:
+        return converged
+    problem.points.is_new[0] = 0
+    for _ in range(MOST_SOLVES):
+        if _all_repeat(model, state, scratch, dt):
+            return converged
+        converged = solve(problem, model.options, scratch.solver)
+    scratch.solver.report[CONVERGED] = 0.0
+    return False
+
+
+@kernel
+def _all_repeat(model, state, scratch, dt):
+    """Load all contacts anew for where the solution ends, and keep islands in which they repeat themselves.
+
+    Returns:
+        True if all did.
+
+    Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, keeps, num, patch_trees.
+    Writes scratch.problem.islands: keeps.
+    """
+    islands, first = scratch.problem.islands, scratch.points.num_faced[0]
+    _move_to_end(model, state, scratch, dt)
+    islands.keeps[:] = True
+    for p in range(first, scratch.patches.num[0]):
+        repeats = _look_again(model, scratch, p - first, dt)
+        tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
+        if tree >= 0 and not repeats:
+            islands.keeps[islands.island[tree]] = False
+    all_repeat = True
+    for island in range(islands.num[0]):
+        all_repeat = all_repeat and islands.keeps[island]
+    return all_repeat
+
+
+@kernel
+def _move_to_end(model, state, scratch, dt):
+    """Put the bodies where the velocities of the solver take them within the step.
+
+    Reads scratch: R_WB, S; scratch.points: R_WB, S, p_WB, q, v; scratch.problem.islands: order; scratch.solver: v;
+    state: q.
+    Writes scratch.points: v.
+    """
+    points, order = scratch.points, scratch.problem.islands.order
+    for k in range(order.shape[0]):
+        points.v[order[k]] = scratch.solver.v[k]
+    integrate_positions(model.tree, state.q, points.v, dt, points.q)
+    carry_centres(model.tree, model.forest, scratch.R_WB, scratch.S, dt, points.v, points.q)
+    forward_kinematics(model.tree, points.q, points.R_WB, points.p_WB, points.S)
+
+
+@kernel
+def _set_axes(model, scratch, j):
+    """Set what stays through the step: reference point, ellipsoid, and how stiff conditions and friction are.
+
+    The reference point is the middle of the points of contact, or without any the middle of the smaller body.
+
+    Reads model: pair_friction; model.points: centre, ellipsoid, extent, first_pair, hull_body, pairs; scratch: factor,
+    response; scratch.points: R_WB, manifold, num_faced, p_WB, row; scratch.problem: delassus.
+    Writes scratch.patches: p_GR; scratch.points: p_WR; scratch.problem: delassus, dissipation, friction;
+    scratch.problem.points: ellipsoid, grip, stiffness.
+    """
+    points, at, row = model.points, scratch.points, scratch.points.row[j]
+    p, x, c = at.num_faced[0] + j, at.p_WR[j], at.manifold.points
+    count = _find(model, scratch, j)
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    smaller = a if points.extent[a] < points.extent[b] else b
+    body = points.hull_body[smaller]
+    for i in range(3):
+        x[i] = 0.0
+        for n in range(count):
+            x[i] += c[n, i] / count
+        if count == 0:
+            x[i] = points.centre[smaller, i]
+            if body >= 0:
+                R, middle = at.R_WB[body, i], points.centre[smaller]
+                x[i] = at.p_WB[body, i] + R[0] * middle[0] + R[1] * middle[1] + R[2] * middle[2]
+        scratch.patches.p_GR[p, i] = x[i]
+    _set_jacobian(model, scratch, j)
+    problem = scratch.problem
+    problem.friction[p] = model.pair_friction[points.first_pair[0] + row]
+    problem.dissipation[p] = 0.0
+    problem.delassus[p] = max(mean_inverse_mass(problem, p, scratch.factor, scratch.response), LEAST_INVERSE_MASS)
+    problem.points.stiffness[j] = problem.points.grip[j] = RIGIDITY / problem.delassus[p]
+    for i in range(3):
+        problem.points.ellipsoid[j, i] = points.ellipsoid[row, i]
+
+
+@kernel
+def _find(model, scratch, j):
+    """Find the points of contact ``j`` where the step ends; return their number.
+
+    Reads model.points: hull_body, hulls, pairs, size; scratch.points: R_WB, manifold, origin, p_WB, row, still, work.
+    """
+    points, at, row = model.points, scratch.points, scratch.points.row[j]
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    body_a, body_b, size = points.hull_body[a], points.hull_body[b], points.size[row]
+    R_WA, p_WA = at.R_WB[body_a] if body_a >= 0 else at.still, at.p_WB[body_a] if body_a >= 0 else at.origin
+    R_WB, p_WB = at.R_WB[body_b] if body_b >= 0 else at.still, at.p_WB[body_b] if body_b >= 0 else at.origin
+    return find_manifold(points.hulls, a, b, R_WA, p_WA, R_WB, p_WB, BAND * size, size, at.work, at.manifold)
+
+
+@kernel
+def _look_again(model, scratch, j, dt):
+    """Load contact ``j`` for where the step ends now, with the impulses of the last solution.
+
+    Returns:
+        Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
+
+    Reads scratch.points: manifold, num_faced, p_WR; scratch.problem: jacobian; scratch.problem.points: ahead, end,
+    first, normal, stiffness, x; scratch.solver: twists.
+    Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
+    """
+    points, at = scratch.problem.points, scratch.points
+    kept, repeats = _keep_impulses(scratch, j)
+    count = _find(model, scratch, j)
+    _set_directions(model, scratch, j)
+    _set_jacobian(model, scratch, j)
+    _set_twist(scratch, j)
+    V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
+    allowed = _allowed_overlap(model, scratch, j)
+    for i in range(count):
+        c = first + i
+        for k in range(3):
+            points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
+        x, gap = points.x[c], at.manifold.gaps[i]
+        at.feature[c], at.gap[c] = at.manifold.features[i], gap
+        impulse = _impulse_before(scratch, at.feature[c], kept)
+        repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
+        v0, v1, v2 = V[3] + V[1] * x[2] - V[2] * x[1], V[4] + V[2] * x[0] - V[0] * x[2], V[5] + V[0] * x[1] - V[1] * x[0]
+        along = n[0] * v0 + n[1] * v1 + n[2] * v2
+        points.ahead[c] = impulse + stiffness * (along - gap / dt)
+    points.end[j] = first + count
+    # What touched and is no longer among the points has lost its impulse.
+    for i in range(kept):
+        repeats = repeats and at.before[i] == 0.0
+    return repeats
+
+
+@kernel
+def _keep_impulses(scratch, j):
+    """Store the impulses of the conditions of contact ``j`` with what touches, and hold its friction.
+
+    Returns:
+        Number of conditions, and whether friction is that of the solution before.
+
+    Reads scratch.points: feature, num_faced; scratch.problem: friction; scratch.problem.points: end, first, held;
+    scratch.solver: twists.
+    Writes scratch.points: before, feature_before; scratch.problem.points: held.
+    """
+    points, at = scratch.problem.points, scratch.points
+    p, first = at.num_faced[0] + j, points.first[j]
+    kept, V = points.end[j] - first, scratch.solver.twists[p]
+    if kept == 0:
+        points.held[j, :] = 0.0
+        return 0, True
+    for i in range(kept):
+        at.before[i] = condition_impulse(points, j, first + i, V)
+        at.feature_before[i] = at.feature[first + i]
+    total, a0, a1, a2 = press(points, j, V)
+    bound = scratch.problem.friction[p] * total
+    if bound <= 0.0:
+        points.held[j, :] = 0.0
+        return kept, True
+    of = friction_at(points, j, V, bound, a0, a1, a2)
+    held = points.held[j]
+    change = math.sqrt((of.p0 - held[0]) ** 2 + (of.p1 - held[1]) ** 2 + (of.p2 - held[2]) ** 2)
+    held[0], held[1], held[2] = of.p0, of.p1, of.p2
+    return kept, change <= FRICTION_TOLERANCE * bound
+
+
+@kernel
+def _impulse_before(scratch, feature, kept):
+    """Take the impulse of a feature out of those kept; 0 if it had none.
+
+    Reads scratch.points: before, feature_before.
+    Writes scratch.points: before.
+    """
+    at = scratch.points
+    for i in range(kept):
+        if at.feature_before[i] == feature:
+            impulse = at.before[i]
+            at.before[i] = 0.0
+            return impulse
+    return 0.0
+
+
+@kernel
+def _allowed_overlap(model, scratch, j):
+    """Overlap at the end of a step that is round-off, m.
+
+    Reads model.points: size; scratch.points: p_WR, row.
+    """
+    x = scratch.points.p_WR[j]
+    reach = max(abs(x[0]), max(abs(x[1]), abs(x[2])))
+    return LARGEST_OVERLAP * max(1.0, max(reach, model.points.size[scratch.points.row[j]]))
+
+
+@kernel
+def _set_directions(model, scratch, j):
+    """Set normal and tangents; the first tangent is along the x axis of A's body, or its y axis across that.
+
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, manifold, row, still.
+    Writes scratch.problem.points: normal, tangents.
+    """
+    at, n, t = scratch.points, scratch.points.manifold.normal, scratch.problem.points.tangents[j]
+    body = model.points.hull_body[model.points.pairs[at.row[j], 0]]
+    R = at.R_WB[body] if body >= 0 else at.still
+    along = n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0]
+    axis = 0
+    if abs(along) > 0.9:
+        axis, along = 1, n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1]
+    length = math.sqrt(1.0 - along * along)
+    for k in range(3):
+        scratch.problem.points.normal[j, k] = n[k]
+        t[k] = (R[k, axis] - along * n[k]) / length
+    t[3], t[4], t[5] = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]
+
+
+@kernel
+def _set_jacobian(model, scratch, j):
+    """Set the Jacobian of B's twist relative to A at the reference point, where the step ends, in world axes.
+
+    Reads model.points: hull_body, pairs; scratch: S, jacobian; scratch.points: S, num_faced, p_WR, row, shift;
+    scratch.problem.islands: columns, order.
+    Writes scratch: jacobian; scratch.points: shift; scratch.problem: jacobian.
+    """
+    problem, J, at = scratch.problem, scratch.jacobian, scratch.points
+    p = at.num_faced[0] + j
+    columns, order = problem.islands.columns[p], problem.islands.order
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            J[:, order[k]] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        J[:, order[k]] = 0.0
+    for side in range(2):
+        body = model.points.hull_body[model.points.pairs[at.row[j], side]]
+        sign = 2.0 * side - 1.0
+        if body >= 0 and model.forest.is_free_body[body]:
+            _set_shift(model, scratch, j, body)
+            add_point_jacobian(model.tree, scratch.S, body, at.shift, sign, J)
+        else:
+            add_point_jacobian(model.tree, at.S, body, at.p_WR[j], sign, J)
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            for i in range(6):
+                problem.jacobian[p, i, k] = J[i, order[k]]
+    _set_drift(model, scratch, p, J)
+
+
+@kernel
+def _set_shift(model, scratch, j, body):
+    """Write where the reference point is relative to a free body that stands as before the step, (3,), m.
+
+    The velocities of a free body are those of a body whose centre of mass is where it was: see ``carry_centres``.
+
+    Reads scratch: R_WB, p_WB; scratch.points: R_WB, p_WB, p_WR; model.tree: p_BCo.
+    Writes scratch.points: shift.
+    """
+    at, c = scratch.points, model.tree.p_BCo[body]
+    for i in range(3):
+        moved = at.p_WB[body, i] - scratch.p_WB[body, i]
+        for k in range(3):
+            moved += (at.R_WB[body, i, k] - scratch.R_WB[body, i, k]) * c[k]
+        at.shift[i] = at.p_WR[j, i] - moved
+
+
+@kernel
+def _set_drift(model, scratch, p, J):
+    """Set the part of a patch's twist that is prescribed, before the step and in it; J (6, nv) in world axes.
+
+    Reads scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order.
+    Writes scratch.problem: drift.
+    """
+    problem, order = scratch.problem, scratch.problem.islands.order
+    before, drift = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p]
+    before[:] = 0.0
+    drift[:] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        for i in range(6):
+            before[i] += J[i, order[k]] * problem.v0[k]
+            drift[i] += J[i, order[k]] * scratch.solver.v[k]
+
+
+@kernel
+def _set_twist(scratch, j):
+    """Write the relative twist (6,) of contact ``j`` at the velocities of the solver.
+
+    Reads scratch.points: num_faced; scratch.problem: drift, jacobian; scratch.problem.islands: columns;
+    scratch.solver: v.
+    Writes scratch.points: twist.
+    """
+    problem, V, p = scratch.problem, scratch.points.twist, scratch.points.num_faced[0] + j
+    columns = problem.islands.columns[p]
+    for i in range(6):
+        V[i] = problem.drift[DRIFT, p, i]
+        for side in range(2):
+            for k in range(columns[side, 0], columns[side, 1]):
+                V[i] += problem.jacobian[p, i, k] * scratch.solver.v[k]
