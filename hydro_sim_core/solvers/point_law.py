@@ -127,6 +127,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
     Reads points: arm, bound, end, first, is_coupled, normal, stiffness, work, x.
     Writes points: work.
     """
+    mu *= points.share[0]
     impulse[:] = 0.0
     hessian[:] = 0.0
     n, stiffness, is_coupled = points.normal[j], points.stiffness[j], points.is_coupled[0] != 0

@@ -3,7 +3,7 @@
 
 Their friction acts at the equivalent contact point and up to the bound of the same velocities. These equations are not
 the gradient of a cost. They are solved by Newton steps with their full derivative from a solution of the convex problem
-in which bounds and points are fixed; where that leads nowhere, from the next one of a series of such problems.
+without friction; where that leads nowhere, for a share of the friction that grows from none to all.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from hydro_sim_core.solvers.problem import DRIFT
 
 #: Momentum residual to reach, and that below which one that no longer falls is round-off of stiff conditions.
 TOLERANCE, ROUND_OFF = 1e-11, 1e-8
-#: Newton steps from one start, and convex problems to start from.
-MOST_STEPS, MOST_STARTS = 20, 12
+#: Newton steps from one start.
+MOST_STEPS = 24
+#: Convex problems to start from one after another.
+MOST_STARTS = 4
+#: First and least step along the share of friction.
+FIRST_SHARE, LEAST_SHARE = 0.25, 1e-4
 
 
 @kernel
@@ -58,42 +62,95 @@ def _solve(problem, options, law, island, scratch):
     Writes scratch: island_report; problem.points: is_coupled.
     """
     points, report = problem.points, scratch.island_report
-    if points.is_new[0] == 0:
-        points.is_coupled[0] = 1
-        if _newton(problem, law, island, scratch):
+    if points.is_new[0] == 0 and _newton(problem, law, island, scratch):
+        return
+    _solve_without_friction(problem, options, law, island, scratch)
+    if _newton(problem, law, island, scratch):
+        return
+    for _ in range(MOST_STARTS):
+        if _newton_from_convex(problem, options, law, island, scratch):
             return
-    for start in range(MOST_STARTS):
-        _fix_friction(problem, island, start == 0 and points.is_new[0] != 0, scratch)
-        points.is_coupled[0] = 0
-        minimise(problem, options, law, island, scratch)
-        points.is_coupled[0] = 1
-        if _newton(problem, law, island, scratch):
-            return
+    if _follow(problem, options, law, island, scratch):
+        return
     # The convex problem's solution is the safe one; the step does not count as solved.
-    points.is_coupled[0] = 0
-    minimise(problem, options, law, island, scratch)
-    points.is_coupled[0] = 1
+    _solve_without_friction(problem, options, law, island, scratch)
+    _solve_convex(problem, options, law, island, scratch)
     report[CONVERGED] = 0.0
 
 
 @kernel
-def _fix_friction(problem, island, is_without, scratch):
-    """Fix bounds and points of friction to those of the present velocities, or take friction away.
+def _solve_without_friction(problem, options, law, island, scratch):
+    """Solve with contacts at points that do not rub: a convex problem.
+
+    Reads scratch: v; problem.islands: first_patch, patches; problem.points: bound, first_patch.
+    Writes problem.points: bound, is_coupled.
+    """
+    islands, points = problem.islands, problem.points
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        if is_point(problem, islands.patches[n]):
+            points.bound[islands.patches[n] - points.first_patch[0]] = 0.0
+    points.is_coupled[0] = 0
+    minimise(problem, options, law, island, scratch)
+    points.is_coupled[0] = 1
+
+
+@kernel
+def _follow(problem, options, law, island, scratch):
+    """Follow the solution from none to all of the friction, in steps as long as Newton's method can take.
+
+    Returns:
+        Whether it got there. If not the velocities are anything.
+
+    Writes problem.points: share.
+    """
+    points, step, done = problem.points, FIRST_SHARE, 0.0
+    _solve_without_friction(problem, options, law, island, scratch)
+    while done < 1.0 and step >= LEAST_SHARE:
+        points.share[0] = min(done + step, 1.0)
+        if _newton(problem, law, island, scratch) or _newton_from_convex(
+            problem, options, law, island, scratch
+        ):
+            done = points.share[0]
+            step *= 2.0
+        else:
+            step *= 0.25
+    points.share[0] = 1.0
+    return done == 1.0
+
+
+@kernel
+def _newton_from_convex(problem, options, law, island, scratch):
+    """Newton steps from the solution of the convex problem, which knows what sticks; whether they converge."""
+    _solve_convex(problem, options, law, island, scratch)
+    return _newton(problem, law, island, scratch)
+
+
+@kernel
+def _solve_convex(problem, options, law, island, scratch):
+    """Solve the convex problem with the bounds and points of friction of the present velocities.
+
+    Writes problem.points: is_coupled.
+    """
+    _fix_friction(problem, island, scratch)
+    problem.points.is_coupled[0] = 0
+    minimise(problem, options, law, island, scratch)
+    problem.points.is_coupled[0] = 1
+
+
+@kernel
+def _fix_friction(problem, island, scratch):
+    """Fix bounds and points of friction to those of the present velocities.
 
     Reads problem: friction; scratch: twists, v; problem.islands: first_patch, patches; problem.points: first_patch.
-    Writes scratch: twists; problem.points: bound.
+    Writes scratch: twists.
     """
     islands, points = problem.islands, problem.points
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        if not is_point(problem, p):
-            continue
-        j = p - points.first_patch[0]
-        if is_without:
-            points.bound[j] = 0.0
-        else:
-            bound_friction(points, problem.friction[p], j, scratch.twists[p])
+        if is_point(problem, p):
+            mu = problem.friction[p] * points.share[0]
+            bound_friction(points, mu, p - points.first_patch[0], scratch.twists[p])
 
 
 @kernel

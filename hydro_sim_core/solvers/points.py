@@ -36,6 +36,7 @@ class PointContacts(NamedTuple):
         arm: (patches, 3) equivalent contact point, where it is, m.
         work: (10, 6) memory of the evaluation of one contact.
         is_coupled: (1,) whether friction acts at the point, and up to the bound, of the same velocities.
+        share: (1,) share of friction that acts: less than 1 only on the way to a solution.
         is_new: (1,) whether the step has not been solved yet, so that bounds and points are not known.
     """
 
@@ -54,6 +55,7 @@ class PointContacts(NamedTuple):
     arm: Float2D
     work: Float2D
     is_coupled: Int1D
+    share: Float1D
     is_new: Int1D
 
 
@@ -75,5 +77,6 @@ def make_point_contacts(patches: int, conditions: int, first_patch: int) -> Poin
         arm=np.zeros((patches, 3)),
         work=np.zeros((10, 6)),
         is_coupled=np.zeros(1, dtype=np.int64),
+        share=np.ones(1),
         is_new=np.zeros(1, dtype=np.int64),
     )

@@ -25,8 +25,9 @@ from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
 RIGIDITY = 1e5
 #: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
 LARGEST_OVERLAP = 2e-13
-#: Largest change of friction from one solve to the last, as a share of its bound.
-FRICTION_TOLERANCE = 1e-9
+#: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
+#: momenta involved, as a share of the speed that it changes.
+FRICTION_TOLERANCE, SPEED_TOLERANCE = 1e-9, 1e-10
 #: Points are conditions if they are closer than this share of the size.
 BAND = 0.05
 #: Solves of a step.
@@ -297,7 +298,7 @@ def _look_again(model, scratch, j, dt):
     Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
     """
     points, at = scratch.problem.points, scratch.points
-    kept, repeats = _keep_impulses(scratch, j)
+    kept, repeats = _keep_impulses(model, scratch, j)
     count = _find(model, scratch, j)
     _set_directions(model, scratch, j)
     _set_jacobian(model, scratch, j)
@@ -323,13 +324,13 @@ def _look_again(model, scratch, j, dt):
 
 
 @kernel
-def _keep_impulses(scratch, j):
+def _keep_impulses(model, scratch, j):
     """Store the impulses of the conditions of contact ``j`` with what touches, and hold its friction.
 
     Returns:
         Number of conditions, and whether friction is that of the solution before.
 
-    Reads scratch.points: feature, num_faced; scratch.problem: friction; scratch.problem.points: end, first, held;
+    Reads model.points: size; scratch.points: feature, num_faced, row; scratch.problem: delassus, friction; scratch.problem.points: end, first, held;
     scratch.solver: twists.
     Writes scratch.points: before, feature_before; scratch.problem.points: held.
     """
@@ -351,7 +352,10 @@ def _keep_impulses(scratch, j):
     held = points.held[j]
     change = math.sqrt((of.p0 - held[0]) ** 2 + (of.p1 - held[1]) ** 2 + (of.p2 - held[2]) ** 2)
     held[0], held[1], held[2] = of.p0, of.p1, of.p2
-    return kept, change <= FRICTION_TOLERANCE * bound
+    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2]) * model.points.size[at.row[j]]
+    speed = math.sqrt(V[3] * V[3] + V[4] * V[4] + V[5] * V[5]) + spin
+    allowed = SPEED_TOLERANCE * speed / scratch.problem.delassus[p]
+    return kept, change <= max(FRICTION_TOLERANCE * bound, allowed)
 
 
 @kernel
