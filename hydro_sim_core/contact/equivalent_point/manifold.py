@@ -33,6 +33,8 @@ class Manifold(NamedTuple):
         gaps: (N,) distance of the surfaces along the normal, m; negative where they overlap.
         features: (N,) what touches: a vertex, or -1 less a number of two edges. Later searches know points by it.
         separation: (1,) distance of the two hulls, or less than that, m; minus the depth of an overlap.
+        axis: (3,) what gives the normal: 0 or 1 and a face of hull A or B, or 2 and an edge of each; -1 is unknown.
+            Faces and edges are numbered within the hulls, and within the set.
     """
 
     normal: Float1D
@@ -40,6 +42,7 @@ class Manifold(NamedTuple):
     gaps: Float1D
     features: Int1D
     separation: Float1D
+    axis: Int1D
 
 
 def make_manifold(most: int) -> Manifold:
@@ -50,6 +53,7 @@ def make_manifold(most: int) -> Manifold:
         gaps=np.zeros(most),
         features=np.zeros(most, dtype=np.int64),
         separation=np.zeros(1),
+        axis=np.full(3, -1, dtype=np.int64),
     )
 
 
@@ -68,7 +72,7 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
         band: Largest gap of a point, m.
         size: Extent of the smaller body, m: tolerances are shares of it.
         work: ``HullScratch``.
-        manifold: ``Manifold``, out.
+        manifold: ``Manifold``, out. Where its ``axis`` is known, two polyhedra are looked at along that alone.
     """
     place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
     place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
@@ -144,8 +148,32 @@ def lowest(plane, vertices, count):
 @kernel
 def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
     """Points of two polyhedra: of a face and what lies on it, or of two edges that cross."""
-    manifold.separation[0] = -math.inf
-    best_side, best_face, best = 0, 0, -math.inf
+    axis = manifold.axis
+    if axis[0] < 0:
+        _find_axis(hulls, a, b, band, size, work, manifold)
+    elif axis[0] == 2:
+        manifold.separation[0] = _apart_along(hulls, a, b, axis[1], axis[2], work, manifold.normal)
+    else:
+        own, other = (a, b) if axis[0] == 0 else (b, a)
+        count = hulls.vertex_start[other + 1] - hulls.vertex_start[other]
+        _, least = lowest(work.planes[axis[0], axis[1]], work.vertices[1 - axis[0]], count)
+        manifold.separation[0] = least
+    if manifold.separation[0] > band:
+        return 0
+    if axis[0] == 2:
+        _touch_edges(hulls, a, b, axis[1], axis[2], manifold.separation[0], work, manifold)
+        return 1
+    own, other = (a, b) if axis[0] == 0 else (b, a)
+    return _touch_face(hulls, own, other, axis[0], axis[1], band, size, work, manifold)
+
+
+@kernel
+def _find_axis(hulls, a, b, band, size, work, manifold):
+    """Find what separates two polyhedra most, and by how much; the first axis beyond the band will do.
+
+    Writes manifold: axis, normal, separation.
+    """
+    axis, best = manifold.axis, -math.inf
     for side in range(2):
         own, other = (a, b) if side == 0 else (b, a)
         count = hulls.vertex_start[other + 1] - hulls.vertex_start[other]
@@ -153,19 +181,14 @@ def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
             _, least = lowest(work.planes[side, face], work.vertices[1 - side], count)
             # Of two faces that lie on each other the first stays the one.
             if least > best + (EDGE_PREFERENCE * size if side == 1 else 0.0):
-                best_side, best_face, best = side, face, least
-            if least > band:
-                manifold.separation[0] = least
-                return 0
+                axis[0], axis[1], best = side, face, least
+                if least > band:
+                    manifold.separation[0] = least
+                    return
     edge_a, edge_b, apart = _edges_apart(hulls, a, b, best + EDGE_PREFERENCE * size, work, manifold.normal)
     manifold.separation[0] = max(best, apart)
-    if manifold.separation[0] > band:
-        return 0
     if edge_a >= 0:
-        _touch_edges(hulls, a, b, edge_a, edge_b, apart, work, manifold)
-        return 1
-    own, other = (a, b) if best_side == 0 else (b, a)
-    return _touch_face(hulls, own, other, best_side, best_face, band, size, work, manifold)
+        axis[0], axis[1], axis[2] = 2, edge_a, edge_b
 
 
 @kernel
@@ -174,43 +197,56 @@ def _edges_apart(hulls, a, b, least, work, normal):
 
     Only edges that are a face of the difference of the two bodies can be (Gregorius 2013). Writes that normal.
     """
-    best_a, best_b, best = -1, -1, -math.inf
-    first_face, first_vertex = (hulls.face_start[a], hulls.face_start[b]), (
-        hulls.vertex_start[a],
-        hulls.vertex_start[b],
-    )
+    best_a, best_b, best = -1, -1, least
+    first_face, first_vertex = hulls.face_start[a], hulls.vertex_start[a]
     for i in range(hulls.edge_start[a], hulls.edge_start[a + 1]):
         edge = hulls.edges[i]
-        p, p_end = work.vertices[0, edge[0] - first_vertex[0]], work.vertices[0, edge[1] - first_vertex[0]]
-        n, m = work.planes[0, edge[2] - first_face[0]], work.planes[0, edge[3] - first_face[0]]
+        p, p_end = work.vertices[0, edge[0] - first_vertex], work.vertices[0, edge[1] - first_vertex]
+        n, m = work.planes[0, edge[2] - first_face], work.planes[0, edge[3] - first_face]
+        n0, n1, n2, m0, m1, m2 = n[0], n[1], n[2], m[0], m[1], m[2]
         d0, d1, d2 = p_end[0] - p[0], p_end[1] - p[1], p_end[2] - p[2]
         # Direction of the edge as the product of its normals, m x n.
-        x0, x1, x2 = m[1] * n[2] - m[2] * n[1], m[2] * n[0] - m[0] * n[2], m[0] * n[1] - m[1] * n[0]
+        x0, x1, x2 = m1 * n2 - m2 * n1, m2 * n0 - m0 * n2, m0 * n1 - m1 * n0
         for j in range(hulls.edge_start[b], hulls.edge_start[b + 1]):
             other = hulls.edges[j]
-            s, t = work.planes[1, other[2] - first_face[1]], work.planes[1, other[3] - first_face[1]]
+            s = work.planes[1, other[2] - hulls.face_start[b]]
+            t = work.planes[1, other[3] - hulls.face_start[b]]
             along_s, along_t = -(s[0] * x0 + s[1] * x1 + s[2] * x2), -(t[0] * x0 + t[1] * x1 + t[2] * x2)
             if along_s * along_t >= 0.0:
                 continue
             y0, y1, y2 = t[1] * s[2] - t[2] * s[1], t[2] * s[0] - t[0] * s[2], t[0] * s[1] - t[1] * s[0]
-            along_n, along_m = n[0] * y0 + n[1] * y1 + n[2] * y2, m[0] * y0 + m[1] * y1 + m[2] * y2
+            along_n, along_m = n0 * y0 + n1 * y1 + n2 * y2, m0 * y0 + m1 * y1 + m2 * y2
             if along_n * along_m >= 0.0 or along_s * along_m <= 0.0:
                 continue
-            q, q_end = work.vertices[1, other[0] - first_vertex[1]], work.vertices[1, other[1] - first_vertex[1]]
-            e0, e1, e2 = q_end[0] - q[0], q_end[1] - q[1], q_end[2] - q[2]
-            c0, c1, c2 = d1 * e2 - d2 * e1, d2 * e0 - d0 * e2, d0 * e1 - d1 * e0
-            length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
-            lengths = math.sqrt((d0 * d0 + d1 * d1 + d2 * d2) * (e0 * e0 + e1 * e1 + e2 * e2))
-            if length <= PARALLEL * lengths:
-                continue
-            # Out of A: between the normals of the faces of A's edge.
-            if c0 * (n[0] + m[0]) + c1 * (n[1] + m[1]) + c2 * (n[2] + m[2]) < 0.0:
-                length = -length
-            apart = (c0 * (q[0] - p[0]) + c1 * (q[1] - p[1]) + c2 * (q[2] - p[2])) / length
-            if apart > best and apart > least:
+            apart = _apart_along(hulls, a, b, i, j, work, normal)
+            if apart > best:
                 best_a, best_b, best = i, j, apart
-                normal[0], normal[1], normal[2] = c0 / length, c1 / length, c2 / length
+    if best_a >= 0:
+        _apart_along(hulls, a, b, best_a, best_b, work, normal)
     return best_a, best_b, best
+
+
+@kernel
+def _apart_along(hulls, a, b, edge_a, edge_b, work, normal):
+    """Distance of two edges along their common normal out of A, m; minus infinity if they are parallel.
+
+    Writes the normal (3,).
+    """
+    edge, other = hulls.edges[edge_a], hulls.edges[edge_b]
+    p, p_end = work.vertices[0, edge[0] - hulls.vertex_start[a]], work.vertices[0, edge[1] - hulls.vertex_start[a]]
+    q, q_end = work.vertices[1, other[0] - hulls.vertex_start[b]], work.vertices[1, other[1] - hulls.vertex_start[b]]
+    n, m = work.planes[0, edge[2] - hulls.face_start[a]], work.planes[0, edge[3] - hulls.face_start[a]]
+    d0, d1, d2 = p_end[0] - p[0], p_end[1] - p[1], p_end[2] - p[2]
+    e0, e1, e2 = q_end[0] - q[0], q_end[1] - q[1], q_end[2] - q[2]
+    c0, c1, c2 = d1 * e2 - d2 * e1, d2 * e0 - d0 * e2, d0 * e1 - d1 * e0
+    length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+    if length <= PARALLEL * math.sqrt((d0 * d0 + d1 * d1 + d2 * d2) * (e0 * e0 + e1 * e1 + e2 * e2)):
+        return -math.inf
+    # Out of A: between the normals of the faces of A's edge.
+    if c0 * (n[0] + m[0]) + c1 * (n[1] + m[1]) + c2 * (n[2] + m[2]) < 0.0:
+        length = -length
+    normal[0], normal[1], normal[2] = c0 / length, c1 / length, c2 / length
+    return normal[0] * (q[0] - p[0]) + normal[1] * (q[1] - p[1]) + normal[2] * (q[2] - p[2])
 
 
 @kernel

@@ -30,8 +30,10 @@ LARGEST_OVERLAP = 2e-13
 FRICTION_TOLERANCE, SPEED_TOLERANCE = 1e-9, 1e-10
 #: Points are conditions if they are closer than this share of the size.
 BAND = 0.05
-#: Solves of a step.
-MOST_SOLVES = 40
+#: Solves of a step, and those after which the axes of contact are looked for anew.
+MOST_SOLVES, SOLVES_WITH_NEW_AXES = 40, 2
+#: Speed at which bodies that start in each other come apart, m/s.
+RECOVERY_SPEED = 0.1
 
 
 @kernel
@@ -164,8 +166,14 @@ def load_points(model, state, scratch, dt):
         points.first[j] = model.points.first_condition[scratch.points.row[j]]
         points.end[j] = points.first[j]
         points.held[j, :] = 0.0
-        _set_axes(model, scratch, j)
-        _look_again(model, scratch, j, dt)
+        scratch.points.depth[j] = 0.0
+        count = _find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
+        separation = scratch.points.manifold.separation[0]
+        _set_axes(model, scratch, j, count)
+        if separation < -_allowed_overlap(model, scratch, j):
+            _let_overlap(model, scratch, j, dt)
+            count = _find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
+        _load(model, scratch, j, count, 0, dt)
 
 
 @kernel
@@ -187,8 +195,9 @@ def solve_contacts(machine, solve, dt):
     if scratch.patches.num[0] == scratch.points.num_faced[0]:
         return converged
     problem.points.is_new[0] = 0
-    for _ in range(MOST_SOLVES):
-        if _all_repeat(model, state, scratch, dt):
+    for n in range(MOST_SOLVES):
+        # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
+        if _all_repeat(model, state, scratch, n < SOLVES_WITH_NEW_AXES, dt):
             return converged
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0
@@ -196,7 +205,7 @@ def solve_contacts(machine, solve, dt):
 
 
 @kernel
-def _all_repeat(model, state, scratch, dt):
+def _all_repeat(model, state, scratch, is_new, dt):
     """Load all contacts anew for where the solution ends, and keep islands in which they repeat themselves.
 
     Returns:
@@ -209,7 +218,7 @@ def _all_repeat(model, state, scratch, dt):
     _move_to_end(model, state, scratch, dt)
     islands.keeps[:] = True
     for p in range(first, scratch.patches.num[0]):
-        repeats = _look_again(model, scratch, p - first, dt)
+        repeats = _look_again(model, scratch, p - first, is_new, dt)
         tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
         if tree >= 0 and not repeats:
             islands.keeps[islands.island[tree]] = False
@@ -236,7 +245,7 @@ def _move_to_end(model, state, scratch, dt):
 
 
 @kernel
-def _set_axes(model, scratch, j):
+def _set_axes(model, scratch, j, count):
     """Set what stays through the step: reference point, ellipsoid, and how stiff conditions and friction are.
 
     The reference point is the middle of the points of contact, or without any the middle of the smaller body.
@@ -248,7 +257,6 @@ def _set_axes(model, scratch, j):
     """
     points, at, row = model.points, scratch.points, scratch.points.row[j]
     p, x, c = at.num_faced[0] + j, at.p_WR[j], at.manifold.points
-    count = _find(model, scratch, j)
     a, b = points.pairs[row, 0], points.pairs[row, 1]
     smaller = a if points.extent[a] < points.extent[b] else b
     body = points.hull_body[smaller]
@@ -273,33 +281,72 @@ def _set_axes(model, scratch, j):
 
 
 @kernel
-def _find(model, scratch, j):
-    """Find the points of contact ``j`` where the step ends; return their number.
+def _find(model, scratch, j, is_new, R_WB, p_WB):
+    """Find the points of contact ``j`` with the bodies at the given poses; return their number.
 
-    Reads model.points: hull_body, hulls, pairs, size; scratch.points: R_WB, manifold, origin, p_WB, row, still, work.
+    Reads model.points: hull_body, hulls, pairs, size; scratch.points: axis, manifold, origin, row, still, work.
+    Writes scratch.points: axis.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``.
+        j: Index of the contact.
+        is_new: Whether to look for the axis along which the bodies touch; else it is that of the last time.
+        R_WB: (nb, 3, 3) orientations of the bodies.
+        p_WB: (nb, 3) origins, m.
     """
     points, at, row = model.points, scratch.points, scratch.points.row[j]
+    axis, known = at.manifold.axis, at.axis[j]
+    for i in range(3):
+        axis[i] = -1 if is_new else known[i]
     a, b = points.pairs[row, 0], points.pairs[row, 1]
     body_a, body_b, size = points.hull_body[a], points.hull_body[b], points.size[row]
-    R_WA, p_WA = at.R_WB[body_a] if body_a >= 0 else at.still, at.p_WB[body_a] if body_a >= 0 else at.origin
-    R_WB, p_WB = at.R_WB[body_b] if body_b >= 0 else at.still, at.p_WB[body_b] if body_b >= 0 else at.origin
-    return find_manifold(points.hulls, a, b, R_WA, p_WA, R_WB, p_WB, BAND * size, size, at.work, at.manifold)
+    R_WA, p_WA = R_WB[body_a] if body_a >= 0 else at.still, p_WB[body_a] if body_a >= 0 else at.origin
+    R_WC, p_WC = R_WB[body_b] if body_b >= 0 else at.still, p_WB[body_b] if body_b >= 0 else at.origin
+    count = find_manifold(points.hulls, a, b, R_WA, p_WA, R_WC, p_WC, BAND * size, size, at.work, at.manifold)
+    for i in range(3):
+        known[i] = axis[i]
+    return count
 
 
 @kernel
-def _look_again(model, scratch, j, dt):
+def _let_overlap(model, scratch, j, dt):
+    """Let contact ``j`` overlap at the end of the step as far as it does at its begin, less what it recovers.
+
+    Only what starts like that overlaps. Pushed apart at once it would keep the speed.
+
+    Reads scratch: R_WB, p_WB; scratch.points: manifold.
+    Writes scratch.points: depth.
+    """
+    _find(model, scratch, j, True, scratch.R_WB, scratch.p_WB)
+    scratch.points.depth[j] = max(-scratch.points.manifold.separation[0] - RECOVERY_SPEED * dt, 0.0)
+
+
+@kernel
+def _look_again(model, scratch, j, is_new, dt):
     """Load contact ``j`` for where the step ends now, with the impulses of the last solution.
 
     Returns:
         Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
+    """
+    kept, repeats = _keep_impulses(model, scratch, j)
+    count = _find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
+    closes = _load(model, scratch, j, count, kept, dt)
+    return repeats and closes
+
+
+@kernel
+def _load(model, scratch, j, count, kept, dt):
+    """Load the points that were found as conditions, with the impulses that are kept for what touches there.
+
+    Returns:
+        Whether gaps are closed where there was an impulse, and nothing overlaps.
 
     Reads scratch.points: manifold, num_faced, p_WR; scratch.problem: jacobian; scratch.problem.points: ahead, end,
     first, normal, stiffness, x; scratch.solver: twists.
     Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
     """
-    points, at = scratch.problem.points, scratch.points
-    kept, repeats = _keep_impulses(model, scratch, j)
-    count = _find(model, scratch, j)
+    points, at, repeats = scratch.problem.points, scratch.points, True
     _set_directions(model, scratch, j)
     _set_jacobian(model, scratch, j)
     _set_twist(scratch, j)
@@ -309,7 +356,7 @@ def _look_again(model, scratch, j, dt):
         c = first + i
         for k in range(3):
             points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
-        x, gap = points.x[c], at.manifold.gaps[i]
+        x, gap = points.x[c], at.manifold.gaps[i] + at.depth[j]
         at.feature[c], at.gap[c] = at.manifold.features[i], gap
         impulse = _impulse_before(scratch, at.feature[c], kept)
         repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))

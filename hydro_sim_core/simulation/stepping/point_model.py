@@ -16,6 +16,7 @@ from hydro_sim_core.compilation import (
     Float2D,
     Float3D,
     Int1D,
+    Int2D,
 )
 from hydro_sim_core.contact.equivalent_point.hull_set import (
     HullScratch,
@@ -74,6 +75,8 @@ class PointScratch(NamedTuple):
         gap: (conditions,) gap of each at the end of the step, m.
         before: (conditions,) impulses that the conditions of one contact had, N s.
         feature_before: (conditions,) their features.
+        depth: (Q,) overlap that each contact may have at the end of the step, m.
+        axis: (Q, 3) axis along which each touches, see ``Manifold``.
         outline: (conditions,) conditions around a patch, in order.
         p_WR: (Q, 3) reference points, m.
         still: (3, 3) orientation of the world in itself.
@@ -95,6 +98,8 @@ class PointScratch(NamedTuple):
     gap: Float1D
     before: Float1D
     feature_before: Int1D
+    depth: Float1D
+    axis: Int2D
     outline: Int1D
     p_WR: Float2D
     still: Float2D
@@ -144,6 +149,8 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         gap=np.zeros(total),
         before=np.zeros(most),
         feature_before=np.zeros(most, dtype=np.int64),
+        depth=np.zeros(len(points.pairs)),
+        axis=np.zeros((len(points.pairs), 3), dtype=np.int64),
         outline=np.zeros(most + 1, dtype=np.int64),
         p_WR=np.zeros((len(points.pairs), 3)),
         still=np.eye(3),
