@@ -280,18 +280,36 @@ def _touch_face(hulls, own, other, side, face, band, size, work, manifold):
     table, corners = last % 2, last // 2
     count = 0
     for i in range(corners):
-        count = _append(work.polygon[table, i], plane, work.labels[2 * table, i], band, manifold, count)
+        count = append_point(work.polygon[table, i], plane, work.labels[2 * table, i], band, manifold, count)
     # The deepest vertex belongs to the contact even if the face that lies most against the other does not have it.
     deepest, least = lowest(plane, vertices, hulls.vertex_start[other + 1] - hulls.vertex_start[other])
     feature = hulls.vertex_start[other] + deepest
     for i in range(count):
         if manifold.features[i] == feature or manifold.gaps[i] <= least + EDGE_PREFERENCE * size:
             return count
-    return _append(vertices[deepest], plane, feature, band, manifold, count)
+    return append_point(vertices[deepest], plane, feature, band, manifold, count)
 
 
 @kernel
-def _append(x, plane, feature, band, manifold, count):
+def add_vertex(hulls, a, b, vertex, work, manifold, count):
+    """Append the point of a vertex over the face of the other polyhedron that was found last, in or beside its outline.
+
+    Returns:
+        The new number of points; the old one if another kind of contact was found.
+    """
+    side = manifold.axis[0]
+    if side != 0 and side != 1:
+        return count
+    other = b if side == 0 else a
+    i = vertex - hulls.vertex_start[other]
+    if not 0 <= i < hulls.vertex_start[other + 1] - hulls.vertex_start[other]:
+        return count
+    plane, x = work.planes[side, manifold.axis[1]], work.vertices[1 - side, i]
+    return append_point(x, plane, vertex, math.inf, manifold, count)
+
+
+@kernel
+def append_point(x, plane, feature, band, manifold, count):
     """Append the point of contact at a point (3,) of the other body, if it is close; return the new count."""
     gap = height(plane, x)
     if gap > band:

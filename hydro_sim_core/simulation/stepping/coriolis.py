@@ -18,6 +18,8 @@ from hydro_sim_core.solvers.options import CONVERGED
 #: needs more solves than this has not converged.
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
+#: Changes of momentum that are round-off, as a share of that which a tree comes with.
+ROUND_OFF = 1e-11
 #: Velocities of a body with a floating joint or a prescribed motion.
 FLOATING_VELOCITIES = joint_type("floating").num_v
 
@@ -142,7 +144,7 @@ def _find_strays(model, scratch, dt):
     Returns:
         True if there are any.
 
-    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A; scratch.solver: v;
+    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A, momentum; scratch.solver: v;
     scratch.tree: V_WB; scratch.problem.islands: order, position.
     Writes scratch: spin, strays, v_middle; scratch.tree: V_WB.
     """
@@ -163,8 +165,9 @@ def _find_strays(model, scratch, dt):
         begin = problem.islands.position[tree]
         # Velocities of a free body's centre do not turn it.
         num = 3 if forest.is_free_tree[tree] else forest.first[tree + 1] - forest.first[tree]
-        change, size = 0.0, 0.0
+        change, size, momentum2 = 0.0, 0.0, 0.0
         for k in range(begin, begin + num):
+            momentum2 += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
             for m in range(begin, begin + num):
                 a, b = scratch.solver.v[k], scratch.solver.v[m]
                 c = 0.5 * (a - scratch.v_next[problem.islands.order[k]])
@@ -172,8 +175,10 @@ def _find_strays(model, scratch, dt):
                 change += problem.A[k, m] * c * d
                 size += problem.A[k, m] * a * b
         reach = 2.0 * dt * spin[tree]
-        # Written so that a tree with NaN velocities is marked.
-        if not reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
+        # Velocities of a body at rest are round-off, as large as their changes. Written so that a tree with NaN
+        # velocities is marked.
+        least = ROUND_OFF * ROUND_OFF * momentum2
+        if not (change <= least or reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size):
             scratch.strays[tree] = any_stray = True
     return any_stray
 

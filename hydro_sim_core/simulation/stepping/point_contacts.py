@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.equivalent_point.manifold import find_manifold
+from hydro_sim_core.contact.equivalent_point.manifold import add_vertex, find_manifold
 from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian, forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS, mean_inverse_mass
@@ -26,12 +26,15 @@ RIGIDITY = 1e5
 #: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
 LARGEST_OVERLAP = 2e-13
 #: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
-#: momenta involved, as a share of the speed that it changes.
-FRICTION_TOLERANCE, SPEED_TOLERANCE = 1e-9, 1e-10
+#: momenta involved, as a share of these: solves leave ``point_newton.TOLERANCE`` of them.
+FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
 #: Points are conditions if they are closer than this share of the size.
 BAND = 0.05
 #: Solves of a step, and those after which the axes of contact are looked for anew.
 MOST_SOLVES, SOLVES_WITH_NEW_AXES = 40, 2
+#: Solve from which on vertices that press stay among the points: one that friction draws over an edge and back again
+#: would come and go.
+LATE_SOLVE = 12
 #: Speed at which bodies that start in each other come apart, m/s.
 RECOVERY_SPEED = 0.1
 
@@ -191,13 +194,15 @@ def solve_contacts(machine, solve, dt):
     model, state, scratch = machine.model, machine.state, machine.scratch
     problem = scratch.problem
     problem.islands.keeps[:] = False
+    # When the step is solved again for its Coriolis forces, they are to agree, not to find another contact.
+    solves_with_new_axes = SOLVES_WITH_NEW_AXES if problem.points.is_new[0] != 0 else 0
     converged = solve(problem, model.options, scratch.solver)
     if scratch.patches.num[0] == scratch.points.num_faced[0]:
         return converged
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
         # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
-        if _all_repeat(model, state, scratch, n < SOLVES_WITH_NEW_AXES, dt):
+        if _all_repeat(model, state, scratch, n < solves_with_new_axes, n >= LATE_SOLVE, dt):
             return converged
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0
@@ -205,7 +210,7 @@ def solve_contacts(machine, solve, dt):
 
 
 @kernel
-def _all_repeat(model, state, scratch, is_new, dt):
+def _all_repeat(model, state, scratch, is_new, is_late, dt):
     """Load all contacts anew for where the solution ends, and keep islands in which they repeat themselves.
 
     Returns:
@@ -216,9 +221,10 @@ def _all_repeat(model, state, scratch, is_new, dt):
     """
     islands, first = scratch.problem.islands, scratch.points.num_faced[0]
     _move_to_end(model, state, scratch, dt)
+    scratch.points.momentum2[0] = _squared_momentum(model, scratch)
     islands.keeps[:] = True
     for p in range(first, scratch.patches.num[0]):
-        repeats = _look_again(model, scratch, p - first, is_new, dt)
+        repeats = _look_again(model, scratch, p - first, is_new, is_late, dt)
         tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
         if tree >= 0 and not repeats:
             islands.keeps[islands.island[tree]] = False
@@ -226,6 +232,19 @@ def _all_repeat(model, state, scratch, is_new, dt):
     for island in range(islands.num[0]):
         all_repeat = all_repeat and islands.keeps[island]
     return all_repeat
+
+
+@kernel
+def _squared_momentum(model, scratch):
+    """Squared momenta over masses, before or after the step, kg m^2/s^2: what residuals are relative to.
+
+    Reads model.forest: velocities; scratch.problem: A, momentum; scratch.solver: v.
+    """
+    problem, after, before = scratch.problem, 0.0, 0.0
+    for k in range(model.forest.velocities.shape[0]):
+        after += problem.A[k, k] * scratch.solver.v[k] * scratch.solver.v[k]
+        before += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
+    return max(after, before)
 
 
 @kernel
@@ -323,16 +342,36 @@ def _let_overlap(model, scratch, j, dt):
 
 
 @kernel
-def _look_again(model, scratch, j, is_new, dt):
+def _look_again(model, scratch, j, is_new, is_late, dt):
     """Load contact ``j`` for where the step ends now, with the impulses of the last solution.
 
     Returns:
         Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
     """
-    kept, repeats = _keep_impulses(model, scratch, j)
+    kept, repeats = _keep_impulses(scratch, j)
     count = _find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
+    if is_late:
+        count = _keep_vertices(model, scratch, j, count, kept)
     closes = _load(model, scratch, j, count, kept, dt)
     return repeats and closes
+
+
+@kernel
+def _keep_vertices(model, scratch, j, count, kept):
+    """Put vertices that pressed and are no longer among the ``count`` points back; return the new number.
+
+    Reads model.points: first_condition, hulls, pairs; scratch.points: before, feature_before, manifold, row, work.
+    """
+    at, row = scratch.points, scratch.points.row[j]
+    a, b = model.points.pairs[row, 0], model.points.pairs[row, 1]
+    most = model.points.first_condition[row + 1] - model.points.first_condition[row]
+    for i in range(kept):
+        vertex, is_found = at.feature_before[i], False
+        for c in range(count):
+            is_found = is_found or at.manifold.features[c] == vertex
+        if at.before[i] > 0.0 and vertex >= 0 and not is_found and count < most:
+            count = add_vertex(model.points.hulls, a, b, vertex, at.work, at.manifold, count)
+    return count
 
 
 @kernel
@@ -371,13 +410,13 @@ def _load(model, scratch, j, count, kept, dt):
 
 
 @kernel
-def _keep_impulses(model, scratch, j):
+def _keep_impulses(scratch, j):
     """Store the impulses of the conditions of contact ``j`` with what touches, and hold its friction.
 
     Returns:
         Number of conditions, and whether friction is that of the solution before.
 
-    Reads model.points: size; scratch.points: feature, num_faced, row; scratch.problem: delassus, friction; scratch.problem.points: end, first, held;
+    Reads scratch.points: feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.problem.points: end, first, held;
     scratch.solver: twists.
     Writes scratch.points: before, feature_before; scratch.problem.points: held.
     """
@@ -399,9 +438,7 @@ def _keep_impulses(model, scratch, j):
     held = points.held[j]
     change = math.sqrt((of.p0 - held[0]) ** 2 + (of.p1 - held[1]) ** 2 + (of.p2 - held[2]) ** 2)
     held[0], held[1], held[2] = of.p0, of.p1, of.p2
-    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2]) * model.points.size[at.row[j]]
-    speed = math.sqrt(V[3] * V[3] + V[4] * V[4] + V[5] * V[5]) + spin
-    allowed = SPEED_TOLERANCE * speed / scratch.problem.delassus[p]
+    allowed = MOMENTUM_TOLERANCE * math.sqrt(at.momentum2[0] / scratch.problem.delassus[p])
     return kept, change <= max(FRICTION_TOLERANCE * bound, allowed)
 
 

@@ -81,6 +81,7 @@ class PointScratch(NamedTuple):
         p_WR: (Q, 3) reference points, m.
         still: (3, 3) orientation of the world in itself.
         origin: (3,) its origin, m.
+        momentum2: (1,) squared momenta over masses of all bodies, kg m^2/s^2.
         shift: (3,) a point as the motion at the begin of the step has it.
         twist: (6,) relative twist of the contact that is looked at.
     """
@@ -104,6 +105,7 @@ class PointScratch(NamedTuple):
     p_WR: Float2D
     still: Float2D
     origin: Float1D
+    momentum2: Float1D
     shift: Float1D
     twist: Float1D
 
@@ -155,6 +157,7 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         p_WR=np.zeros((len(points.pairs), 3)),
         still=np.eye(3),
         origin=np.zeros(3),
+        momentum2=np.zeros(1),
         shift=np.zeros(3),
         twist=np.zeros(6),
     )
