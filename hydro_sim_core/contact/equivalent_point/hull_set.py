@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, ConstInt1D, ConstInt2D, Float2D, Float3D, Int2D
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, ConstFloat3D, ConstInt1D, ConstInt2D, Float2D, Float3D, Int2D
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.polyhedra import Polyhedron
 
@@ -22,12 +22,15 @@ class Hull:
         core: (K, 3) the point, or the two ends of the segment, m; empty for the others.
         radius: Of a sphere or a capsule, m; 0 for the others.
         plane: (4,) outward unit normal and offset of a half space, m; None for the others.
+        tiles: For each face of a polyhedron, (T, 3, 3) corners of the triangles of the body that are in it, m; none
+            where they fill it.
     """
 
     solid: Polyhedron | None = None
     core: FloatArray | None = None
     radius: float = 0.0
     plane: FloatArray | None = None
+    tiles: tuple[FloatArray, ...] = ()
 
     @property
     def points(self) -> FloatArray:
@@ -51,6 +54,8 @@ class HullSet(NamedTuple):
         loop_edges: Edge from each of them to the next.
         edge_start: (H + 1,) first edge of each hull.
         edges: (E, 4) two vertices, two faces.
+        tile_start: (F + 1,) first tile of each face.
+        tiles: (T, 3, 3) corners of the triangles of a body that does not fill a face of its hull, m.
     """
 
     vertex_start: ConstInt1D
@@ -63,6 +68,8 @@ class HullSet(NamedTuple):
     loop_edges: ConstInt1D
     edge_start: ConstInt1D
     edges: ConstInt2D
+    tile_start: ConstInt1D
+    tiles: ConstFloat3D
 
 
 class HullScratch(NamedTuple):
@@ -88,6 +95,12 @@ def make_hull_set(hulls: Sequence[Hull]) -> HullSet:
     planes = [_planes(hull) for hull in hulls]
     face_start = _starts([len(of_hull) for of_hull in planes])
     edge_start = _starts([0 if solid is None else len(solid.edges) for solid in solids])
+    nothing = np.zeros((0, 3, 3))
+    tiles = [
+        of_face
+        for hull, own in zip(hulls, planes, strict=True)
+        for of_face in (hull.tiles or [nothing] * len(own))
+    ]
     loops, loop_edges, edges = [], [], []
     for i, hull in enumerate(hulls):
         if hull.solid is None:
@@ -107,6 +120,8 @@ def make_hull_set(hulls: Sequence[Hull]) -> HullSet:
         loop_edges=_joined(loop_edges, (-1,), np.int64),
         edge_start=edge_start,
         edges=_joined(edges, (-1, 4), np.int64),
+        tile_start=_starts([len(of_face) for of_face in tiles]),
+        tiles=_joined(tiles, (-1, 3, 3), float),
     )
     for array in arrays:
         array.flags.writeable = False

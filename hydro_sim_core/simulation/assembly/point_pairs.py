@@ -19,6 +19,8 @@ from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_
 
 #: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
 HOLLOW = 1e-4
+#: Distance from a face of the hull, as a share of the size, within which a triangle is part of it.
+IN_PLANE = 1e-6
 #: A step may move two bodies against each other by this share of the thinner one's thickness.
 STRIDE = 0.5
 
@@ -172,7 +174,31 @@ def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: Told
     points = np.concatenate([one.geometry.vertices @ one.X_BG[:3, :3].T + one.X_BG[:3, 3] for one in parts])
     solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
     volume = sum(one.geometry.volume() for one in parts)
-    return _Side(group, Hull(solid=solid), first.body, volume >= (1.0 - HOLLOW) * _volume(solid))
+    is_convex = volume >= (1.0 - HOLLOW) * _volume(solid)
+    triangles = np.concatenate([_triangles(one) for one in parts])
+    return _Side(group, Hull(solid=solid, tiles=_tiles(solid, triangles)), first.body, is_convex)
+
+
+def _triangles(collider: Collider) -> Floats:
+    """Corners (T, 3, 3) of the surface of a geometry, in the frame of its body, m."""
+    geometry, X_BG = collider.geometry, collider.X_BG
+    points = geometry.vertices @ X_BG[:3, :3].T + X_BG[:3, 3]
+    return np.asarray(points[geometry.surface_triangles()])
+
+
+def _tiles(solid: Polyhedron, triangles: Floats) -> tuple[Floats, ...]:
+    """For each face the triangles (T, 3, 3) in its plane that face outwards; none where they fill it."""
+    size = float(np.ptp(solid.vertices, axis=0).max())
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    found = []
+    for plane, loop in zip(solid.planes, solid.loops, strict=True):
+        flat = np.abs(triangles @ plane[:3] - plane[3]).max(axis=1) <= IN_PLANE * size
+        flat &= normals @ plane[:3] > 0.0
+        corners = solid.vertices[loop]
+        area = float((np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0]) @ plane[:3]).sum())
+        is_full = float((normals[flat] @ plane[:3]).sum()) >= (1.0 - HOLLOW) * area
+        found.append(np.zeros((0, 3, 3)) if is_full else triangles[flat])
+    return tuple(found)
 
 
 def _volume(solid: Polyhedron) -> float:

@@ -15,6 +15,7 @@ from hydro_sim_core.contact.equivalent_point.manifold import add_vertex, find_ma
 from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian, forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS, mean_inverse_mass
+from hydro_sim_core.simulation.stepping.point_outline import patch_radius
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
@@ -391,6 +392,7 @@ def _load(model, scratch, j, count, kept, dt):
     _set_twist(scratch, j)
     V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
     allowed = _allowed_overlap(model, scratch, j)
+    total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
     for i in range(count):
         c = first + i
         for k in range(3):
@@ -398,15 +400,39 @@ def _load(model, scratch, j, count, kept, dt):
         x, gap = points.x[c], at.manifold.gaps[i] + at.depth[j]
         at.feature[c], at.gap[c] = at.manifold.features[i], gap
         impulse = _impulse_before(scratch, at.feature[c], kept)
+        total, a0, a1, a2 = total + impulse, a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
         repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
         v0, v1, v2 = V[3] + V[1] * x[2] - V[2] * x[1], V[4] + V[2] * x[0] - V[0] * x[2], V[5] + V[0] * x[1] - V[1] * x[0]
         along = n[0] * v0 + n[1] * v1 + n[2] * v2
         points.ahead[c] = impulse + stiffness * (along - gap / dt)
     points.end[j] = first + count
+    if model.points.ellipsoid[at.row[j], 2] == 0.0:
+        repeats = _set_patch_radius(model, scratch, j, total, a0, a1, a2) and repeats
     # What touched and is no longer among the points has lost its impulse.
     for i in range(kept):
         repeats = repeats and at.before[i] == 0.0
     return repeats
+
+
+@kernel
+def _set_patch_radius(model, scratch, j, total, a0, a1, a2):
+    """Set e_r of contact ``j`` from its patch; whether it is that of the solution before.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``.
+        j: Index of the contact.
+        total: Normal impulse, N s.
+        a0: First moment of the impulses about the reference point, N s m; with ``a1`` and ``a2``.
+        a1: See ``a0``.
+        a2: See ``a0``.
+
+    Writes scratch.problem.points: ellipsoid.
+    """
+    ellipsoid = scratch.problem.points.ellipsoid[j]
+    before, inverse = ellipsoid[2], 1.0 / total if total > 0.0 else 0.0
+    ellipsoid[2] = patch_radius(model, scratch, j, a0 * inverse, a1 * inverse, a2 * inverse)
+    return abs(ellipsoid[2] - before) <= FRICTION_TOLERANCE * model.points.size[scratch.points.row[j]]
 
 
 @kernel

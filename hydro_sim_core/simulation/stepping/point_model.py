@@ -82,6 +82,9 @@ class PointScratch(NamedTuple):
         still: (3, 3) orientation of the world in itself.
         origin: (3,) its origin, m.
         momentum2: (1,) squared momenta over masses of all bodies, kg m^2/s^2.
+        corners: (N, 2) outline of a patch along the tangents, m.
+        tile: (3, 2) a triangle along them, m.
+        clipped: (2, N, 2) what of it is in the outline, m.
         shift: (3,) a point as the motion at the begin of the step has it.
         twist: (6,) relative twist of the contact that is looked at.
     """
@@ -106,6 +109,9 @@ class PointScratch(NamedTuple):
     still: Float2D
     origin: Float1D
     momentum2: Float1D
+    corners: Float2D
+    tile: Float2D
+    clipped: Float3D
     shift: Float1D
     twist: Float1D
 
@@ -158,6 +164,9 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         still=np.eye(3),
         origin=np.zeros(3),
         momentum2=np.zeros(1),
+        corners=np.zeros((most + 1, 2)),
+        tile=np.zeros((3, 2)),
+        clipped=np.zeros((2, most + 8, 2)),
         shift=np.zeros(3),
         twist=np.zeros(6),
     )
