@@ -5,6 +5,7 @@ import gc
 import os
 import re
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from docutils.nodes import document
@@ -118,6 +119,15 @@ def _name(path: Path, root: Path) -> str:
     return ".".join(path.relative_to(root.parent).parts)
 
 
+def _skip_what_is_imported(
+    app: Sphinx, what: str, name: str, thing: Any, _skip: bool, _options: Any
+) -> bool | None:
+    """Autodoc leaves it out too, but only after it has read its signature and the source that it comes from."""
+    if what != "module" or not isinstance(thing, type | FunctionType) or thing.__name__ != name:
+        return None
+    return thing.__module__ != app.env.current_document.autodoc_module or None
+
+
 def _take_full_names_as_they_are(_app: Sphinx, doctree: document) -> None:
     """Sphinx would look for each type of an argument among the ends of all names, also for ``float``."""
     for reference in doctree.findall(pending_xref):
@@ -131,4 +141,5 @@ def setup(app: Sphinx) -> None:
     _write_api_pages(DOCS.parent / "ros2_ws" / "src" / "hydro_sim" / "hydro_sim", DOCS / "api" / "node")
     app.connect("autodoc-process-docstring", _set_comments_aside, priority=0)
     app.connect("autodoc-process-docstring", _mend_docstring, priority=1000)
+    app.connect("autodoc-skip-member", _skip_what_is_imported)
     app.connect("doctree-read", _take_full_names_as_they_are)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich import box
 from rich.console import Console
@@ -107,6 +108,8 @@ def _geometries(world: World) -> list[Row]:
             "kind": collider.geometry.kind.name.removesuffix("_MESH").lower().replace("_", " "),
             "elements": None if collider.geometry.is_half_space else len(collider.geometry.elements),
             "modulus": None if collider.geometry.is_rigid else collider.geometry.modulus,
+            "margin": (collider.skin or collider.geometry).margin,
+            "point_stiffness": collider.proximity.point_stiffness if collider.geometry.is_rigid else None,
             "friction": collider.proximity.mu_dynamic,
         }
         for collider in world.built.colliders
@@ -116,17 +119,28 @@ def _geometries(world: World) -> list[Row]:
 def _pairs(world: World, most: int | None) -> list[Row]:
     wrenches = world.scene.spec.report.wrenches
     reported = {frozenset(pair) for pair in wrenches} if wrenches != "all" else None
-    laws = world.contact_laws
+    laws, skins = world.contact_laws, _skins(world)
     return [
         {
             "a": a,
             "b": b,
             "law": laws.law(row),
+            "skin": sorted(skins.get(frozenset((a, b)), ())),
             "geometries": int(laws.geometries[row]),
             "reported": reported is None or frozenset((a, b)) in reported,
         }
         for row, (a, b) in ((row, laws.links(row)) for row in range(len(laws.pairs))[:most])
     ]
+
+
+def _skins(world: World) -> dict[frozenset[str], set[str]]:
+    """Links that touch with a skin, by pair of links that has some."""
+    built = world.built
+    model, found = built.model, dict[frozenset[str], set[str]]()
+    for pair, side in np.argwhere(model.pair_rows != model.geometry_row[model.pairs]).tolist():
+        links = [built.colliders[i].link for i in model.pairs[pair]]
+        found.setdefault(frozenset(links), set()).add(links[side])
+    return found
 
 
 def _silent_row(pair: SilentPair) -> Row:
@@ -147,6 +161,10 @@ def _depth(row: Row) -> str:
     return "" if row["depth"] is None else f"{1e3 * row['depth']:.3g}"
 
 
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
 def _inner_row(world: World, forces: InnerForces) -> Row:
     return {
         "robot": world.scene.spec.models[forces.robot].name,
@@ -160,6 +178,8 @@ def _inner_row(world: World, forces: InnerForces) -> Row:
 
 #: Columns of a table: heading and text of a cell.
 _Columns = Mapping[str, Callable[[Row], str]]
+#: Columns that are left out where no row has anything in them.
+_RARE = ("point stiffness, N/m", "skin on")
 #: Title and columns of the table of each entry of ``contents``.
 _TABLES: Mapping[str, tuple[str, _Columns]] = {
     "bodies": (
@@ -186,7 +206,9 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
             "geometry": lambda row: row["name"],
             "kind": lambda row: row["kind"],
             "elements": lambda row: "" if row["elements"] is None else str(row["elements"]),
-            "modulus, Pa": lambda row: "" if row["modulus"] is None else f"{row['modulus']:.3g}",
+            "modulus, Pa": lambda row: _number(row["modulus"]),
+            "margin, mm": lambda row: f"{1e3 * row['margin']:.3g}",
+            "point stiffness, N/m": lambda row: _number(row["point_stiffness"]),
             "friction": lambda row: f"{row['friction']:g}",
         },
     ),
@@ -205,6 +227,7 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
             "a": lambda row: row["a"],
             "b": lambda row: row["b"],
             "law": lambda row: row["law"],
+            "skin on": lambda row: ", ".join(row["skin"]),
             "pairs of geometries": lambda row: str(row["geometries"]),
             "wrench reported": lambda row: "yes" if row["reported"] else "",
         },
@@ -216,7 +239,7 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
             "b": lambda row: row["b"],
             "because of": lambda row: row["reason"],
             "depth, mm": _depth,
-            "would push with, N": lambda row: "" if row["force"] is None else f"{row['force']:.3g}",
+            "would push with, N": lambda row: _number(row["force"]),
         },
     ),
     "inner_forces": (
@@ -271,10 +294,13 @@ def _print_table(console: Console, title: str, columns: _Columns, rows: Sequence
     if not rows:
         return
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in columns:
+    shown = {
+        heading: cell for heading, cell in columns.items() if heading not in _RARE or any(map(cell, rows))
+    }
+    for heading in shown:
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*(output.shown(cell(row)) for cell in columns.values()))
+        table.add_row(*(output.shown(cell(row)) for cell in shown.values()))
     console.print(table)
     _tell_of_more(console, len(rows), total)
 

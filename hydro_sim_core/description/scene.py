@@ -42,6 +42,12 @@ from hydro_sim_core.description.spec import (
 )
 from hydro_sim_core.description.yaml_source import Section
 
+#: What is wrong with a modulus beside ``compliance: rigid``, and its mend.
+IDLE_MODULUS = (
+    "a modulus does nothing on a rigid body",
+    "leave modulus out, or give compliance: compliant",
+)
+
 
 class ProximityChoice(Section):
     """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
@@ -64,7 +70,8 @@ class ProximityChoice(Section):
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
     point_stiffness: Positive | None = Field(
         None,
-        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box.",
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
+        "of the largest body on it if that is smaller.",
         json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive | None = Field(
@@ -160,6 +167,12 @@ class EnvironmentSpec(Section):
     pose: PoseSpec = Field(PoseSpec(), description="Of the shape in the world.")
     proximity: ProximityChoice = Field(ProximityChoice(), description="Its contact properties.")
 
+    @model_validator(mode="after")
+    def _modulus_acts(self) -> EnvironmentSpec:
+        if self.proximity.compliance == "rigid" and self.proximity.modulus is not None:
+            raise conflict(*IDLE_MODULUS)
+        return self
+
 
 class ContactDefaults(Section):
     """Contact properties of geometries that give none."""
@@ -167,7 +180,9 @@ class ContactDefaults(Section):
     compliance: Compliance = Field("compliant", description="Surface only, or pressure field.")
     modulus: Positive = Field(1e7, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))
     resolution_hint: Positive = Field(
-        0.02, description="Wanted mesh edge length.", json_schema_extra=unit("m")
+        0.02,
+        description="Wanted mesh edge length; if it is not given, circles of round shapes have 16 edges or more.",
+        json_schema_extra=unit("m"),
     )
     margin: NonNegative | None = Field(
         None,
@@ -184,8 +199,8 @@ class ContactDefaults(Section):
     mu_static: NonNegative = Field(0.5, description="Static friction.")
     point_stiffness: Positive | None = Field(
         None,
-        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box; "
-        "without it they hardly yield.",
+        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
+        "of the largest body on it if that is smaller; without it they hardly yield.",
         json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive = Field(
@@ -193,6 +208,11 @@ class ContactDefaults(Section):
         description="Depth at which a compliant half space reaches its modulus.",
         json_schema_extra=unit("m"),
     )
+
+    @property
+    def gives_resolution(self) -> bool:
+        """Whether the resolution hint was given, not left at its default."""
+        return "resolution_hint" in self.model_fields_set
 
     def complete(self, proximity: ProximitySpec) -> ProximitySpec:
         """``proximity`` with its missing values replaced by these."""
@@ -246,15 +266,6 @@ class ContactSettings(Section):
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
-
-    @model_validator(mode="after")
-    def _one_law_a_pair(self) -> ContactSettings:
-        laws = {frozenset(links): "none" for links in self.exclude}
-        for pair in self.pairs:
-            if laws.setdefault(frozenset(pair.links), pair.law) != pair.law:
-                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws"
-                raise conflict(problem, "keep one of the entries of exclude and pairs")
-        return self
 
 
 class ActuatorSpec(Section):

@@ -445,7 +445,12 @@ class SceneBuilder:
             place = self._places[where]
             rest = error.element[len(where) :].lstrip(".")
             element = f"{place.element}, {rest}" if rest else place.element
-            raise type(error)(place.source, element, error.problem, error.mend) from None
+            raise type(error)(place.source, element, error.problem, self._in_program(error.mend)) from None
+
+    def _in_program(self, mend: str) -> str:
+        """A mend that ends with an entry of a scene file, with the line of the program that added it."""
+        place = self._places.get(mend.rpartition(" ")[2])
+        return mend if place is None else f"{mend.rpartition(' ')[0]} {place.source}, {place.element}"
 
     def _append(self, part: str, item: Any, place: CallSite) -> None:
         items = getattr(self._spec, part)

@@ -135,6 +135,14 @@ class ShapeType:
 
         return guarded(measured, self.make, f"shape '{self.kind}'")
 
+    def largest_radius(self, size: Sequence[float]) -> float | None:
+        """Largest radius of a curved surface of given lengths, m; None without one."""
+        is_radius = np.repeat(
+            [length.is_radius for length in self.lengths], [length.count for length in self.lengths]
+        ).astype(bool)
+        radii = np.asarray(size, dtype=float)[is_radius]
+        return float(radii.max()) if len(radii) else None
+
     def surface(self, size: Sequence[float], segments: int = 48) -> tuple[Array, NDArray[np.int64]]:
         """Finely meshed surface for display.
 
@@ -145,11 +153,8 @@ class ShapeType:
         Returns:
             Vertices (V, 3), m, and triangles (T, 3), oriented outwards.
         """
-        is_radius = np.repeat(
-            [length.is_radius for length in self.lengths], [length.count for length in self.lengths]
-        )
-        radii = np.asarray(size)[is_radius] if is_radius.any() else np.asarray(size)
-        fine = 2.0 * math.pi * float(radii.max()) / segments
+        radius = self.largest_radius(size) or float(np.max(size))
+        fine = 2.0 * math.pi * radius / segments
         options = {"resolution": fine} if "resolution" in self.options else {}
         rigid = self.geometry(size, modulus=None, margin=0.0, **options)
         return rigid.vertices, rigid.elements

@@ -7,15 +7,18 @@ stays so. Nothing else in the file says anything about contact.
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from lxml import etree
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver, absolute
 from hydro_sim_core.description.spec import RobotSpec, SrdfSpec
 from hydro_sim_core.description.xacro_source import expand_xacro
-from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
+from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes, tag_of
 from hydro_sim_core.errors import UnknownFormat, shortened
 
 #: Elements about planning.
@@ -30,6 +33,8 @@ _OF_PLANNING = (
 )
 #: Elements about contact.
 _OF_CONTACT = ("disable_collisions", "enable_collisions", "disable_default_collisions")
+#: Likeness of two names from which one is the other misspelt.
+_LIKENESS = 0.75
 #: Most unknown links that an error names.
 _MOST_NAMED = 5
 
@@ -60,9 +65,10 @@ def read_srdf(
         raise root.error("describes links: it is a URDF, and no SRDF", "name the robot's SRDF")
     name = root.text("name") or ""
     root.text("version")
+    _refuse_contact_inside(root)
     for element in root.children(*_OF_PLANNING):
-        _refuse_contact_inside(element)
         element.ignore()
+    _refuse_misspelt(root)
     pairs = {tag: list(_pairs(root, tag)) for tag in ("disable_collisions", "enable_collisions")}
     quiet = [(one, one.required_text("link")) for one in root.children("disable_default_collisions")]
     document.warn_about_unread()
@@ -95,12 +101,29 @@ def _pairs(root: XmlElement, tag: str) -> Iterator[tuple[XmlElement, tuple[str, 
         yield element, links, (element.text("reason") or "").strip()
 
 
-def _refuse_contact_inside(element: XmlElement) -> None:
-    """Refuse elements about contact in one about planning, which is not read."""
-    found = next(element.lxml.iter(*_OF_CONTACT), None)
-    if found is not None:
-        problem = f"holds <{found.tag}> (line {found.sourceline}), which counts in <robot> only"
-        raise element.error(problem, f"move <{found.tag}> out of <{element.tag}>")
+def _refuse_contact_inside(root: XmlElement) -> None:
+    """Refuse elements about contact inside others, such as those about planning: they are not read there."""
+    for found in root.lxml.iter(*_OF_CONTACT):
+        parent = found.getparent()
+        if found is not root.lxml and parent is not None and parent is not root.lxml:
+            problem = f"holds <{found.tag}> (line {found.sourceline}), which counts in <robot> only"
+            around = XmlElement(parent, root.document)
+            raise around.error(problem, f"move <{found.tag}> out of <{around.tag}>")
+
+
+def _refuse_misspelt(root: XmlElement) -> None:
+    """Refuse elements that are ours, or whose names are nearly those of elements about contact."""
+    for found in root.lxml.iterchildren(etree.Element):
+        tag = tag_of(found)
+        if tag in _OF_CONTACT or tag in _OF_PLANNING:
+            continue
+        problem = f"unknown tag <{shortened(tag, 60)}>"
+        if tag.startswith("hydro:"):
+            mend = "write <disable_collisions>, or <hydro:contact_pair> in the URDF"
+            raise XmlElement(found, root.document).error(problem, mend)
+        plain = tag.rpartition(":")[2].lower().replace("-", "_")
+        if difflib.get_close_matches(plain, _OF_CONTACT, n=1, cutoff=_LIKENESS):
+            raise XmlElement(found, root.document).error(problem, did_you_mean(plain, _OF_CONTACT))
 
 
 def _refuse_unknown(named: Sequence[tuple[XmlElement, str]], name: str, robot: RobotSpec) -> None:

@@ -5,7 +5,8 @@ which outranks ``type``, for types that other readers do not have; ``hydro:stiff
 the stops (N m/rad or N/m), and, beside the ``drake:`` tags, ``<hydro:slab_thickness value=…/>`` (m),
 ``<hydro:pressure_field value=…/>`` (distance or laplace), ``<hydro:surface_velocity value="x y z"/>`` (m/s) and
 ``<hydro:grain value="x y z"/>``, the direction of least friction; in the robot itself ``<hydro:contact_pair link1=…
-link2=… law=…/>``, the contact law of two links, and ``<hydro:srdf filename=…/>``, its SRDF.
+link2=… law=…/>``, the contact law of two links, and ``<hydro:srdf filename=…/>``, its SRDF. Any other tag or
+attribute of that prefix, or one of these elsewhere, is an error; see ``own_tags``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import read_joints
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import ContactLaw, JointSpec, LinkSpec, PairLaw, PointSpec, RobotSpec, SrdfSpec
@@ -126,6 +128,8 @@ def _read_robot(
         raise robot.error(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
         )
+    refuse_misplaced(document)
+    warn_of_self_collide(document)
     for block in robot.children(*_IGNORED_BLOCKS):
         block.ignore()
     name = robot.required_text("name")
@@ -143,6 +147,7 @@ def _read_robot(
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
+    _warn_of_idle_moduli(spec.links, source)
     return spec
 
 
@@ -245,6 +250,22 @@ def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) 
     if frames:
         _LOG.warning(
             "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)
+        )
+
+
+def _warn_of_idle_moduli(links: Iterable[LinkSpec], source: Path) -> None:
+    """Warn of rigid bodies with a modulus of their own, as Drake does, which leaves it out too."""
+    idle = [
+        link.name
+        for link in links
+        if any(c.proximity.compliance == "rigid" and c.proximity.modulus is not None for c in link.collisions)
+    ]
+    if idle:
+        _LOG.warning(
+            "%s: drake:hydroelastic_modulus does nothing beside drake:rigid_hydroelastic: %s; remove it, or write "
+            "drake:compliant_hydroelastic",
+            source,
+            ", ".join(idle),
         )
 
 

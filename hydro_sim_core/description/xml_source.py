@@ -22,6 +22,8 @@ from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.files import read_regular_file
 
 _LOG = logging.getLogger(__name__)
+#: Namespace of our own tags and attributes, commonly with the prefix ``hydro``.
+OWN_NAMESPACE = "urn:hydro-sim"
 #: Size limit of description files, bytes; actual ones are below 1 MB.
 MAX_BYTES = 16 * 2**20
 #: Most marks of elements and attributes ("<" and "=") in a document; each takes about 300 bytes of memory when it is
@@ -72,13 +74,13 @@ class XmlDocument:
         """Log one warning that lists each kind of element and attribute that was not read."""
         unread: dict[str, str] = {}
         for element in _unread_elements(self.root.lxml, self._read):
-            unread.setdefault(f"<{_tag(element)}>", self.line_of(element))
+            unread.setdefault(f"<{tag_of(element)}>", self.line_of(element))
         for element in self.root.lxml.iter(etree.Element):
             if (element, "") not in self._read:
                 continue
             for name in element.attrib:
-                if (element, _local_name(element, name)) not in self._read:
-                    label = f"{_local_name(element, name)}= on <{_tag(element)}>"
+                if (element, attribute_name(element, name)) not in self._read:
+                    label = f"{attribute_name(element, name)}= on <{tag_of(element)}>"
                     unread.setdefault(label, self.line_of(element))
         if unread:
             listing = ", ".join(f"{label} ({line})" for label, line in unread.items())
@@ -108,7 +110,7 @@ class XmlElement:
     @property
     def tag(self) -> str:
         """Tag with its prefix as written, for instance ``drake:capsule``."""
-        return _tag(self.lxml)
+        return tag_of(self.lxml)
 
     def named(self, label: str) -> XmlElement:
         """The same element, called ``label`` in errors."""
@@ -125,7 +127,7 @@ class XmlElement:
     def children(self, *tags: str) -> Iterator[XmlElement]:
         """Children with one of these tags, in file order."""
         for child in self.lxml.iterchildren(etree.Element):
-            if _tag(child) in tags:
+            if tag_of(child) in tags:
                 yield XmlElement(child, self.document, self.label)
 
     def child(self, *tags: str) -> XmlElement | None:
@@ -148,12 +150,12 @@ class XmlElement:
         for element in self.lxml.iter(etree.Element):
             self.document.mark_read(element)
             for name in element.attrib:
-                self.document.mark_read(element, _local_name(element, name))
+                self.document.mark_read(element, attribute_name(element, name))
 
     def text(self, attribute: str) -> str | None:
         """An attribute as written, or None if it is missing."""
         for name, value in self.lxml.attrib.items():
-            if _local_name(self.lxml, name) == attribute:
+            if attribute_name(self.lxml, name) == attribute:
                 self.document.mark_read(self.lxml, attribute)
                 return str(value)
         return None
@@ -287,14 +289,19 @@ def _unread_elements(
         yield from _unread_elements(child, read)
 
 
-def _tag(element: etree._Element) -> str:
-    local = str(element.tag).rpartition("}")[2]
+def tag_of(element: etree._Element) -> str:
+    """An element's tag with its prefix as written; one of our namespace has our prefix, whichever is written."""
+    namespace, _, local = str(element.tag).rpartition("}")
+    if namespace[1:] == OWN_NAMESPACE:
+        return f"hydro:{local}"
     # A prefix without its xmlns stays inside the local name.
     return f"{element.prefix}:{local}" if element.prefix and ":" not in local else local
 
 
-def _local_name(element: etree._Element, attribute: str) -> str:
-    """An attribute's name with its prefix as written instead of its namespace."""
+def attribute_name(element: etree._Element, attribute: str) -> str:
+    """An attribute's name with its prefix as written instead of its namespace; ours as for tags."""
     namespace, _, local = attribute.rpartition("}")
+    if namespace[1:] == OWN_NAMESPACE:
+        return f"hydro:{local}"
     prefix = next((p for p, uri in element.nsmap.items() if p and uri == namespace[1:]), "")
     return f"{prefix}:{local}" if prefix else local

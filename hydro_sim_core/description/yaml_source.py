@@ -131,6 +131,8 @@ _IN_WORDS_OF_YAML = {
 
 def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
     where, problem, mend = _first_problem(error)
+    if problem.startswith("None is"):  # what a file's null, or nothing behind a colon, becomes
+        problem = f"null{problem.removeprefix('None')}"
     line = _line_of(root, _location(error.errors(include_url=False)[0]))
     return InputError(path, f"{where}, line {line}".lstrip(", "), problem, mend)
 

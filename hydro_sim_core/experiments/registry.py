@@ -105,7 +105,9 @@ EXPERIMENTS = {
     ),
     "point_contact": Experiment(
         "What a patch adds to contact points: it resists twisting, in the grip too, and rolling.",
-        lambda quick: point_contact.run(1.5 if quick else point_contact.HOLDING_TIME),
+        lambda quick: (
+            point_contact.run(1.5, point_contact.SHORT_SWINGING_TIME) if quick else point_contact.run()
+        ),
         point_contact.plot,
     ),
     "margin_boxes": Experiment(

@@ -14,39 +14,39 @@ import numpy as np
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.geometry.convex import convex_mesh
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry
-from hydro_sim_core.geometry.margin_layers import add_margin_layer, outward_directions
+from hydro_sim_core.geometry.layer_depths import layer_depths
+from hydro_sim_core.geometry.margin_layers import add_margin_layer
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.mesh import compliant_mesh
 from hydro_sim_core.geometry.shapes import is_convex, make_geometry
-from hydro_sim_core.geometry.thickness import thickness_along
 
 #: Rise of the pressure with depth, Pa/m: that of a layer of steel of some centimetres.
 SLOPE = 1e13
-#: Largest thickness of a layer: share of the thickness of the body there, and of its smallest extent.
-_SHARE_OF_THICKNESS, _SHARE_OF_EXTENT = 0.4, 0.2
+#: Largest thickness of a layer as a share of the body's smallest extent.
+_SHARE_OF_EXTENT = 0.2
 #: Smallest extent of an open surface that is flat, as a share of the largest one.
 _LEAST_EXTENT = 0.02
 
 
 def rigid_skin(
-    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule, area: float
 ) -> Geometry:
     """Make the skin of a rigid body.
 
     Args:
         surface: Its rigid geometry.
         shape: The shape that it was made from.
-        proximity: Its contact properties. ``point_stiffness`` is that of a flat as large as the mean cross-section of
-            the body's box; without it the pressure rises by ``SLOPE``.
+        proximity: Its contact properties.
         margin_rule: Rule for the margin, which is more only where the properties say so.
+        area: Area of which the stiffness of the properties is, m^2.
     """
-    return replace(_stiff_field(surface, shape, proximity, margin_rule), is_skin=True)
+    return replace(_stiff_field(surface, shape, proximity, margin_rule, area), is_skin=True)
 
 
 def _stiff_field(
-    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule
+    surface: Geometry, shape: ShapeSpec, proximity: ProximitySpec, margin_rule: MarginRule, area: float
 ) -> Geometry:
-    slope = skin_slope(surface, proximity)
+    slope = skin_slope(proximity, area)
     # So stiff a field throws what it did not foresee.
     margin = max(margin_rule(surface.vertices, np.inf), proximity.margin or 0.0)
     if shape.kind != "mesh":
@@ -57,18 +57,19 @@ def _stiff_field(
     return _layers(surface, slope, margin)
 
 
-def skin_slope(surface: Geometry, proximity: ProximitySpec) -> float:
+def skin_slope(proximity: ProximitySpec, area: float) -> float:
     """Rise of the pressure in the skin of a rigid body, Pa/m; arguments as for ``rigid_skin``."""
     if proximity.point_stiffness is None:
         return SLOPE
-    # Half spaces have no size; a flat of a square metre stands for it.
-    extents = np.ptp(surface.vertices, axis=0) if len(surface.vertices) else np.ones(3)
-    return proximity.point_stiffness / max(_mean_cross_section(extents), np.finfo(float).tiny)
+    return proximity.point_stiffness / max(area, np.finfo(float).tiny)
 
 
-def _mean_cross_section(extents: FloatArray) -> float:
-    x, y, z = extents.tolist()
-    return (x * y + y * z + z * x) / 3.0
+def mean_side(geometry: Geometry) -> float:
+    """Mean area of the sides of a body's box, m^2; infinite for a half space."""
+    if geometry.is_half_space:
+        return np.inf
+    x, y, z = np.ptp(geometry.vertices, axis=0).tolist()
+    return float(x * y + y * z + z * x) / 3.0
 
 
 def _with_slope(skin: Geometry, slope: float) -> Geometry:
@@ -84,30 +85,12 @@ def _layers(surface: Geometry, slope: float, margin: float) -> Geometry:
     vertices, triangles = surface.vertices, surface.elements
     inwards = np.ascontiguousarray(triangles[:, ::-1])
     nothing = np.zeros((0, 4), dtype=np.int64)
-    inner = add_margin_layer("", vertices, nothing, inwards, _depths(surface), may_be_thin=True)
-    outer = add_margin_layer("", inner.vertices, inner.tetrahedra, triangles, margin, may_be_thin=True)
-    pressure = slope * np.concatenate([np.zeros(len(vertices)), inner.thickness, -outer.thickness])
-    return compliant_mesh(outer.vertices, outer.tetrahedra, pressure, margin=margin)
-
-
-def _depths(surface: Geometry) -> FloatArray:
-    """Wanted thickness (N,) of the inner layer at the vertices, m."""
-    vertices, triangles = surface.vertices, surface.elements
-    corners = vertices[triangles]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    inner, numbered = np.unique(triangles, return_inverse=True)
-    outward = outward_directions(vertices[inner], numbered.reshape(-1, 3))
-    origins = np.vstack([vertices[inner], corners.mean(axis=1)])
-    directions = -np.vstack([outward, normals])
     extents = np.ptp(vertices, axis=0)
     extent = max(float(extents.min()), _LEAST_EXTENT * float(extents.max()))
-    reach = np.full(len(origins), _SHARE_OF_EXTENT / _SHARE_OF_THICKNESS * extent)
-    stack = np.zeros(len(surface.tree_links), dtype=np.int64)
-    thickness_along(
-        vertices, triangles, surface.tree_boxes, surface.tree_links, origins, directions, stack, reach
-    )
-    thickness = np.zeros(len(vertices))
-    thickness[inner] = reach[: len(inner)]
-    np.minimum.at(thickness, triangles, reach[len(inner) :, None])
-    return _SHARE_OF_THICKNESS * thickness
+    depths = layer_depths(surface, triangles, _SHARE_OF_EXTENT * extent)
+    inner = add_margin_layer("", vertices, nothing, inwards, depths, may_be_thin=True)
+    around = np.zeros(len(inner.vertices))
+    around[: len(vertices)] = layer_depths(surface, inwards, margin)
+    outer = add_margin_layer("", inner.vertices, inner.tetrahedra, triangles, around, may_be_thin=True)
+    pressure = slope * np.concatenate([np.zeros(len(vertices)), inner.thickness, -outer.thickness])
+    return compliant_mesh(outer.vertices, outer.tetrahedra, pressure, margin=margin)

@@ -7,6 +7,9 @@ import math
 
 from hydro_sim_core.compilation import ConstFloat2D, ConstInt2D, Float1D, Int1D, entry, kernel
 
+#: Widening of triangles, as a share of their size, so that no ray passes between two.
+_EDGE = 1e-9
+
 
 @entry
 def thickness_along(
@@ -18,6 +21,7 @@ def thickness_along(
     directions: ConstFloat2D,
     stack: Int1D,
     thickness: Float1D,
+    hit: Int1D,
 ) -> None:
     """Find where rays into a solid leave it.
 
@@ -31,17 +35,20 @@ def thickness_along(
         stack: (2 M - 1,) scratch.
         thickness: (R,) out: first t > 0 at which origin + t direction crosses a triangle outwards; at most the value
             that it holds before.
+        hit: (R,) out: that triangle; -1 where there is none.
     """
     for r in range(origins.shape[0]):
         x, d, nearest, num = origins[r], directions[r], thickness[r], 1
-        stack[0] = 0
+        stack[0], hit[r] = 0, -1
         while num > 0:
             num -= 1
             node = stack[num]
             if _misses(boxes[node], x, d, nearest):
                 continue
             if links[node, 0] < 0:
-                nearest = min(nearest, _exit_through(vertices, triangles[links[node, 1]], x, d))
+                t = _exit_through(vertices, triangles[links[node, 1]], x, d)
+                if t < nearest:
+                    nearest, hit[r] = t, links[node, 1]
                 continue
             stack[num], stack[num + 1] = links[node, 0], links[node, 1]
             num += 2
@@ -75,6 +82,7 @@ def _exit_through(vertices, triangle, x, d):
     s0, s1, s2 = x[0] - a[0], x[1] - a[1], x[2] - a[2]
     t = -(n0 * s0 + n1 * s1 + n2 * s2) / outwards
     q0, q1, q2 = s1 * d[2] - s2 * d[1], s2 * d[0] - s0 * d[2], s0 * d[1] - s1 * d[0]
-    u = (g0 * q0 + g1 * q1 + g2 * q2) / outwards
-    v = -(e0 * q0 + e1 * q1 + e2 * q2) / outwards
-    return t if t > 0.0 and u >= 0.0 and v >= 0.0 and u + v <= 1.0 else math.inf
+    u = -(g0 * q0 + g1 * q1 + g2 * q2) / outwards
+    v = (e0 * q0 + e1 * q1 + e2 * q2) / outwards
+    inside = u >= -_EDGE and v >= -_EDGE and u + v <= 1.0 + _EDGE
+    return t if t > 0.0 and inside else math.inf

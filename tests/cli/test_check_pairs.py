@@ -84,3 +84,26 @@ def test_neighbours_that_are_kept_apart_by_name_too_would_push_with_nothing(tmp_
         ("asked for in the URDF", None)
     ]
     assert [row for row in report["inner_forces"] if row["silenced"]] == []
+
+
+def test_check_tells_margins_and_which_of_two_rigid_bodies_has_the_skin(tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "name: s\ncontact: {defaults: {compliance: rigid}}\nenvironment:\n"
+        "  - {name: g, shape: {half_space: {}}, proximity: {point_stiffness: 2.0e+6}}\nmodels:\n"
+        "  - {name: r, urdf: r.urdf, base: floating, pose: {xyz: [0, 0, 0.06]}, proximity: {margin: 0.002}}\n"
+    )
+    inertia = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    shape = '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>'
+    (tmp_path / "r.urdf").write_text(
+        f'<robot name="r"><link name="b"><inertial>{inertia}</inertial>{shape}</link></robot>'
+    )
+    printed = call("check", tmp_path / "s.yaml", "--json", tmp_path / "s.json").stdout
+    assert "skin on" in printed
+    assert "margin, mm" in printed
+    report = json.loads((tmp_path / "s.json").read_text())
+    (pair,) = report["pairs"]
+    assert pair["skin"] == ["g"]
+    ground = next(row for row in report["geometries"] if row["link"] == "g")
+    assert ground["point_stiffness"] == 2e6
+    assert ground["margin"] > 0.0
+    assert [row["point_stiffness"] for row in report["geometries"] if row["link"] == "b"] == [None]

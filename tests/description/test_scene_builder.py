@@ -336,6 +336,23 @@ def test_what_only_the_whole_shows_is_told_with_the_line_that_added_it(case):
     assert problem in caught.value.problem
 
 
+@pytest.mark.parametrize("first", ["exclude_contact", "set_contact_law"])
+def test_a_pair_with_two_laws_is_refused_as_in_a_file(first):
+    """The later law won without a word; both lines are told."""
+    scene = SceneBuilder()
+    scene.add_ground()
+    scene.add_body("ball", mass=1).add_shape("sphere", radius=0.1)
+    getattr(scene, first)(*(("ball", "ground") if first == "exclude_contact" else ("ball", "ground", "none")))
+    scene.set_contact_law("ground", "ball", "pressure_field")
+    with pytest.raises(hs.InputError) as caught:
+        scene.build()
+    assert caught.value.element == "contact law of 'ground' and 'ball'"
+    assert caught.value.problem == "'ground' and 'ball' have two laws, none and pressure_field"
+    other = "excluded contact" if first == "exclude_contact" else "contact law"
+    assert caught.value.mend.startswith(f"keep one; the other is in {Path(__file__).name}:")
+    assert caught.value.mend.endswith(f", {other} of 'ball' and 'ground'")
+
+
 def test_an_error_in_a_file_names_the_file(tmp_path):
     (tmp_path / "arm.urdf").write_text(PENDULUM.replace("1.5", "-1"))
     with pytest.raises(hs.InputError, match=r"arm\.urdf: link 'upper'"):

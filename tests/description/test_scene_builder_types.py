@@ -160,7 +160,8 @@ def test_wrong_types_are_told_in_one_line(call, tmp_path, monkeypatch):
 def test_numbers_of_numpy_are_numbers():
     for number in (np.float32, np.float64, np.int64):
         scene = SceneBuilder(time_step=np.float32(0.5e-3), gravity=np.zeros(3))
-        scene.add_body("ball", number(2), xyz=np.ones(3, number)).add_shape("sphere", radius=number(1))
+        ball = scene.add_body("ball", number(2), xyz=np.ones(3, number))
+        ball.add_shape("sphere", radius=number(1), resolution_hint=number(1))
         built = scene.build().with_(
             {"models.ball.pose.xyz": np.arange(3.0), "models.ball.friction": number(1)}
         )

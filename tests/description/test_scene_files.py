@@ -452,3 +452,36 @@ def test_slip_scene_holds_the_arm():
     }
     assert held == {f"joint_{i}" for i in range(1, 8)}
     assert [model.gravity_compensation for model in scene.spec.models] == [False, True, False]
+
+
+def test_a_pair_with_two_laws_names_both_entries(tmp_path: Path) -> None:
+    contact = "contact: {exclude: [[g, h]], pairs: [{links: [h, g], law: pressure_field}]}"
+    with pytest.raises(InputError) as caught:
+        load_scene(write_grounds(tmp_path, contact))
+    assert "contact.pairs.0: 'h' and 'g' have two laws, none and pressure_field; keep one" in str(
+        caught.value
+    )
+    assert str(caught.value).endswith("the other is in contact.exclude.0")
+
+
+def test_a_wrench_of_what_does_not_touch_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    load_scene(write_grounds(tmp_path, "contact: {exclude: [[g, h]]}\nreport: {wrenches: [[h, g]]}"))
+    (record,) = caplog.records
+    assert "report.wrenches.0: 'h' and 'g' do not touch, and their wrench stays 0" in record.getMessage()
+
+
+def test_nothing_is_told_in_words_of_yaml(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="null is not accepted"):
+        load_scene(write_grounds(tmp_path, "contact: {pairs: [{links: [h, g], law: null}]}"))
+
+
+def write_grounds(folder: Path, *lines: str) -> Path:
+    """Write a scene of two planes."""
+    plane = "shape: {half_space: {}}"
+    path = folder / "grounds.yaml"
+    path.write_text(
+        "\n".join(["name: s", f"environment: [{{name: g, {plane}}}, {{name: h, {plane}}}]", *lines])
+    )
+    return path

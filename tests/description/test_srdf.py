@@ -147,12 +147,38 @@ def test_elements_about_contact_do_not_get_lost_among_those_about_planning(tmp_p
         load_robot(write_urdf(tmp_path, A, B, HINGE), srdf=srdf)
 
 
+@pytest.mark.parametrize(
+    ("tag", "meant"),
+    [
+        ("disable_collision", "disable_collisions"),
+        ("Disable_Collisions", "disable_collisions"),
+        ("disablecollisions", "disable_collisions"),
+        ("enable_collision", "enable_collisions"),
+        ("disable_default_collision", "disable_default_collisions"),
+    ],
+)
+def test_misspelt_elements_about_contact_are_refused(tmp_path: Path, tag: str, meant: str) -> None:
+    """Left out with a warning, the pair would touch."""
+    told = error_of(tmp_path, f'<{tag} link1="a" link2="b"/>')
+    assert f"line 2: unknown tag <{tag}>; did you mean '{meant}'?" in told
+
+
+def test_elements_about_contact_count_in_the_robot_only(tmp_path: Path) -> None:
+    told = error_of(tmp_path, disable().replace("/>", f">{disable()}</disable_collisions>"))
+    assert "<disable_collisions>, line 2: holds <disable_collisions> (line 2)" in told
+    assert "move <disable_collisions> out of <planner>" in error_of(
+        tmp_path, f"<planner>{disable()}</planner>"
+    )
+    tag = '<hydro:contact_pair xmlns:hydro="urn:hydro-sim" link1="a" link2="b" law="none"/>'
+    assert "unknown tag <hydro:contact_pair>; write <disable_collisions>" in error_of(tmp_path, tag)
+
+
 def test_elements_that_nobody_knows_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    srdf = write_srdf(tmp_path, '<disable_collision link1="a" link2="b"/>')
+    srdf = write_srdf(tmp_path, '<joint_limits joint="hinge"/>')
     load_robot(write_urdf(tmp_path, A, B, HINGE), srdf=srdf)
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert "test.srdf: not understood and ignored: <disable_collision> (line 2)" in record.getMessage()
+    assert "test.srdf: not understood and ignored: <joint_limits> (line 2)" in record.getMessage()
 
 
 def test_it_is_read_as_safely_as_a_urdf(tmp_path: Path) -> None:

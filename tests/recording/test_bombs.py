@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from functools import cache
 from io import BytesIO
 
 import lz4.frame
@@ -35,14 +36,16 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@cache
 def zstd_of_zeros(size):
     stream = BytesIO()
-    with zstandard.ZstdCompressor(level=19).stream_writer(stream, closefd=False) as packer:
+    with zstandard.ZstdCompressor(level=1).stream_writer(stream, closefd=False) as packer:
         for _ in range(size // 2**24):
             packer.write(bytes(2**24))
     return stream.getvalue()
 
 
+@cache
 def lz4_of_zeros(size):
     packer = lz4.frame.LZ4FrameCompressor()
     parts = [packer.begin()] + [packer.compress(bytes(2**24)) for _ in range(size // 2**24)]

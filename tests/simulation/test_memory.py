@@ -47,9 +47,9 @@ def traced_growth(step, calls: int = CALLS) -> int:
         tracemalloc.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def world() -> hs.World:
-    """A box that has come to rest."""
+    """A box that has come to rest, and goes on resting from test to test."""
     world = hs.load_scene(CONFIG / "drop_box.yaml")
     world.step(2000)
     return world

@@ -80,6 +80,17 @@ def test_every_pair_touches_or_has_a_reason(tmp_path: Path) -> None:
     assert touching(world) == {("a", "c"), ("a", "d"), ("a", "bolt"), ("b", "bolt")}
 
 
+def test_links_of_which_some_geometries_overlap_are_not_told_to_be_silent(tmp_path: Path) -> None:
+    """A pair stood among those that touch and among those that do not."""
+    more = '<collision><origin xyz="0 0.3 0"/><geometry><sphere radius="0.01"/></geometry></collision></link>'
+    train(tmp_path)
+    urdf = tmp_path / "train.urdf"
+    urdf.write_text(urdf.read_text().replace('</link><link name="c">', f'{more}<link name="c">'))
+    world = hs.World(hs.SceneBuilder("t").add_urdf(urdf, modulus=1e6).build())
+    assert ("b", "d") in touching(world)
+    assert reasons(world)["b", "d"] == "overlap at the start, 1 of 2 pairs of geometries"
+
+
 def test_an_srdf_is_told_beside_the_joints(tmp_path: Path) -> None:
     """Of a pair that a joint connects anyway, the joint; of another that overlaps, the SRDF, with depth and force."""
     srdf = disable("a", "b", "Adjacent") + disable("d", "b", "Default") + disable("c", "a")
@@ -139,7 +150,8 @@ def test_a_quiet_link_touches_what_it_is_enabled_for(tmp_path: Path) -> None:
         ("b", "ball")
     }
     told = reasons(world)
-    assert told["a", "all others"] == told["all others", "c"] == "SRDF: disabled by default"
+    assert told["a", "all others"] == "SRDF: disabled by default, but for d"
+    assert told["all others", "c"] == "SRDF: disabled by default"
     assert told["a", "bolt"] == "SRDF: Never"
     world = hs.World(scene.set_contact_law("a", "ball", "pressure_field").build())
     assert ("a", "ball") in touching(world)
@@ -273,3 +285,67 @@ def test_a_deep_start_that_a_robot_asks_for_is_told(tmp_path: Path, caplog: pyte
     hs.World(hs.SceneBuilder("t", contact={"compliance": "rigid"}).add_urdf(tmp_path / "train.urdf").build())
     (record,) = caplog.records
     assert "starts in deep overlap: 'b' and 'd' by 2 mm" in record.getMessage()
+
+
+# --- what is taken out
+
+
+def test_links_taken_out_are_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With depth and mend; who has told the pair, either way, hears nothing."""
+    scene = train(tmp_path)
+    world = hs.World(scene.build())
+    (record,) = caplog.records
+    told = "links of a robot that overlap where it starts do not touch: 'b' and 'd' by 2 mm; tell them law"
+    assert told in record.getMessage()
+    caplog.clear()
+    hs.World(replace(world.scene), world)
+    for law in ("none", "pressure_field"):
+        hs.World(train(tmp_path).set_contact_law("b", "d", law).build())
+    assert caplog.records == []
+
+
+def on_free_joint(depth: float) -> hs.SceneBuilder:
+    """A box that hangs on a fixed one by a floating joint, and starts ``depth`` deep in its top."""
+    scene = hs.SceneBuilder("s", contact={"compliance": "rigid"})
+    model = scene.add_model("pair")
+    model.add_link("below").add_shape("box", size=3 * (0.1,))
+    model.add_link("above", mass=1.0).add_shape("box", size=3 * (0.1,))
+    model.add_joint("free", "floating", "below", "above", xyz=(0, 0, 0.1 - depth))
+    return scene
+
+
+def test_a_body_on_a_free_joint_lies_on_its_parent(caplog: pytest.LogCaptureFixture) -> None:
+    """50 um deep it was taken out as if drawn into it, and fell through without a word."""
+    world = hs.World(on_free_joint(5e-5).build())
+    assert touching(world) == {("above", "below")}
+    world.step(200)
+    assert world.frame_pose("above")[2, 3] == pytest.approx(0.1, abs=1e-4)
+    assert caplog.records == []
+    hs.World(on_free_joint(1e-3).build())
+    (record,) = caplog.records
+    assert "starts in deep overlap: 'below' and 'above' by 1 mm" in record.getMessage()
+
+
+# --- how deep
+
+
+@pytest.mark.parametrize("compliance", ["rigid", "compliant"])
+@pytest.mark.parametrize(("depth", "told"), [(0.05, "by 50 mm"), (0.06, "by 60 mm")])
+def test_the_depth_is_told_beyond_the_middle_of_bodies(
+    caplog: pytest.LogCaptureFixture, compliance: str, depth: float, told: str
+) -> None:
+    """Half overlapping boxes had 16.7 mm, or were 'one inside the other'."""
+    hs.World(heap(depth, compliance).build())
+    (record,) = caplog.records
+    assert f"'cube' and 'table' {told};" in record.getMessage()
+
+
+def test_what_is_inside_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+    scene = hs.SceneBuilder("s", contact={"compliance": "rigid"})
+    scene.add_static("table", "box", size=3 * (0.1,))
+    scene.add_body("ball", 1.0).add_shape("sphere", radius=0.02)
+    hs.World(scene.build())
+    (record,) = caplog.records
+    assert (
+        "'ball', one inside the other" in record.getMessage() or "'table', one inside" in record.getMessage()
+    )

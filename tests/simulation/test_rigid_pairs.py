@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -247,13 +248,71 @@ def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) 
 def test_point_stiffness_of_a_compliant_body_is_said_to_be_idle(caplog: pytest.LogCaptureFixture) -> None:
     """That of the scene is for those of its bodies that are rigid."""
     scene = hs.SceneBuilder("s", contact={"point_stiffness": 1e6})
-    scene.add_body("other", 1.0, xyz=(1, 0, 0)).add_shape("box", size=3 * (0.1,))
-    scene.add_body("cube", 1.0).add_shape("box", size=3 * (0.1,), point_stiffness=1e6)
+    scene.add_ground()
+    scene.add_body("other", 1.0, xyz=(1, 0, 1)).add_shape("box", size=3 * (0.1,))
+    scene.add_body("cube", 1.0, xyz=(0, 0, 1)).add_shape("box", size=3 * (0.1,), point_stiffness=1e6)
     hs.World(scene.build())
     (record,) = caplog.records
     assert (
         "point_stiffness acts on rigid bodies only, and these are compliant: cube; tag" in record.getMessage()
     )
+
+
+def test_point_stiffness_of_a_scene_without_rigid_bodies_is_said_to_be_idle(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = hs.SceneBuilder("s", contact={"point_stiffness": 1e6})
+    scene.add_body("cube", 1.0).add_shape("box", size=3 * (0.1,))
+    hs.World(scene.build())
+    (record,) = caplog.records
+    assert (
+        "contact.defaults.point_stiffness acts on rigid bodies only, and no body takes it"
+        in record.getMessage()
+    )
+
+
+@pytest.mark.parametrize("softer", ["both", "support"])
+@pytest.mark.parametrize("support", ["ground", "tile", "table", "floor"])
+def test_point_stiffness_of_a_support_does_not_depend_on_its_size(support: str, softer: str) -> None:
+    """Spread over a plane or a large table it would be next to nothing on the little that a box covers."""
+    scene = hs.SceneBuilder("s", contact={"compliance": "rigid", "dissipation": 1.0, "point_stiffness": 1e4})
+    stiffness = {"point_stiffness": 1e4}
+    if support == "ground":
+        scene.add_ground(**stiffness)
+    else:
+        width = {"tile": 0.1, "table": 1.0, "floor": 10.0}[support]
+        scene.add_static(support, "box", size=(width, width, 0.1), xyz=(0, 0, -0.05), **stiffness)
+    body = scene.add_body("box", 1.0, xyz=(0, 0, 0.05))
+    body.add_shape("box", size=3 * (0.1,), **({} if softer == "both" else {"point_stiffness": 1e6}))
+    world = hs.World(scene.build())
+    world.step(2000)
+    assert 0.05 - world.frame_pose("box")[2, 3] == pytest.approx(G / 1e4, rel=0.06)
+
+
+def test_a_support_too_soft_for_a_weight_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    scene = hs.SceneBuilder("s", contact={"compliance": "rigid"})
+    scene.add_ground(point_stiffness=200)
+    scene.add_body("box", 1.0, xyz=(0, 0, 0.05)).add_shape("box", size=3 * (0.1,))
+    hs.World(scene.build())
+    (record,) = caplog.records
+    assert "so small that weight alone presses bodies deep into each other, or through" in record.getMessage()
+    assert (
+        "'box' and 'ground' by 49" in record.getMessage() or "'ground' and 'box' by 49" in record.getMessage()
+    )
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda scene, **both: scene.add_static("table", "box", size=3 * (0.1,), **both),
+        lambda scene, **both: scene.add_ground(modulus=both["modulus"]),
+        lambda scene, **both: scene.add_body("box", 1.0).add_shape("box", size=3 * (0.1,), **both),
+    ],
+)
+def test_a_modulus_beside_rigid_is_refused(add: Callable[..., object]) -> None:
+    told = "a modulus does nothing on a rigid body; leave modulus out, or give compliance: compliant"
+    with pytest.raises(hs.InputError, match=told):
+        add(hs.SceneBuilder("s"), compliance="rigid", modulus=1e6)
 
 
 def test_a_force_between_rigid_bodies_is_not_called_inaccurate() -> None:

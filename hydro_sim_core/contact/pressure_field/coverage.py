@@ -1,6 +1,8 @@
 # mypy: allow-untyped-defs
 """How much of a contact face lies inside a third body.
 
+How deep a polygon reaches into a mesh is found in the same way.
+
 Both methods intersect the face, a convex polygon, with convex pieces and add areas and first moments. Of a compliant
 mesh the pieces are its tetrahedra. Of a closed surface they are its triangles, seen along an axis: a point of the face
 is inside if, of the triangles above it, one more faces up than down. Triangles are first cut at the plane of the face.
@@ -261,3 +263,41 @@ def covered_area(geometries, g, n, normal, nodes, buffers, values, total):
     total[k] = face[0, k] - (normal[u] * (x - face[0, u]) + normal[v] * (y - face[0, v])) / normal[k]
     total[u], total[v] = x, y
     return area
+
+
+@kernel
+def covered_depth(geometries, g, n, nodes, buffers, values, box):
+    """Largest depth (m) of the part of a polygon that lies in a compliant mesh: pressure over steepness; 0 outside.
+
+    Args:
+        geometries: ``GeometrySet``.
+        g: Compliant mesh.
+        n: Number of vertices of the polygon, which are in ``buffers[FACE]``, in the mesh's frame, m.
+        nodes: Stack of tree nodes.
+        buffers: (3, MAX_CUT, 3) scratch.
+        values: (MAX_CUT,) scratch.
+        box: (6,) scratch.
+
+    Reads geometries: boxes, fields, links, node_start, steepness.
+    """
+    _set_box(buffers, n, box)
+    most = 0.0
+    nodes[0, 0] = geometries.node_start[g]
+    element, num_nodes = _next_leaf(geometries.boxes, geometries.links, box, nodes, 1)
+    while element >= 0:
+        if _has_pressure(geometries, element):
+            count, source = n, FIRST
+            for i in range(n):
+                for axis in range(3):
+                    buffers[FIRST, i, axis] = buffers[FACE, i, axis]
+            for face in range(4):
+                for m in range(count):
+                    values[m] = coordinate(geometries, element, face, buffers[source, m])
+                count, source = _cut(buffers, source, count, values), FIRST + SECOND - source
+            # The pressure is linear here, so that it is largest at a vertex.
+            field, steepness = geometries.fields[element], geometries.steepness[element]
+            for m in range(count):
+                x = buffers[source, m]
+                most = max(most, evaluate(field, x[0], x[1], x[2]) / steepness)
+        element, num_nodes = _next_leaf(geometries.boxes, geometries.links, box, nodes, num_nodes)
+    return most

@@ -31,6 +31,8 @@ NUM_ROWS = 13
 ROUND_OFF = 1e-9
 #: Cosine of the angle between normal and gradient below which a face is upright.
 UPRIGHT = 0.02
+#: Depth above which an upright face of a skin counts, m: less is what lies flush.
+FLUSH = 1e-7
 
 
 class FaceBuffer(NamedTuple):
@@ -112,17 +114,12 @@ def move_face(faces, old, new):
 def crosses_zero(work, n):
     """Whether the pressure on the polygon in ``work`` has both signs, by more than round-off.
 
-    Writes the pressures at its vertices to the first column of ``work.values``. Upright faces, along which the pressure
-    falls, but not across, count as one: under a box that lies flat they come and go with its tilt, and it would never
-    rest if they pressed.
+    Writes the pressures at its vertices to the first column of ``work.values``.
 
-    Reads work: cycle, field, points, slopes.
+    Reads work: cycle, field, points.
     Writes work: values.
     """
     rows, low, high, field = work.cycle[ROWS], 0.0, 0.0, work.field
-    steepness = math.sqrt(field[0] * field[0] + field[1] * field[1] + field[2] * field[2])
-    if min(work.slopes[0], work.slopes[1]) < UPRIGHT * steepness:
-        return False
     for i in range(n):
         row = (rows >> 4 * i) & 15
         x = work.points[row]
@@ -150,40 +147,60 @@ def take_side(work, n, rows, sign, next_row):
 
 
 @kernel(inline=True)
-def _is_upright(work):
-    """Whether the pressure falls along the polygon in ``work``, but not across it.
+def _slope_share(work):
+    """Cosine of the angle between the normal of the polygon in ``work`` and the gradient of its pressure.
 
     Reads work: field, slopes.
     """
     field = work.field
     steepness = math.sqrt(field[0] * field[0] + field[1] * field[1] + field[2] * field[2])
-    return abs(min(work.slopes[0], work.slopes[1])) < UPRIGHT * steepness
+    return min(work.slopes[0], work.slopes[1]) / steepness
+
+
+@kernel(inline=True)
+def _is_flush(work, n):
+    """Whether the polygon in ``work`` is nowhere deep.
+
+    Reads work: cycle, field, points.
+    """
+    rows, highest, field = work.cycle[ROWS], 0.0, work.field
+    for i in range(n):
+        x = work.points[(rows >> 4 * i) & 15]
+        highest = max(highest, evaluate(field, x[0], x[1], x[2]))
+    return highest <= FLUSH * math.sqrt(field[0] * field[0] + field[1] * field[1] + field[2] * field[2])
 
 
 @kernel
 def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     """Store the polygon in ``scratch.work`` if it is a contact face, or if ``every`` is true.
 
-    Upright faces of skins are left out: less than a micrometre high, they press with nothing, and around boxes that lie
-    flush there are several times as many of them as of others.
+    Of skins all that presses is stored, for ``sharp_edges.join_at_sharp_edges``, but no upright faces that are flush:
+    they press with nothing, and around boxes on each other there are several times as many of them as of others.
 
     With a margin, polygons that the line of zero pressure crosses are stored in two parts: a law with the pressure at
-    their centroids alone would lose the force of the one or the other.
+    their centroids alone would lose the force of the one or the other. Upright ones of soft bodies, along which the
+    pressure falls, but not across, count as one: under a box that lies flat they come and go with its tilt, and it
+    would never rest if they pressed.
 
     The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
     added to ``scratch.report``.
 
     Reads scratch.work: cycle.
+    Writes scratch.work: cycle.
     """
-    if is_skin and _is_upright(scratch.work):
-        return count
-    if not (has_margin and crosses_zero(scratch.work, n)):
-        return _append_part(faces, count, n, every, scratch)
+    across = _slope_share(scratch.work)
+    if is_skin and across < UPRIGHT:
+        if _is_flush(scratch.work, n):
+            return count
+        # What does not press of it is left out with the rejected ones.
+        scratch.work.cycle[IS_FACE] = 0
+    if not (has_margin and (is_skin or across >= UPRIGHT) and crosses_zero(scratch.work, n)):
+        return _append_part(faces, count, n, every, is_skin, scratch)
     rows = scratch.work.cycle[ROWS]
     for side in range(2):
         part = take_side(scratch.work, n, rows, 1.0 - 2.0 * side, MAX_POINTS - 4 + 2 * side)
         if part != 0:
-            count = _append_part(faces, count, part, every, scratch)
+            count = _append_part(faces, count, part, every, is_skin, scratch)
     return count
 
 
@@ -197,7 +214,7 @@ def share_ahead(normal, ahead):
 
 
 @kernel(inline=True)
-def _append_part(faces, count, n, every, scratch):
+def _append_part(faces, count, n, every, is_skin, scratch):
     """Store the polygon in ``scratch.work``; see ``append_polygon``.
 
     Reads scratch: ahead, report; scratch.work: centroid, cycle, field, normal, points.
@@ -210,6 +227,9 @@ def _append_part(faces, count, n, every, scratch):
     if work.cycle[IS_FACE] == 0:
         x = work.centroid
         pressure = evaluate(work.field, x[0], x[1], x[2])
+        if pressure > 0.0 and is_skin:
+            store_face(faces, count, n, area, work)
+            return count + 1
         if pressure > 0.0:
             scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(work.normal, scratch.ahead)
         if not every:

@@ -21,6 +21,7 @@ from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_fore
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.geometry.margins import MarginRule
+from hydro_sim_core.geometry.roundness import is_crude, with_round_default
 from hydro_sim_core.progress import Parts, working
 from hydro_sim_core.simulation.assembly.geometry_time import GeometryTime
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, check_wanted, pair_laws
@@ -33,20 +34,22 @@ from hydro_sim_core.simulation.assembly.pairs import (
     find_pairs,
     flats_of_pairs,
     friction_of_pairs,
+    masses_of_pairs,
     rates_of_pairs,
     relaxation_of_pairs,
     strides_of_pairs,
 )
 from hydro_sim_core.simulation.assembly.point_pairs import point_pairs
-from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
+from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
     LinkOverlap,
     StartPose,
     meant_to_overlap,
+    pieces_of,
     robots_of,
     start_coordinates,
-    warn_of_deep_starts,
+    warn_of_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.solvers import SolverOptions
@@ -122,15 +125,16 @@ def build_model(
     assembly = build_tree(placed, gravity)
     known = {collider.collision: collider for collider in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
-    q0 = start_coordinates(assembly, start_positions)
-    laws = pair_laws([item.robot for item in placed], contact, source)
-    neighbours, robot = _neighbours(placed, assembly), robots_of(colliders, placed)
+    q0, robots = start_coordinates(assembly, start_positions), [item.robot for item in placed]
+    neighbours, laws = _neighbours(placed, assembly), pair_laws(robots, contact, source)
     colliders, pairs, skinned = _find_pairs(colliders, environment, assembly, neighbours, laws, margin_rule)
-    start, inside = StartPose(colliders, assembly, q0), _same_robot(robot, pairs)
+    start, robot = StartPose(colliders, assembly, q0), robots_of(colliders, placed)
+    inside = _same(pieces_of(colliders, placed, robot), pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
     if not known:  # else this scene goes on from another one, and things are where that has brought them
-        warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
+        warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
+        warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     points, rows = point_pairs(colliders, laws, len(pairs), _led(assembly))
@@ -143,11 +147,18 @@ def build_model(
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         points=points,
         compensated=_compensation_mask(assembly, set(compensated_joints)),
-        link_body=frozen(assembly.link_body, np.int64),
-        p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
+        **_links(assembly),
         options=options,
     )
     return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _links(assembly: Assembly) -> dict[str, Any]:
+    """Fields of ``Model`` that describe links."""
+    return {
+        "link_body": frozen(assembly.link_body, np.int64),
+        "p_BL": frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
+    }
 
 
 def _colliders(
@@ -167,6 +178,9 @@ def _colliders(
     _warn_of_hulls(new, placed)
     _warn_of_open(new, placed)
     _warn_of_idle_stiffness(new, placed)
+    _warn_of_crude(new, placed)
+    if not known:
+        _warn_of_idle_default(colliders, defaults)
     return colliders
 
 
@@ -249,6 +263,7 @@ def _pair_properties(
         "pair_foreseen": frozen(strides.foreseen),
         "pair_thickness": frozen(strides.thickness),
         "pair_flat": frozen(flats_of_pairs(colliders, pairs)),
+        "pair_mass": frozen(masses_of_pairs(colliders, pairs, masses)),
         "pair_rate": frozen(rates_of_pairs(colliders, pairs, masses)),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
@@ -331,6 +346,8 @@ class _Geometries:
         """Proximity with defaults, geometry, and whether a mesh was replaced by its hull without being asked."""
         self._parts.begin(f"{link}, {collision.name}")
         proximity = self._defaults.complete(collision.proximity)
+        if collision.proximity.resolution_hint is None and not self._defaults.gives_resolution:
+            proximity = with_round_default(collision.shape, proximity)
         # Whether a mesh may be filled depends on the description's own properties, before defaults.
         key = collision.shape, proximity, collision.proximity.compliance is not None
         twin = self._known.get(collision)
@@ -359,7 +376,8 @@ def _warn_of_open(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) 
     for source, names in _by_description((one for one in colliders if not one.geometry.has_inside), placed):
         logger.warning(
             "%s: rigid collision meshes that are not closed hold on their front only, and what comes through a hole or "
-            "from behind passes: %s; close them, or declare_convex",
+            "from behind passes, so that a body that lands on its open side falls through: %s; close them, or "
+            "declare_convex",
             source,
             names,
         )
@@ -376,6 +394,31 @@ def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[Plac
         logger.warning(
             "%s: point_stiffness acts on rigid bodies only, and these are compliant: %s; tag them rigid, or "
             "give a modulus instead",
+            source,
+            names,
+        )
+
+
+def _warn_of_idle_default(colliders: Sequence[Collider], defaults: ContactDefaults) -> None:
+    """Warn if a scene gives all bodies a stiffness that acts on rigid ones only, and has none without their own."""
+    if defaults.point_stiffness is None or not colliders:
+        return
+    if not any(
+        one.geometry.is_rigid and one.collision.proximity.point_stiffness is None for one in colliders
+    ):
+        logger.warning(
+            "contact.defaults.point_stiffness acts on rigid bodies only, and no body takes it; leave it out, or "
+            "give bodies compliance: rigid"
+        )
+
+
+def _warn_of_crude(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
+    """Warn of links with round shapes that their resolution hint makes crude polyhedra, as of hulls."""
+    crude = (one for one in colliders if is_crude(one.collision.shape, one.proximity))
+    for source, names in _by_description(crude, placed):
+        logger.warning(
+            "%s: resolution hints leave fewer than 8 edges around round shapes, which sink in and do not roll: %s; "
+            "give a shorter resolution_hint, or none for 16 edges",
             source,
             names,
         )
@@ -418,9 +461,9 @@ def _neighbours(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[froze
     return neighbours
 
 
-def _same_robot(robot: Indices, pairs: Indices) -> NDArray[np.bool_]:
-    """Which pairs (P,) are of one robot, with what is attached to it."""
-    a, b = robot[pairs.T]
+def _same(piece: Indices, pairs: Indices) -> NDArray[np.bool_]:
+    """Which pairs (P,) are of one piece of a robot, with what is attached to it."""
+    a, b = piece[pairs.T]
     return np.asarray((a == b) & (a >= 0))
 
 

@@ -66,7 +66,10 @@ def contact_laws(built: BuiltModel) -> ContactLaws:
     order = np.lexsort((of_pairs, codes := _codes(link[a], link[b], size)))
     known, first = np.unique(codes[order], return_index=True)
     rows = np.searchsorted(known, _codes(pairs[:, 0], pairs[:, 1], size))
-    silent = (*built.laws.links("none"), *(overlap.links for overlap in built.overlaps))
+    # Of links that overlap at the start some geometries may touch all the same.
+    touching = {frozenset((names[a], names[b])) for a, b in pairs.tolist()} if built.overlaps else set()
+    overlapping = (one.links for one in built.overlaps if frozenset(one.links) not in touching)
+    silent = (*built.laws.links("none"), *overlapping)
     return ContactLaws(names, pairs, geometries, of_pairs[order][first][rows], silent)
 
 

@@ -238,6 +238,18 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
     return np.divide(side, total, out=np.zeros(len(pairs)), where=(total > 0.0) & np.isfinite(side))
 
 
+def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:
+    """Mass (P,) of the lighter body of each pair, kg; infinite if neither moves freely.
+
+    Args:
+        colliders: Geometries with their bodies.
+        pairs: (P, 2) of them.
+        masses: (bodies,) kg.
+    """
+    mass = np.array([np.asarray(masses)[c.body] if c.body >= 0 else math.inf for c in colliders])
+    return np.minimum(*_of_pairs(mass, pairs))
+
+
 def rates_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:
     """Steps a second (P,) that keep the energy of an overlap that was not foreseen small; 0 where no margin foresees.
 
@@ -249,8 +261,7 @@ def rates_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayL
         pairs: (P, 2) of them.
         masses: (bodies,) kg.
     """
-    mass = np.array([np.asarray(masses)[c.body] if c.body >= 0 else math.inf for c in colliders])
-    lighter = np.minimum(*_of_pairs(mass, pairs))
+    lighter = masses_of_pairs(colliders, pairs, masses)
     share = np.zeros(len(pairs))
     np.divide(
         flats_of_pairs(colliders, pairs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,6 +14,8 @@ from hydro_sim_core.simulation.assembly.pairs import Group, Indices
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins
 from hydro_sim_core.simulation.assembly.start_overlaps import LinkOverlap, StartPose
 
+#: Depth that is none but round-off of poses, m; a rigid pair pushes with newtons at a picometre.
+_ROUND_OFF = 1e-12
 #: Second name of a row about a link that touches nothing.
 ALL_OTHERS = "all others"
 
@@ -114,11 +117,26 @@ def _of_all_reasons(built: BuiltModel) -> Iterator[SilentPair]:
     for told in silent:
         if told.by == "SRDF" and touching.issuperset(told.links):
             yield SilentPair(told.links, f"SRDF: {told.reason}" if told.reason else "SRDF")
+    met = _meetings(built)
     for link in built.laws.quiet:
         if link in touching:
-            yield SilentPair((link, ALL_OTHERS), "SRDF: disabled by default")
+            spared = [other for pair in met if link in pair for other in pair - {link}]
+            but = f", but for {', '.join(spared)}" if spared else ""
+            yield SilentPair((link, ALL_OTHERS), f"SRDF: disabled by default{but}")
+    count = Counter(one.link for one in built.colliders)
     for overlap in built.overlaps:
-        yield SilentPair(overlap.links, "overlap at the start", depth=overlap.depth, force=overlap.force)
+        total = count[overlap.links[0]] * count[overlap.links[1]]
+        out = total - met.get(frozenset(overlap.links), 0)
+        share = f", {out} of {total} pairs of geometries" if out < total else ""
+        yield SilentPair(
+            overlap.links, f"overlap at the start{share}", depth=overlap.depth, force=overlap.force
+        )
+
+
+def _meetings(built: BuiltModel) -> Counter[frozenset[str]]:
+    """How many pairs of geometries of two links may touch."""
+    links = [one.link for one in built.colliders]
+    return Counter(frozenset((links[a], links[b])) for a, b in built.model.pairs.tolist())
 
 
 def _joined(built: BuiltModel, links: dict[Group, list[str]]) -> Iterator[SilentPair]:
@@ -159,4 +177,4 @@ def _overlaps(built: BuiltModel, pairs: Indices) -> Sequence[LinkOverlap]:
     skinned[np.arange(len(pairs) - len(stiff), len(pairs)), sides] = True
     start = StartPose(colliders, built.assembly, built.q0)
     both = np.concatenate([pairs[~rigid], stiff])
-    return start.overlaps(both, skinned, np.zeros(len(both)))[0]
+    return start.overlaps(both, skinned, np.full(len(both), _ROUND_OFF))[0]

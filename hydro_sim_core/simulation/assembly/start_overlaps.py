@@ -13,7 +13,10 @@ import numpy as np
 from hydro_sim_core.arithmetic import product
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, TreeEvaluator
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.geometry.convex import hull
+from hydro_sim_core.geometry.shapes import is_convex
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices, strides_of_pairs
 
 #: Depth from which two links overlap rather than touch, m: more than the round-off of a file's numbers.
@@ -23,6 +26,8 @@ LEAST_DEEP = 1e-4
 #: The same of compliant ones, as a multiple of what may newly overlap in a step: half of half their thickness. Fingers
 #: may start pressed on what they hold.
 DEEP_ROOMS = 2.0
+#: Most faces of a body across which the depth is looked for.
+_MOST_FACES = 1000
 #: Most pairs that a warning names.
 _MOST_NAMED = 5
 
@@ -107,6 +112,37 @@ class StartPose:
             return _depth_of_upright(first, second), 0.0
         return _deepest(patch), float(patch.areas @ np.maximum(patch.pressures, 0.0))
 
+    def _told_depth(self, pair: tuple[int, int], depth: float) -> float:
+        """Depth to tell of two geometries that overlap by ``depth`` as far as the pressures show it, m.
+
+        They do not beyond the middle of a body. Convex ones are as deep as they overlap across a face; so, at most, are
+        others of which no face is left. Infinite if the hull of one is inside the other's.
+        """
+        solids = [self.colliders[i].geometry for i in pair]
+        if any(solid.is_half_space for solid in solids):
+            return float(self.near(np.array([pair]))[0])
+        if math.isfinite(depth) and not all(
+            is_convex(one.vertices, one.surface_triangles()) for one in solids
+        ):
+            return depth
+        try:
+            hulls = [self._hull(i) for i in pair]
+        except InputError:  # a flat surface spans none
+            return depth
+        spans = [_spans(*hulls[i], hulls[1 - i][0]) for i in (0, 1)]
+        # One is inside the other if it reaches beyond none of its faces.
+        if any((top >= other_top).all() for top, other_top, _ in spans):
+            return math.inf
+        return float(min((top - other_bottom).min() for top, _, other_bottom in spans))
+
+    def _hull(self, i: int) -> tuple[Floats, Floats]:
+        """Vertices of the hull of a geometry in the world, and its face normals (F, 3)."""
+        points, triangles = hull("", self.colliders[i].geometry.body_points)
+        points = product(points, self._poses[i][:3, :3].T) + self._poses[i][:3, 3]
+        corners = points[triangles[:: max(len(triangles) // _MOST_FACES, 1)]]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        return points, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+
     def overlaps(
         self, pairs: Indices, skinned: np.ndarray, least: np.ndarray
     ) -> tuple[tuple[LinkOverlap, ...], np.ndarray]:
@@ -127,6 +163,7 @@ class StartPose:
             depth, force = self.overlap((a, b), skinned[row])
             if depth > least[row]:
                 does[row] = True
+                depth = self._told_depth((a, b), depth)
                 links = self.colliders[min(a, b)].link, self.colliders[max(a, b)].link
                 deepest, total = found.get(links, (0.0, 0.0))
                 found[links] = max(depth, deepest), total + force
@@ -141,6 +178,12 @@ def _depth_of_upright(first: tuple[Geometry, Floats], second: tuple[Geometry, Fl
     (a, X_WA), (b, X_WB) = first, second
     patch = compute_patch(replace(a, is_skin=False), X_WA, replace(b, is_skin=False), X_WB)
     return math.inf if patch.overlaps_without_faces else _deepest(patch)
+
+
+def _spans(points: Floats, normals: Floats, others: Floats) -> tuple[Floats, Floats, Floats]:
+    """Along face normals (F, 3) of a body how far it reaches, and how far up and down another does, m."""
+    along = product(others, normals.T)
+    return product(points, normals.T).max(axis=0), along.max(axis=0), along.min(axis=0)
 
 
 def _deepest(patch: ContactPatch) -> float:
@@ -164,33 +207,33 @@ def _bounds(geometry: Geometry, X_WG: Floats) -> tuple[Floats, Floats]:
     return points.min(axis=0), points.max(axis=0)
 
 
-def warn_of_deep_starts(
-    start: StartPose, pairs: Indices, skinned: np.ndarray, asked: np.ndarray, source: Path
+def warn_of_starts(
+    start: StartPose,
+    pairs: Indices,
+    skinned: np.ndarray,
+    asked: np.ndarray,
+    taken_out: Sequence[LinkOverlap],
+    source: Path,
 ) -> None:
-    """Warn of bodies that start deep in each other: they burst apart, or one swallows the other.
+    """Warn of bodies that start deep in each other, which burst apart or swallow each other, and of what is taken out.
 
     Args:
         start: Where everything starts.
         pairs: (P, 2) pairs that may touch.
         skinned: (P, 2) whether each side touches with its skin.
         asked: (P,) whether a pair is looked at.
+        taken_out: Links of a robot that do not touch because they overlap at the start.
         source: Scene file, for the message.
     """
+    _warn_of_taken_out(taken_out, source)
     least = np.maximum(DEEP_ROOMS * strides_of_pairs(start.colliders, pairs).room, LEAST_DEEP)
     overlaps, _ = start.overlaps(pairs, skinned, np.where(asked, least, np.inf))
-    if not overlaps:
-        return
-    listing = [
-        f"'{one.links[0]}' and '{one.links[1]}'"
-        + (f" by {1e3 * one.depth:.3g} mm" if math.isfinite(one.depth) else ", one inside the other")
-        for one in overlaps[:_MOST_NAMED]
-    ]
-    more = [f"{len(overlaps) - _MOST_NAMED} more pairs"] if len(overlaps) > _MOST_NAMED else []
-    logger.warning(
-        "%s: starts in deep overlap: %s; move them apart, or give them law none in contact.pairs",
-        source,
-        "; ".join(listing + more),
-    )
+    if overlaps:
+        logger.warning(
+            "%s: starts in deep overlap: %s; move them apart, or give them law none in contact.pairs",
+            source,
+            _listing(overlaps),
+        )
 
 
 def robots_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> np.ndarray:
@@ -201,6 +244,47 @@ def robots_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> n
         if item.attach_to in robot_of_link:
             root[i] = root[robot_of_link[item.attach_to]]
     return np.array([root[c.robot] if c.robot >= 0 else -1 for c in colliders], dtype=np.int64)
+
+
+def pieces_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot], robot: np.ndarray) -> np.ndarray:
+    """Numbers (C,) of what hangs together without free joints, by geometry; -1 where ``robot`` is.
+
+    A link on a free joint is another body: it is drawn where it starts, not into what it hangs on.
+    """
+    stands_for: dict[str, str] = {}
+    for item in placed:
+        if item.attach_to in stands_for:
+            stands_for[item.robot.root] = stands_for[item.attach_to]
+        for joint in item.robot.joints:  # parents first
+            stands_for[joint.child] = (
+                joint.child if joint.traits.is_free else stands_for.get(joint.parent, "")
+            )
+    number: dict[tuple[int, str], int] = {}
+    pieces = [(int(i), stands_for.get(one.link, "")) for one, i in zip(colliders, robot, strict=True)]
+    return np.array(
+        [number.setdefault(one, len(number)) if one[0] >= 0 else -1 for one in pieces], dtype=np.int64
+    )
+
+
+def _warn_of_taken_out(overlaps: Sequence[LinkOverlap], source: Path) -> None:
+    """Warn of links of a robot that do not touch because they overlap where it starts."""
+    if overlaps:
+        logger.warning(
+            "%s: links of a robot that overlap where it starts do not touch: %s; tell them law pressure_field or "
+            "none in contact.pairs, or name the robot's SRDF",
+            source,
+            _listing(overlaps),
+        )
+
+
+def _listing(overlaps: Sequence[LinkOverlap]) -> str:
+    listing = [
+        f"'{one.links[0]}' and '{one.links[1]}'"
+        + (f" by {1e3 * one.depth:.3g} mm" if math.isfinite(one.depth) else ", one inside the other")
+        for one in overlaps[:_MOST_NAMED]
+    ]
+    more = [f"{len(overlaps) - _MOST_NAMED} more pairs"] if len(overlaps) > _MOST_NAMED else []
+    return "; ".join(listing + more)
 
 
 def meant_to_overlap(

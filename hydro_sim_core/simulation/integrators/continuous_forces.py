@@ -226,9 +226,9 @@ def _press_faces(model, scratch, p, twist):
         p: Index of the patch.
         twist: (6,) twist of B relative to A at that origin, in the axes of B's geometry.
 
-    Reads model: pair_dissipation, pair_friction, pair_relaxation; model.options: stiction_speed; scratch: mean_push,
-    push_along; scratch.faces: data, num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
-    Writes scratch.patches: normal_force, wrench.
+    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: mean_push, push_along; model.options:
+    stiction_speed; scratch.faces: data, num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
+    Writes scratch: push_along; scratch.patches: normal_force, wrench.
     """
     faces, patches = scratch.faces, scratch.patches
     data, polygons, pair = faces.data, faces.polygons, patches.pair[p]

@@ -92,13 +92,23 @@ class FixedSteps:
         while machine.state.step[0] < last:
             remaining = last - int(machine.state.step[0])
             status = machine.advance(self._time_step, remaining)
+            if status != DONE:
+                self._part(status)
+
+    def _part(self, status: int) -> None:
+        """Take a time step that cannot be taken whole, for the reason that ``status`` tells."""
+        machine, before, is_cut = self.machine, self.machine.copy_state(), False
+        try:
             if status == TOO_FAST:
-                self._fast_steps += 1
-                self._take_in_pieces(self._time_step, Told()).put_into(machine, self._time_step)
-            elif status != DONE:
+                told = self._take_in_pieces(self._time_step, Told())
+            else:
                 told, is_cut = self._cut(self._time_step, Told())
-                self._cut_steps += is_cut
-                told.put_into(machine, self._time_step)
+        except StepFailed:
+            machine.restore_state(before)
+            raise
+        self._fast_steps += status == TOO_FAST
+        self._cut_steps += is_cut
+        told.put_into(machine, self._time_step)
 
     def _take_in_pieces(self, length: float, told: Told) -> Told:
         """Take one step of ``length`` (s) in as many pieces as look-ahead asked for; each may be parted again.
@@ -128,16 +138,23 @@ class FixedSteps:
                 return in_pieces, True
             machine.restore_state(before)
         self.failed = self.failed or before
-        if machine.advance(length, 1, accept=True) == NOT_FINITE:
-            raise StepFailed(OVERFLOW)
-        return told.with_last(machine, length), False
+        told = accept_step(machine, length, told)
+        count_as_one(machine, before)
+        return told, False
 
     def _cut_into(self, pieces: int, length: float, told: Told) -> Told | None:
-        """Take equal pieces of a step of ``length`` (s); None if one fails."""
+        """Take equal pieces of a step of ``length`` (s), each in as many as look-ahead asks for; None if one fails."""
         for _ in range(pieces):
-            if self.machine.advance(length / pieces, 1) != DONE:
+            status = self.machine.advance(length / pieces, 1)
+            if status == DONE:
+                told = told.with_last(self.machine, length / pieces)
+                continue
+            parted = None
+            if status == TOO_FAST:
+                parted = self._cut_into(int(self.machine.scratch.pieces[0]), length / pieces, told)
+            if parted is None:
                 return None
-            told = told.with_last(self.machine, length / pieces)
+            told = parted
         return told
 
     def statistics(self) -> dict[str, float | int]:
@@ -251,9 +268,11 @@ class ErrorControlledSteps:
         """Take the rest of a time step as one step, and count it as unconverged."""
         self.failed = self.failed or begin
         machine = self.machine
-        if machine.advance(left, 1, accept=True) == NOT_FINITE:
+        try:
+            accept_step(machine, left, Told())
+        except StepFailed:
             machine.restore_state(begin)
-            raise StepFailed(OVERFLOW)
+            raise
         machine.state.unconverged[0] += 1
 
     def statistics(self) -> dict[str, float | int]:
@@ -263,6 +282,25 @@ class ErrorControlledSteps:
             "rejected_substeps": self._rejected,
             "shortest_substep": self._shortest if self._substeps else 0.0,
         }
+
+
+def accept_step(machine: Machine, length: float, told: Told) -> Told:
+    """Take one step of ``length`` (s) whether it converges or not, in the pieces that look-ahead asks for.
+
+    ``told`` is of what comes before in the time step; returns it with the pieces.
+
+    Raises:
+        StepFailed: The step overflows.
+    """
+    status = machine.advance(length, 1, accept=True)
+    if status == NOT_FINITE:
+        raise StepFailed(OVERFLOW)
+    if status != TOO_FAST:
+        return told.with_last(machine, length)
+    pieces = int(machine.scratch.pieces[0])
+    for _ in range(pieces):
+        told = accept_step(machine, length / pieces, told)
+    return told
 
 
 def count_as_one(machine: Machine, before: State) -> None:

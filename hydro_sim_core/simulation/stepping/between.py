@@ -101,7 +101,7 @@ def cut_what_lies_between(model, scratch):
                 if model.has_inside[c] and _cut_patch(model, scratch, p, a, b, c):
                     any_cut = True
     if any_cut:
-        _remove_cut_faces(scratch)
+        remove_faces_without_area(scratch)
 
 
 @kernel
@@ -190,7 +190,7 @@ def _cut_face(geometries, row, f, shift, scratch):
 
 
 @kernel
-def _remove_cut_faces(scratch):
+def remove_faces_without_area(scratch):
     """Remove faces without area, and patches without faces.
 
     Reads scratch.faces: data; scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair;

@@ -19,6 +19,7 @@ from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.simulation.stepping.placement import bounds_apart, set_relative_pose
+from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
 from hydro_sim_core.solvers.islands import WORLD
 
 #: Faces with smaller values carry negligible force (same bounds as the reference implementation).
@@ -78,12 +79,16 @@ def _sound_faces(model, scratch, a, b, count, push):
     Returns:
         The new count, which may exceed the buffer's size; the carried force, and that of dropped faces, N.
 
-    Reads scratch: R_BA, p_BA; scratch.faces: data; scratch.query: ahead, report.
+    Reads scratch: R_BA, edge_box, mean_push, p_BA; model.geometries: is_skin; scratch.faces: data; scratch.query:
+    ahead, report.
+    Writes scratch: edge_box, mean_push.
     """
     query, faces = scratch.query, scratch.faces
     found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found, 0.0, 0.0
+    if model.geometries.is_skin[a] or model.geometries.is_skin[b]:
+        found = join_at_sharp_edges(faces, count, found, scratch.edge_box, scratch.mean_push)
     carried, dropped = _push(faces.data, count, found, query.ahead, push)
     return found, carried, dropped + query.report[DROPPED_FORCE]
 

@@ -19,6 +19,10 @@ from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
 MOST_POSES, MOST_PIECES = 4096, 256
+#: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
+RIGID_SHARE = 0.1
+#: Share of the stride below which two rigid bodies move too little for that.
+LEAST_SHARE_OF_STRIDE = 1e-3
 
 
 @kernel
@@ -26,16 +30,26 @@ def pieces_before(model, state, drives, scratch, dt):
     """Number of pieces in which to take the next step, 1 if it may be taken whole: by the velocities before it.
 
     Poses and bounds of the geometries must be those of the state.
+    """
+    set_free_motions(model, state, drives, scratch, dt)
+    return _pieces(model, scratch, dt, False)
 
-    Reads drives: v_target; state: v; model.forest: prescribed.
-    Writes scratch: v_next.
+
+@kernel
+def set_free_motions(model, state, drives, scratch, dt):
+    """Set ``scratch.v_next`` to the velocities before the step, and how far geometries move with them.
+
+    Reads drives: v_target; scratch: motion; state: v; model.forest: prescribed.
+    Writes scratch: motion_before, v_next.
     """
     v = scratch.v_next
     for i in range(v.shape[0]):
         v[i] = state.v[i]
     for i in model.forest.prescribed:
         v[i] = drives.v_target[i]
-    return _pieces(model, scratch, dt, False)
+    set_motions(model, scratch, dt)
+    for g in range(scratch.motion.shape[0]):
+        scratch.motion_before[g] = scratch.motion[g]
 
 
 @kernel
@@ -46,18 +60,44 @@ def pieces_after(model, scratch, dt):
     its beginning. Where there were faces the solver has seen to it, unless they are so stiff that it matters that other
     corners come down, or that the faces of a corner in the margin are small: two rigid bodies are always looked at.
     """
-    return _pieces(model, scratch, dt, True)
+    set_motions(model, scratch, dt)
+    pieces = _pieces(model, scratch, dt, True)
+    return 2 if pieces == 1 and _stores_too_much(model, scratch, dt) else pieces
+
+
+@kernel
+def _stores_too_much(model, scratch, dt):
+    """Whether a solved step presses two rigid bodies into each other that move within their stride.
+
+    A step holds the mean depth of each of its faces, with the faces of its beginning. While a corner is pressed in the
+    flat behind it may come down, and large faces may turn about their centroids.
+
+    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
+    scratch.patches: first_face, num, pair.
+    """
+    patches = scratch.patches
+    for p in range(scratch.points.num_faced[0]):
+        pair = patches.pair[p]
+        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+        reach, stride = scratch.motion[a] + scratch.motion[b], model.pair_stride[pair]
+        if model.pair_flat[pair] != 0.0 or not LEAST_SHARE_OF_STRIDE * stride < reach <= stride:
+            continue
+        came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
+        gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
+        _, before = _depth_and_energy(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1])
+        _, after = _overlap_at(model, scratch, pair, dt)
+        if after > before + gain:
+            return True
+    return False
 
 
 @kernel
 def _pieces(model, scratch, dt, is_solved):
-    """Number of pieces by the velocities ``scratch.v_next``; if ``is_solved`` not for pairs whose faces will do.
+    """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
 
-    Reads model: pair_flat, pair_foreseen, pair_rate, pair_stride, pairs; scratch: bounds, motion, overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds,
+    motion, overlaps.
     """
-    if model.pairs.shape[0] == 0:
-        return 1
-    _set_motions(model, scratch, dt)
     pieces = pieces_of_points(model, scratch, dt)
     for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
@@ -75,19 +115,26 @@ def _pieces(model, scratch, dt, is_solved):
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
-        gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2 if is_stiff else math.inf
-        if _gets_deeper(model, scratch, pair, reach, gain, dt):
+        gain = math.inf
+        if is_stiff:
+            gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2
+        elif is_rigid:
+            # A corner that is pressed in hides by its depth that the flat behind it comes down.
+            gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
+        if gets_deeper(model, scratch, pair, reach, model.pair_room[pair], gain, dt):
             pieces = max(pieces, math.ceil(reach / stride))
     return min(pieces, MOST_PIECES)
 
 
 @kernel
-def _set_motions(model, scratch, dt):
+def set_motions(model, scratch, dt):
     """Set the largest way that any point of each geometry moves in a step with the velocities ``scratch.v_next``.
 
     Reads model: geometry_body, geometry_box; scratch: R_WG, S, V_WB, p_WG, v_next.
     Writes scratch: V_WB, motion.
     """
+    if model.pairs.shape[0] == 0:
+        return
     v = scratch.v_next
     body_velocities(model.tree, v, scratch.S, scratch.V_WB)
     for g in range(model.geometry_body.shape[0]):
@@ -116,23 +163,33 @@ def _swept_bounds_apart(a, b, reach):
 
 
 @kernel
-def _gets_deeper(model, scratch, pair, reach, gain, dt):
+def poses_of(model, pair, reach):
+    """Number of poses after the first to look at while the bodies of a pair move by ``reach`` (m).
+
+    Reads model: pair_thickness.
+    """
+    return min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
+
+
+@kernel
+def gets_deeper(model, scratch, pair, reach, room, gain, dt):
     """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
 
-    Reads model: pair_room, pair_thickness.
-
     Args:
+        model: ``Model``.
+        scratch: ``Scratch`` with the twists ``V_WB``.
+        pair: Row of the pair.
         reach: Largest way that the bodies move relative to each other, m.
+        room: Depth by which they may overlap more, m.
         gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
-
-    Reads model: pair_room, pair_thickness.
+        dt: Length of the step, s.
     """
-    poses = min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
+    poses = poses_of(model, pair, reach)
     most_depth, most_energy = math.inf, math.inf
     for k in range(poses + 1):
         depth, energy = _overlap_at(model, scratch, pair, dt * k / poses)
         if k == 0:
-            most_depth, most_energy = depth + model.pair_room[pair], energy + gain
+            most_depth, most_energy = depth + room, energy + gain
         elif depth > most_depth or energy > most_energy:
             return True
     return False
@@ -144,21 +201,14 @@ def _overlap_at(model, scratch, pair, time):
 
     Both are infinite for bodies that overlap without faces.
 
-    Reads model: pair_rows, pairs; scratch: R_BA, X_moved, p_BA; scratch.faces: data; scratch.patches: first_face, num;
-    scratch.query: report.
-    Writes scratch: R_BA, X_moved, p_BA.
+    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num; scratch.query:
+    report.
+    Writes scratch: R_BA, p_BA.
     """
     # The contacts of the last step stay in the buffer.
     first = scratch.patches.first_face[scratch.patches.num[0]]
-    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-    _set_moved_pose(model, scratch, a, time, scratch.X_moved[0])
-    _set_moved_pose(model, scratch, b, time, scratch.X_moved[1])
-    A, B, R_BA, p_BA = scratch.X_moved[0], scratch.X_moved[1], scratch.R_BA, scratch.p_BA
-    for i in range(3):
-        p_BA[i] = 0.0
-        for j in range(3):
-            p_BA[i] += B[j, i] * (A[j, 3] - B[j, 3])
-            R_BA[i, j] = B[0, i] * A[0, j] + B[1, i] * A[1, j] + B[2, i] * A[2, j]
+    R_BA, p_BA = scratch.R_BA, scratch.p_BA
+    set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA)
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
@@ -167,6 +217,23 @@ def _overlap_at(model, scratch, pair, time):
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
         return nothing, nothing
     return _depth_and_energy(scratch.faces.data, first, found)
+
+
+@kernel
+def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
+    """Write the pose of geometry A in B, (3, 3) and (3,), when both bodies have moved on freely for some time.
+
+    Reads model: pairs; scratch: X_moved.
+    Writes scratch: X_moved.
+    """
+    A, B = scratch.X_moved[0], scratch.X_moved[1]
+    _set_moved_pose(model, scratch, model.pairs[pair, 0], time, A)
+    _set_moved_pose(model, scratch, model.pairs[pair, 1], time, B)
+    for i in range(3):
+        p_BA[i] = 0.0
+        for j in range(3):
+            p_BA[i] += B[j, i] * (A[j, 3] - B[j, 3])
+            R_BA[i, j] = B[0, i] * A[0, j] + B[1, i] * A[1, j] + B[2, i] * A[2, j]
 
 
 @kernel

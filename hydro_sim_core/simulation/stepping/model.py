@@ -54,6 +54,7 @@ class Model(NamedTuple):
         pair_room: (P,) depth by which a new overlap may exceed the present one, m.
         pair_foreseen: (P,) way within which a contact that begins is seen before, m.
         pair_thickness: (P,) half of the smallest extent of either body, m.
+        pair_mass: (P,) mass of the lighter body, kg; infinite if neither moves freely.
         pair_rate: (P,) steps a second from which on overlaps that were not foreseen hold little energy; 0 if rigid.
         pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
         pair_friction: (P,) coefficient of friction.
@@ -86,6 +87,7 @@ class Model(NamedTuple):
     pair_room: ConstFloat1D
     pair_foreseen: ConstFloat1D
     pair_thickness: ConstFloat1D
+    pair_mass: ConstFloat1D
     pair_rate: ConstFloat1D
     pair_flat: ConstFloat1D
     pair_friction: ConstFloat1D
@@ -240,9 +242,15 @@ class Scratch(NamedTuple):
         pieces: (1,) number of pieces in which to take a step that is too long for the speeds.
         V_WB: (nb, 6) twists of the bodies about the world's origin.
         motion: (G,) largest way that a point of each geometry moves in the step, m.
+        motion_before: (G,) the same with the velocities before the step, m.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
-        mean_push: (3,) direction of the force of the present patch.
+        mean_push: (5,) direction of the force of the present patch; and scratch of ``sharp_edges``.
+        edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
         push_along: (3,) direction in which the present face pushes.
+        relative: (6,) relative twist of the present pair, world axes.
+        depth: (G,) largest depth of a face of each geometry, m.
+        false_pair: (P,) rows of ``Model.pairs`` of pairs of which faces were left out (see ``false_faces``).
+        num_false: (1,) number of these.
     """
 
     R_WB: Float3D
@@ -284,9 +292,15 @@ class Scratch(NamedTuple):
     pieces: Int1D
     V_WB: Float2D
     motion: Float1D
+    motion_before: Float1D
     X_moved: Float3D
     mean_push: Float1D
+    edge_box: Float1D
     push_along: Float1D
+    relative: Float1D
+    depth: Float1D
+    false_pair: Int1D
+    num_false: Int1D
 
 
 class MachineData(NamedTuple):
@@ -400,9 +414,15 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         pieces=np.ones(1, dtype=np.int64),
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
+        motion_before=np.zeros(num_geometries),
         X_moved=np.zeros((2, 3, 4)),
-        mean_push=np.zeros(3),
+        mean_push=np.zeros(5),
+        edge_box=np.zeros(6),
         push_along=np.zeros(3),
+        relative=np.zeros(6),
+        depth=np.zeros(num_geometries),
+        false_pair=np.zeros(num_pairs, dtype=np.int64),
+        num_false=np.zeros(1, dtype=np.int64),
     )
 
 

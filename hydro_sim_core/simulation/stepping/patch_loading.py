@@ -162,7 +162,7 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
 
     Reads scratch: mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR;
     scratch.problem: first_block.
-    Writes scratch.problem: blocks.
+    Writes scratch: push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR = scratch.patches.p_GR[p]

@@ -38,6 +38,9 @@ def choose_directions(model, scratch, p):
 
     Returns:
         How faces push that do not press yet, and those that do.
+
+    Reads model: pair_flat, pair_thickness; scratch: mean_push; scratch.faces: data; scratch.patches: first_face, pair.
+    Writes scratch: mean_push.
     """
     pair = scratch.patches.pair[p]
     if model.pair_flat[pair] != 0.0:

@@ -11,6 +11,7 @@ from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
+from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -198,6 +199,25 @@ def _move_on(state, scratch, dt, converged):
     state.unsettled[0] += 1 if scratch.solver.report[FRICTION_CHANGE] > SETTLED_CHANGE else 0
 
 
+@kernel
+def _solve(machine, solve, dt, accept):
+    """Load the problem of a step with the present patches and solve it; return whether that converged.
+
+    Reads machine.scratch.patches: num.
+    """
+    model, state, scratch = machine.model, machine.state, machine.scratch
+    find_points(model, scratch)
+    find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
+    _load_inertia(model, state, scratch, dt)
+    _load_joints(model, state, machine.drives, scratch, dt)
+    _guess(model, state, machine.drives, scratch, dt)
+    load_patches(model, state, scratch, dt)
+    load_points(model, state, scratch, dt)
+    converged = solve_with_coriolis_forces(machine, solve, dt, accept)
+    _take_solution(model, state, scratch, dt)
+    return converged
+
+
 @entry
 def advance(
     machine: MachineData, solve: SolverEntry, dt: float, steps: int, same_contacts: bool, accept: bool
@@ -213,15 +233,14 @@ def advance(
         steps: Number of steps.
         same_contacts: Whether contacts were last found at the state's coordinates, so that the first step can reuse
             them.
-        accept: Whether to take a step although its momentum residual stays above the tolerance, or bodies are too fast
-            for it.
+        accept: Whether to take a step although its momentum residual stays above the tolerance.
 
     Returns:
         ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
         converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
         the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
 
-    Reads machine.scratch: pieces, q_next, v_next; machine.scratch.patches: num; machine.scratch.solver: report.
+    Reads machine.scratch: pieces, q_next, v_next; machine.scratch.solver: report.
     Writes machine.scratch: faces_needed, pieces.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
@@ -229,34 +248,29 @@ def advance(
         _evaluate_dynamics(model, state, scratch)
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
-            if not accept:
-                scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
-                if scratch.pieces[0] > 1:
-                    return TOO_FAST
+            scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
+            if scratch.pieces[0] > 1:
+                return TOO_FAST
             num_faces = find_patches(model, state, scratch)
             num_faces += model.points.most_faces[0]
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 scratch.faces_needed[0] = num_faces
                 return NO_ROOM
-        find_points(model, scratch)
-        find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
-        _load_inertia(model, state, scratch, dt)
-        _load_joints(model, state, drives, scratch, dt)
-        _guess(model, state, drives, scratch, dt)
-        load_patches(model, state, scratch, dt)
-        load_points(model, state, scratch, dt)
-        converged = solve_with_coriolis_forces(machine, solve, dt, accept)
-        _take_solution(model, state, scratch, dt)
+            leave_out_false_faces(model, scratch, dt)
+            scratch.points.num_faced[0] = scratch.patches.num[0]
+        converged = _solve(machine, solve, dt, accept)
+        if missed_a_collision(model, scratch, dt):
+            find_patches(model, state, scratch)
+            converged = _solve(machine, solve, dt, accept)
         # A NaN residual means an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]
         if not (math.isfinite(residual) and _is_finite(scratch.v_next) and _is_finite(scratch.q_next)):
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
-        if not accept:
-            scratch.pieces[0] = pieces_after(model, scratch, dt)
-            if scratch.pieces[0] > 1:
-                return TOO_FAST
+        scratch.pieces[0] = pieces_after(model, scratch, dt)
+        if scratch.pieces[0] > 1:
+            return TOO_FAST
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
         show_points(model, scratch, dt)

@@ -1,0 +1,121 @@
+"""Our own tags and attributes in URDFs, and where they count: one that is misspelt or elsewhere changes the physics.
+
+Ours is what has the prefix ``hydro``, whatever that is bound to (as Drake's tags need no declaration either), and what
+is in the namespace ``urn:hydro-sim`` under any prefix.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from lxml import etree
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.shape_types import shape_types
+from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, attribute_name, tag_of
+from hydro_sim_core.errors import InputError, shortened
+
+_LOG = logging.getLogger(__name__)
+
+_PREFIX = "hydro:"
+_OF_COLLISION = "robot/link/collision/drake:proximity_properties"
+#: Elements: where they count, and their attributes.
+_ELEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "hydro:contact_pair": ("robot", ("link1", "link2", "law")),
+    "hydro:srdf": ("robot", ("filename",)),
+    "hydro:slab_thickness": (_OF_COLLISION, ("value",)),
+    "hydro:pressure_field": (_OF_COLLISION, ("value",)),
+    "hydro:surface_velocity": (_OF_COLLISION, ("value",)),
+    "hydro:grain": (_OF_COLLISION, ("value",)),
+}
+#: Attributes: the elements on which they count.
+_ATTRIBUTES = {"hydro:type": "robot/joint", "hydro:stiffness": "robot/joint/limit"}
+#: What is written elsewise than others may guess.
+_MENDS = {
+    "hydro:margin": "write <drake:hydroelastic_margin>",
+    "hydro:compliance": "write <drake:rigid_hydroelastic/> or <drake:compliant_hydroelastic/>",
+    "hydro:modulus": "write <drake:hydroelastic_modulus>",
+    "hydro:exclude": 'write <hydro:contact_pair link1="…" link2="…" law="none"/>',
+    "hydro:point_stiffness": "write <drake:point_contact_stiffness>",
+}
+#: Gazebo's words for whether a link touches others of its robot, where it says no.
+_SELF_COLLIDE, _NO = ("selfCollide", "self_collide"), ("false", "0")
+#: Most links that the warning names.
+_MOST_NAMED = 5
+
+
+def refuse_misplaced(document: XmlDocument) -> None:
+    """Refuse tags and attributes of ours that are unknown, or where they are not read.
+
+    Raises:
+        InputError: There is one, also within blocks for other programs.
+    """
+    known = {tag for kind in shape_types().values() for tag in kind.urdf_tags}
+    for element in document.root.lxml.iter(etree.Element):
+        tag = tag_of(element)
+        if tag.startswith(_PREFIX) and tag not in known:
+            _check_element(element, tag, document)
+        elif tag.rpartition(":")[2] == "contact_pair" and _path_above(element) == "robot":
+            raise XmlElement(element, document).error(f"unknown tag <{tag}>", "write <hydro:contact_pair …>")
+        for name in map(str, element.attrib):
+            _check_attribute(element, tag, attribute_name(element, name), document)
+
+
+def _check_element(element: etree._Element, tag: str, document: XmlDocument) -> None:
+    place, _ = _ELEMENTS.get(tag, (None, ()))
+    if place is None:
+        mend = _MENDS.get(tag) or did_you_mean(shortened(tag), _ELEMENTS)
+        raise XmlElement(element, document).error(f"unknown tag <{shortened(tag)}>", mend)
+    if _path_above(element) != place:
+        raise _elsewhere(XmlElement(element, document), f"<{tag}>", element.getparent(), place)
+
+
+def _check_attribute(element: etree._Element, tag: str, name: str, document: XmlDocument) -> None:
+    if tag in _ELEMENTS:
+        own = _ELEMENTS[tag][1]
+        plain = name.removeprefix(_PREFIX)
+        if name not in own and (plain != name or ":" not in name):
+            mend = f"write {plain}" if plain in own else did_you_mean(shortened(plain), own)
+            raise XmlElement(element, document).error(f"unknown attribute '{shortened(name)}'", mend)
+        return
+    if not name.startswith(_PREFIX):
+        return
+    if name not in _ATTRIBUTES:
+        mend = did_you_mean(shortened(name), _ATTRIBUTES)
+        raise XmlElement(element, document).error(f"unknown attribute '{shortened(name)}'", mend)
+    if f"{_path_above(element)}/{tag}" != _ATTRIBUTES[name]:
+        raise _elsewhere(XmlElement(element, document), f"attribute {name}", element, _ATTRIBUTES[name])
+
+
+def _elsewhere(where: XmlElement, what: str, parent: etree._Element | None, place: str) -> InputError:
+    """An error about what is read in another element only."""
+    inside = "at the top" if parent is None else f"in <{tag_of(parent)}>"
+    *above, last = place.split("/")
+    of = f" of a <{above[1]}>" if len(above) > 1 else ""
+    article = "" if last == "robot" else "the "
+    wanted = f"{article}<{last}>{of}"
+    return where.error(f"{what} {inside} is not read: it counts in {wanted} only", f"move it into {wanted}")
+
+
+def _path_above(element: etree._Element) -> str:
+    return "/".join(reversed([tag_of(one) for one in element.iterancestors()]))
+
+
+def warn_of_self_collide(document: XmlDocument) -> None:
+    """Warn, once, of links that Gazebo is told to let pass through others of their robot, and that touch them here."""
+    links: dict[str, None] = {}
+    for block in document.root.lxml.iterchildren("gazebo"):
+        told = [(one.text or "").strip().lower() for tag in _SELF_COLLIDE for one in block.iterchildren(tag)]
+        if any(text in _NO for text in told):
+            links[shortened(block.get("reference") or "the whole robot", 60)] = None
+    if not links:
+        return
+    names = list(links)
+    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    _LOG.warning(
+        "%s: selfCollide in <gazebo> is for Gazebo only: links of a robot touch each other here, also %s; name the "
+        "robot's SRDF, or write <hydro:contact_pair> with law none, for those that shall not",
+        document.source,
+        ", ".join(names[:_MOST_NAMED] + more),
+    )

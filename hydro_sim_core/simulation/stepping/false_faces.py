@@ -1,0 +1,250 @@
+# mypy: allow-untyped-defs
+"""Faces of rigid pairs that foresee a collision which does not come.
+
+A step takes the pressure on a face to rise for as long as the bodies approach there. A face is small, though, and a
+step may be long: the side of a box that slides over flush tiles reaches by 1e-10 m below the top of the next tile, and
+into the corner of its margin, and would be stopped there as by a wall. So faces whose pressure would rise within the
+step are moved with their body; those that come no deeper than the bodies are pressed in anyway are left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.pressure_field.coverage import FACE, covered_depth
+from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    GRADIENT,
+    NORMAL,
+    PRESSURE,
+)
+from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
+from hydro_sim_core.simulation.stepping.look_ahead import (
+    gets_deeper,
+    poses_of,
+    set_motions,
+    set_moved_relative_pose,
+)
+from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+
+#: Places along its way at which a face is looked at, for each pose that look-ahead takes.
+PLACES = 4
+#: Depth that a face may reach, as a multiple of that to which its bodies are pressed in already.
+ALLOWANCE = 2.0
+
+
+@kernel
+def leave_out_false_faces(model, scratch, dt):
+    """Remove faces of rigid pairs that foresee a collision which does not come with the velocities before the step.
+
+    Motions must be those of these velocities (see ``look_ahead.set_free_motions``).
+
+    Reads model: pair_flat, pair_room, pair_rows, pairs; scratch: motion, num_false; model.geometries: kind;
+    scratch.patches: num, pair.
+    Writes scratch: false_pair, num_false.
+    """
+    patches, has_depths, any_left_out = scratch.patches, False, False
+    scratch.num_false[0] = 0
+    for p in range(patches.num[0]):
+        pair = patches.pair[p]
+        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+        reach = scratch.motion[a] + scratch.motion[b]
+        if model.pair_flat[pair] != 0.0 or reach <= model.pair_room[pair] or not math.isfinite(reach):
+            continue
+        kinds = model.geometries.kind
+        row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
+        # A half space has no other side that could explain an overlap.
+        if kinds[row_a] != RIGID_MESH or kinds[row_b] != COMPLIANT_MESH:
+            continue
+        if not _has_rising_face(model, scratch, p, model.pair_room[pair], dt):
+            continue
+        if not has_depths:
+            _set_depths(model, scratch)
+            has_depths = True
+        if _leave_out_of_patch(model, scratch, p, reach, dt):
+            any_left_out = True
+            scratch.false_pair[scratch.num_false[0]] = pair
+            scratch.num_false[0] += 1
+    if any_left_out:
+        remove_faces_without_area(scratch)
+
+
+@kernel
+def missed_a_collision(model, scratch, dt):
+    """Whether bodies whose false faces were left out overlap more at the end of the solved step ``scratch.v_next``.
+
+    The step is then to be solved with all faces; none counts as left out any more.
+
+    Reads model: pairs; scratch: false_pair, motion, num_false.
+    Writes scratch: num_false.
+    """
+    if scratch.num_false[0] == 0:
+        return False
+    set_motions(model, scratch, dt)
+    for k in range(scratch.num_false[0]):
+        pair = scratch.false_pair[k]
+        reach = scratch.motion[model.pairs[pair, 0]] + scratch.motion[model.pairs[pair, 1]]
+        allowance = _allowance(model, scratch, pair)
+        # Without a finite way there is nothing to look at, and the step fails.
+        if math.isfinite(reach) and gets_deeper(model, scratch, pair, reach, allowance, math.inf, dt):
+            scratch.num_false[0] = 0
+            return True
+    return False
+
+
+@kernel
+def _allowance(model, scratch, pair):
+    """Depth that a face of a pair may reach without being a collision, m: that of the bodies' other contacts.
+
+    Reads model: pair_foreseen, pair_room, pairs; scratch: depth.
+    """
+    deepest = max(scratch.depth[model.pairs[pair, 0]], scratch.depth[model.pairs[pair, 1]])
+    return max(model.pair_room[pair], min(ALLOWANCE * deepest, model.pair_foreseen[pair]))
+
+
+@kernel
+def _set_depths(model, scratch):
+    """Set the largest depth of any face of each geometry, m.
+
+    Reads model: pairs; scratch: depth; scratch.faces: data; scratch.patches: first_face, num, pair.
+    Writes scratch: depth.
+    """
+    patches, data, depth = scratch.patches, scratch.faces.data, scratch.depth
+    depth[:] = 0.0
+    for p in range(patches.num[0]):
+        a, b = model.pairs[patches.pair[p], 0], model.pairs[patches.pair[p], 1]
+        for f in range(patches.first_face[p], patches.first_face[p + 1]):
+            steepness = _steepness(data, f)
+            if data[PRESSURE, f] > 0.0 and steepness > 0.0:
+                depth[a] = max(depth[a], data[PRESSURE, f] / steepness)
+                depth[b] = max(depth[b], data[PRESSURE, f] / steepness)
+
+
+@kernel
+def _steepness(data, f):
+    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def _has_rising_face(model, scratch, p, room, dt):
+    """Whether a step would take any face of patch p to become deeper by ``room`` (m).
+
+    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face.
+    """
+    _set_relative_twist(model, scratch, p)
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        if _is_rising(scratch.faces.data, f, scratch.twist, room, room, dt):
+            return True
+    return False
+
+
+@kernel
+def _set_relative_twist(model, scratch, p):
+    """Write the twist of A relative to B of patch p about the origin of B, in its axes, to ``scratch.twist``.
+
+    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, relative; scratch.patches: pair.
+    Writes scratch: relative, twist.
+    """
+    pair = scratch.patches.pair[p]
+    b, V = model.pairs[pair, 1], scratch.twist
+    W = scratch.relative
+    W[:] = 0.0
+    for side in range(2):
+        body = model.geometry_body[model.pairs[pair, side]]
+        if body >= 0:
+            for i in range(6):
+                W[i] += (1.0 - 2.0 * side) * scratch.V_WB[body, i]
+    p_WB, R = scratch.p_WG[b], scratch.R_WG[b]
+    W[3] += W[1] * p_WB[2] - W[2] * p_WB[1]
+    W[4] += W[2] * p_WB[0] - W[0] * p_WB[2]
+    W[5] += W[0] * p_WB[1] - W[1] * p_WB[0]
+    for i in range(3):
+        V[i] = R[0, i] * W[0] + R[1, i] * W[1] + R[2, i] * W[2]
+        V[i + 3] = R[0, i] * W[3] + R[1, i] * W[4] + R[2, i] * W[5]
+
+
+@kernel
+def _is_rising(data, f, V, room, allowance, dt):
+    """Whether the linear law of a step takes face f to become deeper by ``room``, and then deeper than ``allowance``.
+
+    By the approach along its gradient and by that along its normal: it may push along either.
+
+    Args:
+        data: Rows of the faces.
+        f: Face.
+        V: (6,) twist of A relative to B about B's origin, in its axes.
+        room: Depth, m.
+        allowance: Depth, m.
+        dt: Length of the step, s.
+    """
+    steepness = _steepness(data, f)
+    if not steepness > 0.0:
+        return False
+    x, y, z = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
+    vx, vy, vz = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
+    along_gradient = (
+        vx * data[GRADIENT, f] + vy * data[GRADIENT + 1, f] + vz * data[GRADIENT + 2, f]
+    ) / steepness
+    along_normal = vx * data[NORMAL, f] + vy * data[NORMAL + 1, f] + vz * data[NORMAL + 2, f]
+    growth = dt * max(along_gradient, along_normal)
+    return growth > room and data[PRESSURE, f] / steepness + growth > allowance
+
+
+@kernel
+def _leave_out_of_patch(model, scratch, p, reach, dt):
+    """Take the area of the faces of patch p that come to nothing; return whether there are any.
+
+    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.faces: data; scratch.patches: first_face, pair.
+    Writes scratch: R_BA, p_BA; scratch.faces: data.
+    """
+    pair, data = scratch.patches.pair[p], scratch.faces.data
+    allowance, any_left_out = _allowance(model, scratch, pair), False
+    set_relative_pose(scratch, model.pairs[pair, 0], model.pairs[pair, 1], scratch.R_BA, scratch.p_BA)
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        if not _is_rising(data, f, scratch.twist, model.pair_room[pair], allowance, dt):
+            continue
+        if not _comes_deep(model, scratch, pair, f, PLACES * poses_of(model, pair, reach), allowance, dt):
+            data[AREA, f] = 0.0
+            any_left_out = True
+    return any_left_out
+
+
+@kernel
+def _comes_deep(model, scratch, pair, f, places, allowance, dt):
+    """Whether face f, moving with A, comes deeper into B than the allowance (m) at any of some places on its way.
+
+    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.between: R_CB, buffers, p_CB, total, values; scratch.faces:
+    num_vertices, polygons; scratch.query: nodes.
+    Writes scratch.between: R_CB, buffers, p_CB, total, values; scratch.query: nodes.
+    """
+    between, n = scratch.between, scratch.faces.num_vertices[f]
+    R_BA, p_BA, R, q = scratch.R_BA, scratch.p_BA, between.R_CB, between.p_CB
+    for k in range(1, places + 1):
+        set_moved_relative_pose(model, scratch, pair, dt * k / places, R, q)
+        for vertex in range(n):
+            x, moved = scratch.faces.polygons[f, vertex], between.buffers[FACE, vertex]
+            for i in range(3):
+                moved[i] = q[i]
+            for j in range(3):
+                # The vertex in A's frame.
+                of_a = 0.0
+                for i in range(3):
+                    of_a += R_BA[i, j] * (x[i] - p_BA[i])
+                for i in range(3):
+                    moved[i] += R[i, j] * of_a
+        depth = covered_depth(
+            model.geometries,
+            model.pair_rows[pair, 1],
+            n,
+            scratch.query.nodes,
+            between.buffers,
+            between.values,
+            between.total[3:9],
+        )
+        if depth > allowance:
+            return True
+    return False

@@ -1,0 +1,137 @@
+"""Our own tags in URDFs and their like in SRDFs: what is misspelt or out of place is an error, not left out."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from hydro_sim_core.description import load_robot, parse_robot
+from hydro_sim_core.errors import InputError
+from support.description.urdf_text import HINGE, collision, robot_text, write_urdf
+
+A, B = '<link name="a"/>', '<link name="b"/>'
+PAIR = '<hydro:contact_pair link1="a" link2="b" law="none"/>'
+
+
+def error_of(*elements: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parse_robot(robot_text(*elements), "r.urdf")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("element", "told"),
+    [
+        (
+            f"<gazebo>{PAIR}</gazebo>",
+            "<hydro:contact_pair> in <gazebo> is not read: it counts in <robot> only",
+        ),
+        (
+            f'<ros2_control name="x" type="system">{PAIR}</ros2_control>',
+            "<hydro:contact_pair> in <ros2_control>",
+        ),
+        ('<gazebo><hydro:srdf filename="none.srdf"/></gazebo>', "<hydro:srdf> in <gazebo>"),
+        (
+            f'<gazebo><plugin name="p" filename="f">{PAIR}</plugin></gazebo>',
+            "<hydro:contact_pair> in <plugin>",
+        ),
+        (f'<link name="c">{PAIR}</link>', "<hydro:contact_pair> in <link>"),
+        ("<sensor><hydro:grain value='0 0 0'/></sensor>", "<hydro:grain> in <sensor>"),
+    ],
+)
+def test_tags_where_they_are_not_read_are_refused(element: str, told: str) -> None:
+    """Blocks for other programs are not looked at, and a tag in them vanished without a word."""
+    text = error_of(A, B, HINGE, element)
+    assert "r.urdf: " in text
+    assert "line 5" in text
+    assert told in text
+    assert "; move it into " in text
+
+
+@pytest.mark.parametrize(
+    ("element", "told"),
+    [
+        ('<hydro:contactpair link1="a" link2="b" law="none"/>', "did you mean 'hydro:contact_pair'?"),
+        (
+            '<hydro:exclude link1="a" link2="b"/>',
+            'write <hydro:contact_pair link1="…" link2="…" law="none"/>',
+        ),
+        (
+            '<contact_pair link1="a" link2="b" law="none"/>',
+            "unknown tag <contact_pair>; write <hydro:contact_pair …>",
+        ),
+        (
+            PAIR.replace("law=", 'margin="1" law='),
+            "unknown attribute 'margin'; use one of 'law', 'link1', 'link2'",
+        ),
+        (PAIR.replace("law=", "hydro:law="), "unknown attribute 'hydro:law'; write law"),
+        ('<joint name="x" hydro:typ="planar"/>', "unknown attribute 'hydro:typ'; did you mean 'hydro:type'?"),
+        (
+            '<link name="c" hydro:type="planar"/>',
+            "attribute hydro:type in <link> is not read: it counts in the <joint>",
+        ),
+    ],
+)
+def test_misspelt_tags_are_refused(element: str, told: str) -> None:
+    text = error_of(A, B, HINGE, element)
+    assert "line 5" in text
+    assert told in text
+
+
+@pytest.mark.parametrize(
+    ("tag", "mend"),
+    [
+        ('<hydro:margin value="1"/>', "write <drake:hydroelastic_margin>"),
+        ("<hydro:compliance/>", "write <drake:rigid_hydroelastic/> or <drake:compliant_hydroelastic/>"),
+        ('<hydro:slab_thicknes value="1"/>', "did you mean 'hydro:slab_thickness'?"),
+    ],
+)
+def test_misspelt_properties_are_refused(tag: str, mend: str) -> None:
+    assert f"; {mend}" in error_of(collision('<box size="1 1 1"/>', tag))
+
+
+def test_ours_is_what_has_the_prefix_or_the_namespace() -> None:
+    """Whatever the prefix is bound to, as with Drake's, and whichever prefix is bound to our namespace."""
+    for prefixes, name in (
+        ("", "hydro"),
+        ('xmlns:hydro="urn:other"', "hydro"),
+        ('xmlns:h="urn:hydro-sim"', "h"),
+    ):
+        elements = (A, B, HINGE, PAIR.replace("hydro:", f"{name}:"))
+        robot = parse_robot(robot_text(*elements, prefixes=prefixes), "r.urdf")
+        assert [law.links for law in robot.pair_laws] == [("a", "b")]
+    hinge = HINGE.replace("<limit", '<limit h:stiffness="7"').replace("type=", 'h:type="universal" type=')
+    text = robot_text(
+        A, B, hinge.replace("<axis", "<!--").replace('1"/><limit', '1"--><limit'), prefixes=prefixes
+    )
+    assert parse_robot(text, "r.urdf").joints[0].type == "universal"
+    with pytest.raises(InputError, match="unknown tag <hydro:exclude>"):
+        parse_robot(robot_text(A, "<h:exclude/>", prefixes=prefixes), "r.urdf")
+
+
+def test_gazebo_s_word_against_contact_within_a_robot_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Links touch here by default, and most files for Gazebo say no of all of them."""
+    yes, no = "<selfCollide>true</selfCollide>", "<self_collide>false</self_collide>"
+    blocks = [
+        f'<gazebo reference="b">{no}</gazebo>',
+        f'<gazebo reference="a">{no.replace("_c", "C")}</gazebo>',
+    ]
+    load_robot(write_urdf(tmp_path, A, B, HINGE, f'<gazebo reference="a">{yes}</gazebo>'))
+    assert caplog.records == []
+    load_robot(write_urdf(tmp_path, A, B, HINGE, *blocks))
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    assert "test.urdf: selfCollide in <gazebo> is for Gazebo only" in record.getMessage()
+    assert "also b, a; name the robot's SRDF, or write <hydro:contact_pair>" in record.getMessage()
+
+
+def test_a_modulus_beside_rigid_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Drake leaves it out with a warning too, and there are files that have both."""
+    tags = '<drake:rigid_hydroelastic/><drake:hydroelastic_modulus value="1e6"/>'
+    load_robot(write_urdf(tmp_path, collision('<box size="1 1 1"/>', tags)))
+    (record,) = caplog.records
+    assert "does nothing beside drake:rigid_hydroelastic: a; remove it, or write" in record.getMessage()
