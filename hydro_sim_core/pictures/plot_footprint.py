@@ -72,6 +72,9 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
     faces = join_faces([pressing_faces(contact.faces) for contact in touching])
     if not len(faces.counts):
         raise InputError("pressure map", f"body '{body}'", "bears no pressure", "choose another instant")
+    if not len(faces.triangles):
+        problem = "bears its force along a line or at a point, which have no pressure"
+        raise InputError("pressure map", f"body '{body}'", problem, "choose another instant")
 
     R_WB, p_WB = X_WB[:3, :3], X_WB[:3, 3]
     vertices = (faces.vertices - p_WB) @ R_WB
@@ -117,7 +120,7 @@ def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | No
         contacts: Contact patches of one instant; those without the body are ignored.
         body: Name of the body, such as a finger.
         direction: (3,) unit vector in the world along which force counts, such as a finger's joint; by default the main
-            axis of the faces' normals.
+            axis of the faces' normals, or where they have no area the force's own direction.
 
     Returns:
         N; 0 where nothing presses on the body. Forces from both sides add up.
@@ -126,7 +129,10 @@ def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | No
     faces = [pressing_faces(contact.faces) for contact in touching]
     if not any(len(part.counts) for part in faces):
         return 0.0
-    along = _main_normal(join_faces(faces)) if direction is None else np.asarray(direction, dtype=float)
+    joined = join_faces(faces)
+    if direction is None and not len(joined.triangles):
+        return sum(float(np.linalg.norm(contact.force_on_b)) for contact in touching)
+    along = _main_normal(joined) if direction is None else np.asarray(direction, dtype=float)
     return sum(abs(float(contact.force_on_b @ along)) for contact in touching)
 
 

@@ -221,10 +221,8 @@ def test_arrows_are_seen_again_after_an_impact():
     arrows = ContactArrows(0.2)
 
     def length_of(force):
-        areas, pressures = np.array([1.0]), np.array([force])
         patch = SimpleNamespace(
-            areas=areas,
-            pressures=pressures,
+            face_forces=np.array([force]),
             centroids=np.zeros((1, 3)),
             force_on_b=np.array([0.0, 0.0, force]),
             moment_on_b=lambda centre: np.zeros(3),
