@@ -249,10 +249,13 @@ class ContactSettings(Section):
 
     @model_validator(mode="after")
     def _one_law_a_pair(self) -> ContactSettings:
-        laws = {frozenset(links): "none" for links in self.exclude}
+        laws: dict[frozenset[str], tuple[str, PointSpec]]
+        laws = {frozenset(links): ("none", PointSpec()) for links in self.exclude}
         for pair in self.pairs:
-            if laws.setdefault(frozenset(pair.links), pair.law) != pair.law:
-                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws"
+            law, point = laws.setdefault(frozenset(pair.links), (pair.law, pair.point))
+            if (law, point) != (pair.law, pair.point):
+                two = "two laws" if law != pair.law else "law equivalent_point with two sets of options"
+                problem = f"'{pair.links[0]}' and '{pair.links[1]}' have {two}"
                 raise conflict(problem, "keep one of the entries of exclude and pairs")
         return self
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
 
-
 #: Vertices of a line.
 _OF_LINE = 2
 
@@ -51,7 +50,9 @@ class PatchFaces:
     @cached_property
     def outline(self) -> NDArray[np.int64]:
         """(E, 2) rows of ``vertices``: the edges that belong to one polygon alone, and lines once."""
-        ends = np.sort(np.unique(self.vertices, axis=0, return_inverse=True)[1].reshape(-1)[self.edges], axis=1)
+        ends = np.sort(
+            np.unique(self.vertices, axis=0, return_inverse=True)[1].reshape(-1)[self.edges], axis=1
+        )
         is_edge = ends[:, 0] < ends[:, 1]
         _, first, count = np.unique(ends, axis=0, return_index=True, return_counts=True)
         is_line = np.repeat(self.counts == _OF_LINE, self.counts)

@@ -176,7 +176,9 @@ class ContactMarkers:
         width, size = _OUTLINE_WIDTH * self._size, _POINT_DIAMETER * self._size
         return [
             Marker(f"outlines/{pair}", 0, LINE_LIST, scale=(width, 0.0, 0.0), rgba=_POINT_RGBA, points=ends),
-            Marker(f"points/{pair}", 0, SPHERE_LIST, scale=(size, size, size), rgba=_POINT_RGBA, points=balls),
+            Marker(
+                f"points/{pair}", 0, SPHERE_LIST, scale=(size, size, size), rgba=_POINT_RGBA, points=balls
+            ),
         ]
 
     def _filled(self, kind: str, pair: str, rows: Array, filler: Array) -> Array:

@@ -87,9 +87,7 @@ def _in_rising_rank(robots: Sequence[RobotSpec], contact: ContactSettings, sourc
             yield ToldLaw(links, "none", "SRDF", reason)
     for robot in robots:
         for one in robot.pair_laws:
-            yield ToldLaw(
-                one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point
-            )
+            yield ToldLaw(one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point)
     for i, links in enumerate(contact.exclude):
         yield ToldLaw(links, "none", "scene", source=source, element=f"contact.exclude.{i}")
     for i, pair in enumerate(contact.pairs):
