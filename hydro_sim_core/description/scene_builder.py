@@ -413,8 +413,8 @@ class SceneBuilder:
             pieces: With ``equivalent_point``, whether every collision geometry touches at a point of its own.
 
         Raises:
-            InputError: An argument is not a name, there is no such law, it knows no such option, or the links have another
-                law or other options already.
+            InputError: An argument is not a name, there is no such law, it knows no such option, or the links
+                have another law or other options already.
         """
         place = call_site(f"contact law of '{a}' and '{b}'")
         given = {"friction_ellipsoid": friction_ellipsoid, "pieces": pieces}

@@ -61,8 +61,8 @@ class ContactMarkers:
     a contact ends, several messages in a row delete its markers: one may be lost, and a patch would stay for ever.
 
     An arrow of the force on B ends at the centre of pressure. An equivalent contact point is a white ball, and the hull
-    of its patch has a white outline, so that both are seen where the patch is a line or a point. Where the force should not be trusted the edges turn red
-    and a text, in a namespace of its own, says why.
+    of its patch has a white outline, so that both are seen where the patch is a line or a point. Where the force should
+    not be trusted the edges turn red and a text, in a namespace of its own, says why.
 
     Args:
         scale: Colour scale.

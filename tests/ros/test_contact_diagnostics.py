@@ -128,7 +128,7 @@ def test_contact_lost_since_the_last_message_is_told(status):
 
 
 def test_laws_of_pairs_are_counted_and_silent_ones_named(status):
-    """Of a rigid box on a soft pad and a rigid table, of a lamp that stands at a point, and of links that are silenced."""
+    """Of a rigid box on a soft pad and a rigid table, of a lamp that stands at a point, and of silenced links."""
     scene = hs.SceneBuilder("laws")
     scene.add_static("table", "box", size=(1, 1, 0.1), compliance="rigid")
     for name, z in (("box", 1.0), ("lamp", 2.0)):

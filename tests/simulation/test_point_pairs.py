@@ -1,4 +1,4 @@
-"""Pairs of links that are told to touch at equivalent points: what is told of them, and what cannot serve is an error."""
+"""Links that are told to touch at equivalent points: what is told of them, and that what cannot serve is an error."""
 
 from __future__ import annotations
 

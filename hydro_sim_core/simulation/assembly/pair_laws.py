@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -38,7 +38,7 @@ class ToldLaw:
     reason: str = ""
     source: str = ""
     element: str = ""
-    point: PointSpec = PointSpec()
+    point: PointSpec = field(default_factory=PointSpec)
 
 
 @dataclass(frozen=True)
