@@ -26,7 +26,15 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
-from hydro_sim_core.description.spec import ContactLaw, JointSpec, LinkSpec, PairLaw, PointSpec, RobotSpec, SrdfSpec
+from hydro_sim_core.description.spec import (
+    ContactLaw,
+    JointSpec,
+    LinkSpec,
+    PairLaw,
+    PointSpec,
+    RobotSpec,
+    SrdfSpec,
+)
 from hydro_sim_core.description.srdf import read_srdf
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
@@ -225,7 +233,9 @@ def _read_point(element: XmlElement, law: ContactLaw) -> PointSpec:
     if law != "equivalent_point":
         for name, value in (("friction_ellipsoid", ellipsoid), ("pieces", pieces)):
             if value is not None:
-                raise element.error(f"{name} with law {law}", f"leave {name} out, or take law equivalent_point")
+                raise element.error(
+                    f"{name} with law {law}", f"leave {name} out, or take law equivalent_point"
+                )
     if ellipsoid is not None and min(ellipsoid) <= 0.0:
         raise element.error("friction_ellipsoid is not positive", "give three semi-axes above 0")
     if pieces not in (None, "true", "false"):

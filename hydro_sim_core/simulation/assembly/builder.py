@@ -137,7 +137,7 @@ def build_model(
         warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
-    points, rows = point_pairs(colliders, laws, len(pairs), _led(assembly))
+    points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
     pairs = np.concatenate([pairs, rows])
     skinned = np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)])
     model = Model(
@@ -196,9 +196,14 @@ def _find_pairs(
     without_faces = laws.links("none") + laws.links("equivalent_point")
     told = without_faces, laws.links("pressure_field")
     found = find_pairs(colliders, neighbours, *told, _led(assembly), laws.quiet, laws.spared)
-    check_wanted(laws, colliders, found, {*assembly.link_names, *(one.name for one in environment)})
+    check_wanted(laws, colliders, found, _names(assembly, environment))
     colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
     return colliders, *_in_order(found.compliant, rigid, skin_sides)
+
+
+def _names(assembly: Assembly, environment: Sequence[CollisionSpec]) -> set[str]:
+    """Names of links and static shapes."""
+    return {*assembly.link_names, *(one.name for one in environment)}
 
 
 def _led(assembly: Assembly) -> Indices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -38,7 +38,7 @@ class ToldLaw:
     reason: str = ""
     source: str = ""
     element: str = ""
-    point: PointSpec = PointSpec()
+    point: PointSpec = field(default_factory=PointSpec)
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,7 @@ def _in_rising_rank(robots: Sequence[RobotSpec], contact: ContactSettings, sourc
             yield ToldLaw(links, "none", "SRDF", reason)
     for robot in robots:
         for one in robot.pair_laws:
-            yield ToldLaw(
-                one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point
-            )
+            yield ToldLaw(one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point)
     for i, links in enumerate(contact.exclude):
         yield ToldLaw(links, "none", "scene", source=source, element=f"contact.exclude.{i}")
     for i, pair in enumerate(contact.pairs):

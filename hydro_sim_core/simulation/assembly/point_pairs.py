@@ -42,14 +42,30 @@ class _Side:
     is_convex: bool
 
 
+def refuse_point_pairs(laws: PairLaws, integrator: str) -> None:
+    """Refuse pairs at equivalent points for an integrator without them.
+
+    Raises:
+        InputError: There is such a pair.
+    """
+    if told := next((one for one in laws.told.values() if one.law == "equivalent_point"), None):
+        mend = "take integrator fixed or error_controlled, or law pressure_field"
+        raise _error(told, f"integrator {integrator} has no steps at whose ends it could be sought", mend)
+
+
 def point_pairs(
-    colliders: Sequence[Collider], laws: PairLaws, first_pair: int, prescribed: NDArray[np.int64]
+    colliders: Sequence[Collider],
+    laws: PairLaws,
+    names: set[str],
+    first_pair: int,
+    prescribed: NDArray[np.int64],
 ) -> tuple[PointPairs, Indices]:
     """Make the pairs that are told to touch at equivalent points.
 
     Args:
         colliders: Collision geometries.
         laws: What is told about pairs of links.
+        names: Links and static shapes of the scene; one that was told of may have been taken out since.
         first_pair: Number of pairs that touch by other laws.
         prescribed: Bodies with prescribed motion.
 
@@ -59,7 +75,9 @@ def point_pairs(
     Raises:
         InputError: Two links cannot touch like that; it says why.
     """
-    told = [one for one in laws.told.values() if one.law == "equivalent_point"]
+    told = [
+        one for one in laws.told.values() if one.law == "equivalent_point" and names.issuperset(one.links)
+    ]
     sides: dict[tuple[int, ...], int] = {}
     made: list[_Side] = []
     pairs, rows, ellipsoids = [], [], []
@@ -129,7 +147,9 @@ def _check(
         for one in (colliders[i] for i in group):
             if not one.geometry.is_rigid:
                 mend = "tag it rigid, or take law pressure_field"
-                raise _error(told, f"'{link}' is compliant in {one.name}, and the law is for rigid bodies", mend)
+                raise _error(
+                    told, f"'{link}' is compliant in {one.name}, and the law is for rigid bodies", mend
+                )
             if one.proximity.surface_velocity or one.proximity.grain:
                 what = "surface velocity" if one.proximity.surface_velocity else "grain"
                 mend = "take law pressure_field"
@@ -149,7 +169,9 @@ def _check(
 def _check_convex(told: ToldLaw, a: _Side, b: _Side) -> None:
     if not (a.is_convex or b.is_convex):
         problem = "neither is convex, and the hulls of both would fill what each has room for"
-        raise _error(told, problem, "set pieces: true if their collision geometries are convex, or take pressure_field")
+        raise _error(
+            told, problem, "set pieces: true if their collision geometries are convex, or take pressure_field"
+        )
 
 
 def _error(told: ToldLaw, problem: str, mend: str) -> InputError:
