@@ -52,7 +52,9 @@ def polyhedron(source: str, element: str, points: FloatArray) -> Polyhedron:
         mend = "give it a shape with a volume"
         raise InputError(source, element, "is flat, and has an empty convex hull", mend) from None
     if len(vertices) > MOST_VERTICES:
-        problem = f"has a convex hull of {len(vertices)} vertices, and contact at one point takes {MOST_VERTICES}"
+        problem = (
+            f"has a convex hull of {len(vertices)} vertices, and contact at one point takes {MOST_VERTICES}"
+        )
         raise InputError(source, element, problem, "give it a simpler collision mesh")
     planes, face_of_triangle = _faces(vertices, triangles)
     loops = [_outline(triangles[face_of_triangle == face]) for face in range(len(planes))]

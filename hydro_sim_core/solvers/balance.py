@@ -95,7 +95,8 @@ def _add_patch_hessian(problem, p, scratch):
 def assemble_hessian(problem, island, scratch):
     """Write the Hessian of an island, the lower triangle within the envelope, after ``momentum_residual``.
 
-    Reads problem: A, points; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin.
+    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin;
+    problem.points: is_coupled.
     Writes scratch: hessian.
     """
     islands, hessian = problem.islands, scratch.hessian
@@ -116,7 +117,7 @@ def assemble_hessian(problem, island, scratch):
 def mirror_hessian(problem, island, scratch):
     """Fill both triangles of the matrix of an island from its Hessian.
 
-    Reads scratch: hessian, matrix; problem.islands: envelope, first.
+    Reads scratch: hessian; problem.islands: envelope, first.
     Writes scratch: matrix.
     """
     islands, matrix = problem.islands, scratch.matrix
@@ -134,7 +135,12 @@ def add_to_matrix(problem, p, of_patch, scratch):
     Reads problem: jacobian; scratch: matrix, product; problem.islands: columns.
     Writes scratch: matrix, product.
     """
-    J, columns, product, matrix = problem.jacobian[p], problem.islands.columns[p], scratch.product, scratch.matrix
+    J, columns, product, matrix = (
+        problem.jacobian[p],
+        problem.islands.columns[p],
+        scratch.product,
+        scratch.matrix,
+    )
     multiply_jacobian(problem, p, of_patch, product)
     for row_side in range(2):
         for side in range(2):
@@ -160,8 +166,8 @@ def momentum_residual(problem, law, island, scratch):
         Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
         translations compare.
 
-    Reads problem: A, jacobian, momentum; scratch: impulse, patch_impulse, sums, twists, v; problem.islands: columns,
-    first, first_patch, patches.
+    Reads problem: A, jacobian, momentum; scratch: impulse, patch_hessians, patch_impulse, sums, twists, v;
+    problem.islands: columns, first, first_patch, patches.
     Writes scratch: impulse, patch_hessians, patch_impulse, residual, sums, twists.
     """
     islands, v, impulse = problem.islands, scratch.v, scratch.impulse

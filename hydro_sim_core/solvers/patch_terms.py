@@ -25,7 +25,10 @@ MAX_HALVINGS = 20
 
 @kernel(inline=True)
 def is_point(problem, p):
-    """Whether patch ``p`` is a contact at an equivalent point."""
+    """Whether patch ``p`` is a contact at an equivalent point.
+
+    Reads problem.points: first_patch.
+    """
     return p >= problem.points.first_patch[0]
 
 
@@ -87,7 +90,7 @@ def accumulate_block(law, block, twist, patch, sums):
 def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
     """Wrench impulse on B (6,) and Hessian (6, 6) of patch ``p`` at relative twist ``V`` (6,).
 
-    Reads problem: blocks, first_block, friction, points.
+    Reads problem: blocks, first_block, friction; problem.points: first_patch.
     """
     if is_point(problem, p):
         j = p - problem.points.first_patch[0]
@@ -132,7 +135,7 @@ def _accumulate_power(law, block, twist, change, patch, sums):
 def patch_slope(problem, law, p, V, dV, sums):
     """Power of the impulse of patch ``p`` along ``dV`` at relative twist ``V``: minus the slope of its cost.
 
-    Reads problem: blocks, first_block, points.
+    Reads problem: blocks, first_block; problem.points: first_patch.
     """
     if is_point(problem, p):
         return point_slope(problem.points, p - problem.points.first_patch[0], V, dV)
@@ -189,7 +192,7 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
 def sum_normal_impulses(problem, law, p, V, impulse):
     """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes.
 
-    Reads law: normal_impulse; problem: blocks, first_block, points.
+    Reads law: normal_impulse; problem: blocks, first_block; problem.points: first_patch, normal.
     """
     if is_point(problem, p):
         j = p - problem.points.first_patch[0]

@@ -89,7 +89,14 @@ def friction_at(points, j, V, bound, a0, a1, a2):
     share = bound / max(length, TINY) if slides else 1.0
     inverse = 1.0 / max(length, TINY)
     return PointFriction(
-        share * y0, share * y1, share * y2, y0 * inverse, y1 * inverse, y2 * inverse, share, 1.0 if slides else 0.0
+        share * y0,
+        share * y1,
+        share * y2,
+        y0 * inverse,
+        y1 * inverse,
+        y2 * inverse,
+        share,
+        1.0 if slides else 0.0,
     )
 
 
@@ -124,7 +131,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
         impulse: (6,) out, N m s and N s.
         hessian: (6, 6) out.
 
-    Reads points: arm, bound, end, first, is_coupled, normal, stiffness, work, x.
+    Reads points: arm, bound, end, first, is_coupled, normal, share, stiffness, work, x.
     Writes points: work.
     """
     mu *= points.share[0]
@@ -172,7 +179,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
 def _add_friction(points, j, of, slip, impulse, hessian):
     """Add friction's impulse, and its Hessian for a fixed bound and point.
 
-    Reads points: grip.
+    Reads of: p0, p1, p2, share, slides, u0, u1, u2; points: grip.
     """
     grip = points.grip[j] * of.share
     for k in range(6):
@@ -188,7 +195,7 @@ def _add_friction(points, j, of, slip, impulse, hessian):
 def _couple(points, mu, j, V, of, total, a0, a1, a2, fall, moment, slip, turn, hessian):
     """Add what the Hessian lacks because bound and point follow the normal impulse of the same twist.
 
-    Reads points: ellipsoid, grip, tangents.
+    Reads of: p0, p1, share, slides, u0, u1, u2; points: ellipsoid, grip, tangents.
     """
     t, e = points.tangents[j], points.ellipsoid[j]
     # Derivative of the point, (3, 6), in place of that of the first moment.

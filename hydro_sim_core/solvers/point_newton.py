@@ -58,8 +58,8 @@ def solve_with_points(problem, options, law, island, scratch):
 def _solve(problem, options, law, island, scratch):
     """Solve with the faces' friction bounds as they are.
 
-    Reads scratch: island_report; problem.points: is_new.
-    Writes scratch: island_report; problem.points: is_coupled.
+    Reads problem.points: is_new.
+    Writes scratch: island_report.
     """
     points, report = problem.points, scratch.island_report
     if points.is_new[0] == 0 and _newton(problem, law, island, scratch):
@@ -82,7 +82,7 @@ def _solve(problem, options, law, island, scratch):
 def _solve_without_friction(problem, options, law, island, scratch):
     """Solve with contacts at points that do not rub: a convex problem.
 
-    Reads scratch: v; problem.islands: first_patch, patches; problem.points: bound, first_patch.
+    Reads problem.islands: first_patch, patches; problem.points: first_patch.
     Writes problem.points: bound, is_coupled.
     """
     islands, points = problem.islands, problem.points
@@ -101,6 +101,7 @@ def _follow(problem, options, law, island, scratch):
     Returns:
         Whether it got there. If not the velocities are anything.
 
+    Reads problem.points: share.
     Writes problem.points: share.
     """
     points, step, done = problem.points, FIRST_SHARE, 0.0
@@ -141,7 +142,8 @@ def _solve_convex(problem, options, law, island, scratch):
 def _fix_friction(problem, island, scratch):
     """Fix bounds and points of friction to those of the present velocities.
 
-    Reads problem: friction; scratch: twists, v; problem.islands: first_patch, patches; problem.points: first_patch.
+    Reads problem: friction; scratch: twists, v; problem.islands: first_patch, patches; problem.points: first_patch,
+    share.
     Writes scratch: twists.
     """
     islands, points = problem.islands, problem.points
@@ -157,8 +159,9 @@ def _fix_friction(problem, island, scratch):
 def _newton(problem, law, island, scratch):
     """Newton steps on the coupled equations; whether they converge. If not the velocities are as before.
 
-    Reads scratch: direction, island_report, matrix, of_velocities, residual, v; problem.islands: first.
-    Writes scratch: direction, island_report, of_velocities, v.
+    Reads scratch: direction, island_report, matrix, of_velocities, patch_hessians, residual, v; problem.islands: first,
+    first_patch, patches.
+    Writes scratch: direction, island_report, matrix, of_velocities, v.
     """
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     report, start, islands = scratch.island_report, scratch.of_velocities[1], problem.islands

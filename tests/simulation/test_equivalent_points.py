@@ -34,9 +34,7 @@ def box_on_ground(
     scene = hs.SceneBuilder("box", contact={"compliance": "rigid", "friction": mu}, time_step=time_step)
     scene.add_ground()
     height = -float(Rotation.from_euler("xyz", rpy).apply(corners(size))[:, 2].min())
-    body = scene.add_body(
-        "box", 1.0, inertia=inertia, xyz=(0.0, 0.0, height if z is None else z), rpy=rpy
-    )
+    body = scene.add_body("box", 1.0, inertia=inertia, xyz=(0.0, 0.0, height if z is None else z), rpy=rpy)
     body.add_shape("box", size=size)
     scene.set_contact_law("box", "ground", "equivalent_point", friction_ellipsoid=ellipsoid)
     return hs.World(scene.build())
@@ -179,7 +177,9 @@ def test_ten_boxes_stand_on_each_other() -> None:
     assert max(abs(world.frame_pose(f"b{i}")[2, 3] - 0.1 * i + 0.05) for i in range(1, 11)) <= 1e-12
 
 
-@pytest.mark.parametrize("shape", [("sphere", {"radius": 0.05}), ("capsule", {"radius": 0.05, "length": 0.1})])
+@pytest.mark.parametrize(
+    "shape", [("sphere", {"radius": 0.05}), ("capsule", {"radius": 0.05, "length": 0.1})]
+)
 def test_round_bodies_rest_on_boxes_and_planes(shape: tuple[str, dict[str, float]]) -> None:
     for ground in ("plane", "box"):
         scene = hs.SceneBuilder("round", contact={"compliance": "rigid"}, time_step=0.005)
@@ -188,7 +188,9 @@ def test_round_bodies_rest_on_boxes_and_planes(shape: tuple[str, dict[str, float
         else:
             scene.add_static("floor", "box", size=(1.0, 1.0, 0.2), xyz=(0, 0, -0.1))
         kind, lengths = shape
-        scene.add_body("body", 1.0, inertia=(0.001,) * 3, xyz=(0, 0, 0.2), rpy=(1.0, 0.2, 0.1)).add_shape(kind, **lengths)
+        scene.add_body("body", 1.0, inertia=(0.001,) * 3, xyz=(0, 0, 0.2), rpy=(1.0, 0.2, 0.1)).add_shape(
+            kind, **lengths
+        )
         scene.set_contact_law("body", "floor", "equivalent_point")
         world = hs.World(scene.build())
         world.step(600)
@@ -247,7 +249,9 @@ def test_a_link_of_a_robot_comes_to_rest_on_a_box() -> None:
     world.step(1000)
     (patch,) = world.contacts
     X = world.frame_pose("arm")
-    moment = float(np.cross(patch.centroid - [0, 0, 0.3], -patch.force_on_b)[1]) * (1 if patch.name_a == "arm" else -1)
+    moment = float(np.cross(patch.centroid - [0, 0, 0.3], -patch.force_on_b)[1]) * (
+        1 if patch.name_a == "arm" else -1
+    )
     assert abs(np.asarray(world.joint_velocities()).max()) <= 1e-9
     assert moment == pytest.approx(-G * (X[:3, :3] @ [0.2, 0, 0])[0], rel=1e-8)
 

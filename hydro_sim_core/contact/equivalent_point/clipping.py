@@ -27,6 +27,9 @@ def clip_incident_face(hulls, own, other, side, face, size, work):
 
     Returns:
         Twice the number of corners, plus the half of the tables which they are in.
+
+    Reads hulls: face_start, loop_edges, loop_start, loop_vertices, vertex_start; work: planes, vertices.
+    Writes work: labels, polygon.
     """
     plane = work.planes[side, face]
     incident, most = 0, math.inf
@@ -75,6 +78,9 @@ def _clip(hulls, outward, offset, edge, tolerance, table, count, work):
         table: Which table has the polygon.
         count: Number of its corners.
         work: ``HullScratch``.
+
+    Reads work: labels, polygon.
+    Writes work: labels, polygon.
     """
     polygon, result = work.polygon[table], work.polygon[1 - table]
     vertices, begins = work.labels[2 * table], work.labels[2 * table + 1]
@@ -102,7 +108,10 @@ def _clip(hulls, outward, offset, edge, tolerance, table, count, work):
 
 @kernel
 def _crossing(hulls, edge, other):
-    """What two edges have in common: a vertex, or for edges of two bodies -1 less a number of the two."""
+    """What two edges have in common: a vertex, or for edges of two bodies -1 less a number of the two.
+
+    Reads hulls: edges.
+    """
     for i in range(2):
         vertex = hulls.edges[edge, i]
         if vertex == hulls.edges[other, 0] or vertex == hulls.edges[other, 1]:

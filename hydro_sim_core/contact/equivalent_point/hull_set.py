@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, ConstFloat3D, ConstInt1D, ConstInt2D, Float2D, Float3D, Int2D
+from hydro_sim_core.compilation import (
+    ConstFloat1D,
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt1D,
+    ConstInt2D,
+    Float2D,
+    Float3D,
+    Int2D,
+)
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.polyhedra import Polyhedron
 

@@ -73,6 +73,9 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
         size: Extent of the smaller body, m: tolerances are shares of it.
         work: ``HullScratch``.
         manifold: ``Manifold``, out. Where its ``axis`` is known, two polyhedra are looked at along that alone.
+
+    Reads hulls: face_start, vertex_start; work: planes.
+    Writes work: planes, vertices.
     """
     place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
     place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
@@ -87,7 +90,10 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
 
 @kernel
 def place_hull(hulls, h, R, p, vertices, planes):
-    """Write the vertices (V, 3) and planes (F, 4) of a hull in the world."""
+    """Write the vertices (V, 3) and planes (F, 4) of a hull in the world.
+
+    Reads hulls: face_start, planes, vertex_start, vertices.
+    """
     first = hulls.vertex_start[h]
     for i in range(hulls.vertex_start[h + 1] - first):
         x = hulls.vertices[first + i]
@@ -105,7 +111,11 @@ def place_hull(hulls, h, R, p, vertices, planes):
 
 @kernel
 def _touch_half_space(hulls, a, b, band, work, manifold):
-    """Points of a body against a half space: all of its vertices that are close."""
+    """Points of a body against a half space: all of its vertices that are close.
+
+    Reads hulls: radius, vertex_start; manifold: separation; work: planes, vertices.
+    Writes manifold: features, gaps, normal, points, separation.
+    """
     side = 0 if hulls.vertex_start[a] == hulls.vertex_start[a + 1] else 1
     body = b if side == 0 else a
     plane, vertices, radius = work.planes[side, 0], work.vertices[1 - side], hulls.radius[body]
@@ -147,7 +157,11 @@ def lowest(plane, vertices, count):
 
 @kernel
 def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
-    """Points of two polyhedra: of a face and what lies on it, or of two edges that cross."""
+    """Points of two polyhedra: of a face and what lies on it, or of two edges that cross.
+
+    Reads hulls: vertex_start; manifold: axis, normal, separation; work: planes, vertices.
+    Writes manifold: normal, separation.
+    """
     axis = manifold.axis
     if axis[0] < 0:
         _find_axis(hulls, a, b, band, size, work, manifold)
@@ -171,6 +185,7 @@ def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
 def _find_axis(hulls, a, b, band, size, work, manifold):
     """Find what separates two polyhedra most, and by how much; the first axis beyond the band will do.
 
+    Reads hulls: face_start, vertex_start; manifold: normal; work: planes, vertices.
     Writes manifold: axis, normal, separation.
     """
     axis, best = manifold.axis, -math.inf
@@ -196,6 +211,8 @@ def _edges_apart(hulls, a, b, least, work, normal):
     """The two edges whose common normal separates the bodies most, if by more than ``least``, and by how much, m.
 
     Only edges that are a face of the difference of the two bodies can be (Gregorius 2013). Writes that normal.
+
+    Reads hulls: edge_start, edges, face_start, vertex_start; work: planes, vertices.
     """
     best_a, best_b, best = -1, -1, least
     first_face, first_vertex = hulls.face_start[a], hulls.vertex_start[a]
@@ -231,10 +248,18 @@ def _apart_along(hulls, a, b, edge_a, edge_b, work, normal):
     """Distance of two edges along their common normal out of A, m; minus infinity if they are parallel.
 
     Writes the normal (3,).
+
+    Reads hulls: edges, face_start, vertex_start; work: planes, vertices.
     """
     edge, other = hulls.edges[edge_a], hulls.edges[edge_b]
-    p, p_end = work.vertices[0, edge[0] - hulls.vertex_start[a]], work.vertices[0, edge[1] - hulls.vertex_start[a]]
-    q, q_end = work.vertices[1, other[0] - hulls.vertex_start[b]], work.vertices[1, other[1] - hulls.vertex_start[b]]
+    p, p_end = (
+        work.vertices[0, edge[0] - hulls.vertex_start[a]],
+        work.vertices[0, edge[1] - hulls.vertex_start[a]],
+    )
+    q, q_end = (
+        work.vertices[1, other[0] - hulls.vertex_start[b]],
+        work.vertices[1, other[1] - hulls.vertex_start[b]],
+    )
     n, m = work.planes[0, edge[2] - hulls.face_start[a]], work.planes[0, edge[3] - hulls.face_start[a]]
     d0, d1, d2 = p_end[0] - p[0], p_end[1] - p[1], p_end[2] - p[2]
     e0, e1, e2 = q_end[0] - q[0], q_end[1] - q[1], q_end[2] - q[2]
@@ -251,10 +276,20 @@ def _apart_along(hulls, a, b, edge_a, edge_b, work, normal):
 
 @kernel
 def _touch_edges(hulls, a, b, edge_a, edge_b, gap, work, manifold):
-    """Write the point midway between two edges that cross."""
+    """Write the point midway between two edges that cross.
+
+    Reads hulls: edges, vertex_start; work: vertices.
+    Writes manifold: features, gaps, points.
+    """
     first_a, first_b = hulls.vertex_start[a], hulls.vertex_start[b]
-    p, p_end = work.vertices[0, hulls.edges[edge_a, 0] - first_a], work.vertices[0, hulls.edges[edge_a, 1] - first_a]
-    q, q_end = work.vertices[1, hulls.edges[edge_b, 0] - first_b], work.vertices[1, hulls.edges[edge_b, 1] - first_b]
+    p, p_end = (
+        work.vertices[0, hulls.edges[edge_a, 0] - first_a],
+        work.vertices[0, hulls.edges[edge_a, 1] - first_a],
+    )
+    q, q_end = (
+        work.vertices[1, hulls.edges[edge_b, 0] - first_b],
+        work.vertices[1, hulls.edges[edge_b, 1] - first_b],
+    )
     dd = de = ee = dr = er = 0.0
     for k in range(3):
         d, e, r = p_end[k] - p[k], q_end[k] - q[k], q[k] - p[k]
@@ -271,7 +306,11 @@ def _touch_edges(hulls, a, b, edge_a, edge_b, gap, work, manifold):
 
 @kernel
 def _touch_face(hulls, own, other, side, face, band, size, work, manifold):
-    """Write the points of a face of hull ``own`` and the other body: corners of the overlap that are close."""
+    """Write the points of a face of hull ``own`` and the other body: corners of the overlap that are close.
+
+    Reads hulls: vertex_start; manifold: features, gaps; work: labels, planes, polygon, vertices.
+    Writes manifold: normal.
+    """
     plane, vertices = work.planes[side, face], work.vertices[1 - side]
     sign = 1.0 if side == 0 else -1.0
     for k in range(3):
@@ -296,6 +335,8 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
 
     Returns:
         The new number of points; the old one if another kind of contact was found.
+
+    Reads hulls: vertex_start; manifold: axis; work: planes, vertices.
     """
     side = manifold.axis[0]
     if side != 0 and side != 1:
@@ -310,7 +351,10 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
 
 @kernel
 def append_point(x, plane, feature, band, manifold, count):
-    """Append the point of contact at a point (3,) of the other body, if it is close; return the new count."""
+    """Append the point of contact at a point (3,) of the other body, if it is close; return the new count.
+
+    Writes manifold: features, gaps, points.
+    """
     gap = height(plane, x)
     if gap > band:
         return count

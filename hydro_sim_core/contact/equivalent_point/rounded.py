@@ -15,7 +15,10 @@ COINCIDENT = 1e-12
 
 @kernel
 def touch_rounded(hulls, a, b, band, size, work, manifold):
-    """Points of two hulls of which one at least is rounded; arguments as for ``find_manifold``."""
+    """Points of two hulls of which one at least is rounded; arguments as for ``find_manifold``.
+
+    Reads hulls: face_start.
+    """
     if hulls.face_start[a] == hulls.face_start[a + 1] and hulls.face_start[b] == hulls.face_start[b + 1]:
         return _touch_cores(hulls, a, b, band, size, work, manifold)
     side = 0 if hulls.face_start[a] < hulls.face_start[a + 1] else 1
@@ -25,7 +28,11 @@ def touch_rounded(hulls, a, b, band, size, work, manifold):
 
 @kernel
 def _touch_cores(hulls, a, b, band, size, work, manifold):
-    """One point, between the closest points of two cores."""
+    """One point, between the closest points of two cores.
+
+    Reads hulls: radius, vertex_start; manifold: normal; work: vertices.
+    Writes manifold: features, gaps, normal, points, separation.
+    """
     p, q = work.vertices[0], work.vertices[1]
     last_p = hulls.vertex_start[a + 1] - hulls.vertex_start[a] - 1
     last_q = hulls.vertex_start[b + 1] - hulls.vertex_start[b] - 1
@@ -62,9 +69,7 @@ def _closest(p, p_end, q, q_end):
         s = min(max((dr * ee - er * de) / determinant, 0.0), 1.0)
     else:
         first, second = dr / dd, (dr + de) / dd
-        s = 0.5 * (
-            min(max(min(first, second), 0.0), 1.0) + min(max(max(first, second), 0.0), 1.0)
-        )
+        s = 0.5 * (min(max(min(first, second), 0.0), 1.0) + min(max(max(first, second), 0.0), 1.0))
     t = (de * s - er) / ee
     if t < 0.0 or t > 1.0:
         t = min(max(t, 0.0), 1.0)
@@ -88,7 +93,11 @@ def _between(p, p_end, s, q, q_end, t, direction):
 
 @kernel
 def _touch_solid(hulls, solid, rounded, side, band, size, work, manifold):
-    """Points of a polyhedron and a rounded body: the ends of its core over a face, or the closest point of an edge."""
+    """Points of a polyhedron and a rounded body: the ends of its core over a face, or the closest point of an edge.
+
+    Reads hulls: face_start, radius, vertex_start; manifold: normal, separation; work: planes, vertices.
+    Writes manifold: normal, separation.
+    """
     planes, core = work.planes[side], work.vertices[1 - side]
     last = hulls.vertex_start[rounded + 1] - hulls.vertex_start[rounded] - 1
     faces = hulls.face_start[solid + 1] - hulls.face_start[solid]
@@ -125,7 +134,10 @@ def _height(plane, x):
 
 @kernel
 def _nearest(hulls, solid, side, last, faces, size, work, direction):
-    """The edge of a polyhedron nearest to a core outside it, or the face (else -1), and the distance, m."""
+    """The edge of a polyhedron nearest to a core outside it, or the face (else -1), and the distance, m.
+
+    Reads hulls: edge_start, edges, vertex_start; work: planes, vertices.
+    """
     core, vertices, planes = work.vertices[1 - side], work.vertices[side], work.planes[side]
     first, nearest, edge, face = hulls.vertex_start[solid], math.inf, -1, -1
     for i in range(hulls.edge_start[solid], hulls.edge_start[solid + 1]):
@@ -146,7 +158,10 @@ def _nearest(hulls, solid, side, last, faces, size, work, direction):
 
 @kernel
 def _over_face(hulls, solid, face, x, y, size, vertices, plane):
-    """Range of shares of a segment from x to y that is over a face; empty if none is."""
+    """Range of shares of a segment from x to y that is over a face; empty if none is.
+
+    Reads hulls: face_start, loop_start, loop_vertices, vertex_start.
+    """
     row, first = hulls.face_start[solid] + face, hulls.vertex_start[solid]
     low, high = 0.0, 1.0
     begin, end = hulls.loop_start[row], hulls.loop_start[row + 1]
@@ -171,7 +186,11 @@ def _over_face(hulls, solid, face, x, y, size, vertices, plane):
 
 @kernel
 def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work, manifold):
-    """Write the points of a core over a face; of all of it if it is inside the polyhedron."""
+    """Write the points of a core over a face; of all of it if it is inside the polyhedron.
+
+    Reads hulls: radius, vertex_start; work: planes, vertices.
+    Writes manifold: features, gaps, normal, points.
+    """
     plane, core = work.planes[side, face], work.vertices[1 - side]
     last, radius = hulls.vertex_start[rounded + 1] - hulls.vertex_start[rounded] - 1, hulls.radius[rounded]
     low, high = _over_face(hulls, solid, face, core[0], core[last], size, work.vertices[side], plane)
@@ -199,7 +218,11 @@ def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work,
 
 @kernel
 def _touch_edge(hulls, solid, side, edge, last, distance, radius, work, manifold):
-    """Write the point of a core closest to an edge."""
+    """Write the point of a core closest to an edge.
+
+    Reads hulls: edges, vertex_start; manifold: normal; work: vertices.
+    Writes manifold: features, gaps, normal, points.
+    """
     core, vertices, first = work.vertices[1 - side], work.vertices[side], hulls.vertex_start[solid]
     p, p_end = vertices[hulls.edges[edge, 0] - first], vertices[hulls.edges[edge, 1] - first]
     s, t = _closest(p, p_end, core[0], core[last])

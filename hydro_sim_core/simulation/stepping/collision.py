@@ -149,8 +149,9 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pairs; scratch: R_WG, bounds, p_WG; scratch.patches: num.
-    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair.
+    Reads model: pairs; scratch: R_WG, bounds, p_WG; model.points: first_pair; scratch.patches: num.
+    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair;
+    scratch.points: num_faced.
     """
     patches = scratch.patches
     patches.num[0] = 0

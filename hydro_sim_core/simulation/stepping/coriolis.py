@@ -31,7 +31,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
 
-    Reads machine.loads: num; machine.model: options; machine.scratch: problem, solver.
+    Reads machine.loads: num.
     Writes machine.scratch: is_lost; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch

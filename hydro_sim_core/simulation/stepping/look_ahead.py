@@ -73,7 +73,7 @@ def _stores_too_much(model, scratch, dt):
     flat behind it may come down, and large faces may turn about their centroids.
 
     Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
-    scratch.patches: first_face, num, pair.
+    scratch.patches: first_face, pair; scratch.points: num_faced.
     """
     patches = scratch.patches
     for p in range(scratch.points.num_faced[0]):
@@ -95,8 +95,8 @@ def _stores_too_much(model, scratch, dt):
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
 
-    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds,
-    motion, overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds, motion,
+    overlaps; model.points: first_pair.
     """
     pieces = pieces_of_points(model, scratch, dt)
     for pair in range(model.points.first_pair[0]):

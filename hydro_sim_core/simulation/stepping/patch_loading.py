@@ -41,8 +41,8 @@ def load_patches(model, state, scratch, dt):
     The solver's v must contain the prescribed velocities.
 
     Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.problem: A;
-    scratch.problem.islands: tree_begin.
+    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points: num_faced;
+    scratch.problem: A; scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """

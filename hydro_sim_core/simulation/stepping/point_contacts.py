@@ -44,9 +44,9 @@ RECOVERY_SPEED = 0.1
 def find_points(model, scratch):
     """Append a patch for every pair that could touch within the step; those with faces are there already.
 
-    Reads model: pair_friction; scratch: R_WB, p_WB; model.forest: tree_of_body; model.points: first_pair, hull_body,
-    pairs; scratch.patches: num; scratch.points: num_faced.
-    Writes scratch.patches: first_face, num, p_WG, pair, R_WG; scratch.points: row; scratch.problem: friction;
+    Reads model.forest: tree_of_body; model.points: first_pair, hull_body, pairs, stride; scratch.patches: first_face,
+    num; scratch.points: num_faced.
+    Writes scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair; scratch.points: row;
     scratch.problem.islands: patch_trees; scratch.problem.points: first_patch.
     """
     points, patches = model.points, scratch.patches
@@ -76,7 +76,9 @@ def find_points(model, scratch):
 def _are_apart(model, scratch, row, reach):
     """Whether the balls around two hulls are further apart than ``reach`` (m) before the step.
 
-    Reads model.points: centre, extent, hull_body, hulls, pairs; scratch: R_WB, p_WB.
+    Reads scratch: R_WB, p_WB; model.points: extent, hull_body, pairs; scratch.points: twist; model.points.hulls:
+    face_start, planes.
+    Writes scratch.points: twist.
     """
     points = model.points
     a, b = points.pairs[row, 0], points.pairs[row, 1]
@@ -84,11 +86,15 @@ def _are_apart(model, scratch, row, reach):
     _place_centre(points, scratch, a, p)
     _place_centre(points, scratch, b, q)
     if math.isinf(points.extent[a]) or math.isinf(points.extent[b]):
-        plane, ball, body, x = (a, b, points.hull_body[a], q) if math.isinf(points.extent[a]) else (
-            b,
-            a,
-            points.hull_body[b],
-            p,
+        plane, ball, body, x = (
+            (a, b, points.hull_body[a], q)
+            if math.isinf(points.extent[a])
+            else (
+                b,
+                a,
+                points.hull_body[b],
+                p,
+            )
         )
         n = points.hulls.planes[points.hulls.face_start[plane]]
         over = -n[3]
@@ -124,7 +130,7 @@ def pieces_of_points(model, scratch, dt):
     Bodies that are near at the begin of a step are looked at where it ends. Others must not get there within it, nor
     may the near ones pass through each other.
 
-    Reads model.points: pairs, stride; scratch: V_WB.
+    Reads model.points: pairs, stride.
     """
     points, pieces = model.points, 1
     for row in range(points.pairs.shape[0]):
@@ -141,13 +147,18 @@ def _speed(points, scratch, h):
     """Largest speed of a point of a hull with the twists ``scratch.V_WB``, m/s.
 
     Reads points: extent, hull_body; scratch: V_WB; scratch.points: shift.
+    Writes scratch.points: shift.
     """
     body = points.hull_body[h]
     if body < 0:
         return 0.0
     V, x = scratch.V_WB[body], scratch.points.shift
     _place_centre(points, scratch, h, x)
-    v0, v1, v2 = V[3] + V[1] * x[2] - V[2] * x[1], V[4] + V[2] * x[0] - V[0] * x[2], V[5] + V[0] * x[1] - V[1] * x[0]
+    v0, v1, v2 = (
+        V[3] + V[1] * x[2] - V[2] * x[1],
+        V[4] + V[2] * x[0] - V[0] * x[2],
+        V[5] + V[0] * x[1] - V[1] * x[0],
+    )
     spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
     turn = spin * points.extent[h] if spin > 0.0 else 0.0
     return math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + turn
@@ -157,8 +168,9 @@ def _speed(points, scratch, h):
 def load_points(model, state, scratch, dt):
     """Load the contacts at equivalent points for the end of the step that the guess of the velocities leads to.
 
-    Reads scratch.patches: num; scratch.points: num_faced.
-    Writes scratch.problem: num_patches; scratch.problem.points: end, first, held, is_new.
+    Reads model.points: first_condition; scratch.patches: num; scratch.points: R_WB, num_faced, p_WB, row;
+    scratch.points.manifold: separation; scratch.problem.points: first.
+    Writes scratch.points: depth; scratch.problem: num_patches; scratch.problem.points: end, first, held, is_new.
     """
     points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
     scratch.problem.num_patches[0] = scratch.patches.num[0]
@@ -188,9 +200,9 @@ def solve_contacts(machine, solve, dt):
         Whether everything converged.
 
     Reads machine.model: options; machine.scratch: problem, solver; machine.scratch.patches: num;
-    machine.scratch.points: num_faced.
-    Writes machine.scratch.problem.islands: keeps; machine.scratch.problem.points: is_new;
-    machine.scratch.solver: report.
+    machine.scratch.points: num_faced; machine.scratch.problem.points: is_new.
+    Writes machine.scratch.solver: report; machine.scratch.problem.islands: keeps; machine.scratch.problem.points:
+    is_new.
     """
     model, state, scratch = machine.model, machine.state, machine.scratch
     problem = scratch.problem
@@ -218,7 +230,7 @@ def _all_repeat(model, state, scratch, is_new, is_late, dt):
         True if all did.
 
     Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, keeps, num, patch_trees.
-    Writes scratch.problem.islands: keeps.
+    Writes scratch.points: momentum2; scratch.problem.islands: keeps.
     """
     islands, first = scratch.problem.islands, scratch.points.num_faced[0]
     _move_to_end(model, state, scratch, dt)
@@ -239,7 +251,7 @@ def _all_repeat(model, state, scratch, is_new, is_late, dt):
 def _squared_momentum(model, scratch):
     """Squared momenta over masses, before or after the step, kg m^2/s^2: what residuals are relative to.
 
-    Reads model.forest: velocities; scratch.problem: A, momentum; scratch.solver: v.
+    Reads scratch.problem: A, momentum; scratch.solver: v.
     """
     problem, after, before = scratch.problem, 0.0, 0.0
     for k in range(model.forest.velocities.shape[0]):
@@ -252,9 +264,9 @@ def _squared_momentum(model, scratch):
 def _move_to_end(model, state, scratch, dt):
     """Put the bodies where the velocities of the solver take them within the step.
 
-    Reads scratch: R_WB, S; scratch.points: R_WB, S, p_WB, q, v; scratch.problem.islands: order; scratch.solver: v;
-    state: q.
-    Writes scratch.points: v.
+    Reads scratch: R_WB, S; state: q; scratch.points: R_WB, p_WB, q, v; scratch.solver: v; scratch.problem.islands:
+    order.
+    Writes scratch.points: R_WB, S, p_WB, q, v.
     """
     points, order = scratch.points, scratch.problem.islands.order
     for k in range(order.shape[0]):
@@ -270,10 +282,11 @@ def _set_axes(model, scratch, j, count):
 
     The reference point is the middle of the points of contact, or without any the middle of the smaller body.
 
-    Reads model: pair_friction; model.points: centre, ellipsoid, extent, first_pair, hull_body, pairs; scratch: factor,
-    response; scratch.points: R_WB, manifold, num_faced, p_WB, row; scratch.problem: delassus.
-    Writes scratch.patches: p_GR; scratch.points: p_WR; scratch.problem: delassus, dissipation, friction;
-    scratch.problem.points: ellipsoid, grip, stiffness.
+    Reads model: pair_friction; scratch: factor, response; model.points: centre, ellipsoid, extent, first_pair,
+    hull_body, pairs; scratch.points: R_WB, num_faced, p_WB, p_WR, row; scratch.problem: delassus;
+    scratch.points.manifold: points.
+    Writes scratch: response; scratch.patches: p_GR; scratch.points: p_WR; scratch.problem: delassus, dissipation,
+    friction; scratch.problem.points: ellipsoid, grip, stiffness.
     """
     points, at, row = model.points, scratch.points, scratch.points.row[j]
     p, x, c = at.num_faced[0] + j, at.p_WR[j], at.manifold.points
@@ -294,7 +307,9 @@ def _set_axes(model, scratch, j, count):
     problem = scratch.problem
     problem.friction[p] = model.pair_friction[points.first_pair[0] + row]
     problem.dissipation[p] = 0.0
-    problem.delassus[p] = max(mean_inverse_mass(problem, p, scratch.factor, scratch.response), LEAST_INVERSE_MASS)
+    problem.delassus[p] = max(
+        mean_inverse_mass(problem, p, scratch.factor, scratch.response), LEAST_INVERSE_MASS
+    )
     problem.points.stiffness[j] = problem.points.grip[j] = RIGIDITY / problem.delassus[p]
     for i in range(3):
         problem.points.ellipsoid[j, i] = points.ellipsoid[row, i]
@@ -314,6 +329,9 @@ def _find(model, scratch, j, is_new, R_WB, p_WB):
         is_new: Whether to look for the axis along which the bodies touch; else it is that of the last time.
         R_WB: (nb, 3, 3) orientations of the bodies.
         p_WB: (nb, 3) origins, m.
+
+    Reads model.points: hull_body, pairs, size; scratch.points: axis, origin, row, still; scratch.points.manifold: axis.
+    Writes scratch.points: axis; scratch.points.manifold: axis.
     """
     points, at, row = model.points, scratch.points, scratch.points.row[j]
     axis, known = at.manifold.axis, at.axis[j]
@@ -335,7 +353,7 @@ def _let_overlap(model, scratch, j, dt):
 
     Only what starts like that overlaps. Pushed apart at once it would keep the speed.
 
-    Reads scratch: R_WB, p_WB; scratch.points: manifold.
+    Reads scratch: R_WB, p_WB; scratch.points.manifold: separation.
     Writes scratch.points: depth.
     """
     _find(model, scratch, j, True, scratch.R_WB, scratch.p_WB)
@@ -348,6 +366,8 @@ def _look_again(model, scratch, j, is_new, is_late, dt):
 
     Returns:
         Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
+
+    Reads scratch.points: R_WB, p_WB.
     """
     kept, repeats = _keep_impulses(scratch, j)
     count = _find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
@@ -361,7 +381,8 @@ def _look_again(model, scratch, j, is_new, is_late, dt):
 def _keep_vertices(model, scratch, j, count, kept):
     """Put vertices that pressed and are no longer among the ``count`` points back; return the new number.
 
-    Reads model.points: first_condition, hulls, pairs; scratch.points: before, feature_before, manifold, row, work.
+    Reads model.points: first_condition, pairs; scratch.points: before, feature_before, row; scratch.points.manifold:
+    features.
     """
     at, row = scratch.points, scratch.points.row[j]
     a, b = model.points.pairs[row, 0], model.points.pairs[row, 1]
@@ -382,8 +403,8 @@ def _load(model, scratch, j, count, kept, dt):
     Returns:
         Whether gaps are closed where there was an impulse, and nothing overlaps.
 
-    Reads scratch.points: manifold, num_faced, p_WR; scratch.problem: jacobian; scratch.problem.points: ahead, end,
-    first, normal, stiffness, x; scratch.solver: twists.
+    Reads model.points: ellipsoid; scratch.points: before, depth, feature, p_WR, row, twist; scratch.points.manifold:
+    features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
     Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
@@ -402,7 +423,11 @@ def _load(model, scratch, j, count, kept, dt):
         impulse = _impulse_before(scratch, at.feature[c], kept)
         total, a0, a1, a2 = total + impulse, a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
         repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
-        v0, v1, v2 = V[3] + V[1] * x[2] - V[2] * x[1], V[4] + V[2] * x[0] - V[0] * x[2], V[5] + V[0] * x[1] - V[1] * x[0]
+        v0, v1, v2 = (
+            V[3] + V[1] * x[2] - V[2] * x[1],
+            V[4] + V[2] * x[0] - V[0] * x[2],
+            V[5] + V[0] * x[1] - V[1] * x[0],
+        )
         along = n[0] * v0 + n[1] * v1 + n[2] * v2
         points.ahead[c] = impulse + stiffness * (along - gap / dt)
     points.end[j] = first + count
@@ -427,6 +452,7 @@ def _set_patch_radius(model, scratch, j, total, a0, a1, a2):
         a1: See ``a0``.
         a2: See ``a0``.
 
+    Reads model.points: size; scratch.points: row; scratch.problem.points: ellipsoid.
     Writes scratch.problem.points: ellipsoid.
     """
     ellipsoid = scratch.problem.points.ellipsoid[j]
@@ -442,8 +468,8 @@ def _keep_impulses(scratch, j):
     Returns:
         Number of conditions, and whether friction is that of the solution before.
 
-    Reads scratch.points: feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.problem.points: end, first, held;
-    scratch.solver: twists.
+    Reads scratch.points: feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver: twists;
+    scratch.problem.points: end, first, held.
     Writes scratch.points: before, feature_before; scratch.problem.points: held.
     """
     points, at = scratch.problem.points, scratch.points
@@ -499,7 +525,8 @@ def _allowed_overlap(model, scratch, j):
 def _set_directions(model, scratch, j):
     """Set normal and tangents; the first tangent is along the x axis of A's body, or its y axis across that.
 
-    Reads model.points: hull_body, pairs; scratch.points: R_WB, manifold, row, still.
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, row, still; scratch.points.manifold: normal;
+    scratch.problem.points: tangents.
     Writes scratch.problem.points: normal, tangents.
     """
     at, n, t = scratch.points, scratch.points.manifold.normal, scratch.problem.points.tangents[j]
@@ -520,9 +547,9 @@ def _set_directions(model, scratch, j):
 def _set_jacobian(model, scratch, j):
     """Set the Jacobian of B's twist relative to A at the reference point, where the step ends, in world axes.
 
-    Reads model.points: hull_body, pairs; scratch: S, jacobian; scratch.points: S, num_faced, p_WR, row, shift;
-    scratch.problem.islands: columns, order.
-    Writes scratch: jacobian; scratch.points: shift; scratch.problem: jacobian.
+    Reads scratch: S, jacobian; model.forest: is_free_body; model.points: hull_body, pairs; scratch.points: S,
+    num_faced, p_WR, row, shift; scratch.problem.islands: columns, order.
+    Writes scratch: jacobian; scratch.problem: jacobian.
     """
     problem, J, at = scratch.problem, scratch.jacobian, scratch.points
     p = at.num_faced[0] + j
@@ -553,7 +580,7 @@ def _set_shift(model, scratch, j, body):
 
     The velocities of a free body are those of a body whose centre of mass is where it was: see ``carry_centres``.
 
-    Reads scratch: R_WB, p_WB; scratch.points: R_WB, p_WB, p_WR; model.tree: p_BCo.
+    Reads scratch: R_WB, p_WB; model.tree: p_BCo; scratch.points: R_WB, p_WB, p_WR.
     Writes scratch.points: shift.
     """
     at, c = scratch.points, model.tree.p_BCo[body]
@@ -568,7 +595,7 @@ def _set_shift(model, scratch, j, body):
 def _set_drift(model, scratch, p, J):
     """Set the part of a patch's twist that is prescribed, before the step and in it; J (6, nv) in world axes.
 
-    Reads scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order.
+    Reads scratch.problem: drift, v0; scratch.solver: v; scratch.problem.islands: order.
     Writes scratch.problem: drift.
     """
     problem, order = scratch.problem, scratch.problem.islands.order
@@ -585,8 +612,8 @@ def _set_drift(model, scratch, p, J):
 def _set_twist(scratch, j):
     """Write the relative twist (6,) of contact ``j`` at the velocities of the solver.
 
-    Reads scratch.points: num_faced; scratch.problem: drift, jacobian; scratch.problem.islands: columns;
-    scratch.solver: v.
+    Reads scratch.points: num_faced, twist; scratch.problem: drift, jacobian; scratch.solver: v;
+    scratch.problem.islands: columns.
     Writes scratch.points: twist.
     """
     problem, V, p = scratch.problem, scratch.points.twist, scratch.points.num_faced[0] + j

@@ -26,8 +26,9 @@ def patch_radius(model, scratch, j, a0, a1, a2):
         a1: See ``a0``.
         a2: See ``a0``.
 
-    Reads model.points: hulls; scratch.points: clipped, corners, outline; scratch.problem.points: tangents, x.
-    Writes scratch.points: corners.
+    Reads scratch.points: clipped, corners, outline, tile; model.points.hulls: tile_start; scratch.problem.points:
+    tangents, x.
+    Writes scratch.points: clipped, corners.
     """
     at, t, x = scratch.points, scratch.problem.points.tangents[j], scratch.problem.points.x
     count = find_outline(model, scratch, j)
@@ -61,7 +62,8 @@ def patch_radius(model, scratch, j, a0, a1, a2):
 def _face_of(model, scratch, j, side):
     """The face of one of the hulls that is most in the patch, -1 if it has none.
 
-    Reads model.points: hull_body, hulls, pairs; scratch.points: R_WB, row, still; scratch.problem.points: normal.
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, row, still; model.points.hulls: face_start, planes;
+    scratch.problem.points: normal.
     """
     points, n = model.points, scratch.problem.points.normal[j]
     h = points.pairs[scratch.points.row[j], side]
@@ -84,8 +86,8 @@ def _face_of(model, scratch, j, side):
 def _place_tile(model, scratch, j, side, tile):
     """Write a triangle of a body along the tangents, counter-clockwise about the normal.
 
-    Reads model.points: hull_body, hulls, pairs; scratch.points: R_WB, origin, p_WB, p_WR, row, still;
-    scratch.problem.points: tangents.
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, origin, p_WB, p_WR, row, still, tile;
+    model.points.hulls: tiles; scratch.problem.points: tangents.
     Writes scratch.points: tile.
     """
     at, t = scratch.points, scratch.problem.points.tangents[j]
@@ -108,7 +110,7 @@ def find_outline(model, scratch, j):
 
     The patch is the convex hull of the points that touch (gift wrapping).
 
-    Reads model.points: size; scratch.points: before, outline, row; scratch.problem.points: end, first, tangents, x.
+    Reads model.points: size; scratch.points: gap, outline, row; scratch.problem.points: end, first, tangents.
     Writes scratch.points: outline.
     """
     points, at = scratch.problem.points, scratch.points

@@ -24,8 +24,8 @@ from hydro_sim_core.solvers.point_law import press
 def show_points(model, scratch, dt):
     """Write the patches of contacts that press, and take the others out of the table.
 
-    Reads model.points: size; scratch.patches: normal_force, num, p_GR, p_WG, pair, R_WG, wrench; scratch.points:
-    num_faced; scratch.solver: twists.
+    Reads scratch.patches: first_face, normal_force, num, p_GR, pair, wrench; scratch.points: num_faced; scratch.solver:
+    twists.
     Writes scratch.patches: first_face, normal_force, num, p_GR, pair, wrench.
     """
     patches, first = scratch.patches, scratch.points.num_faced[0]
@@ -37,7 +37,10 @@ def show_points(model, scratch, dt):
             continue
         patches.pair[kept] = patches.pair[p]
         for i in range(3):
-            patches.p_GR[kept, i], patches.normal_force[kept, i] = patches.p_GR[p, i], patches.normal_force[p, i]
+            patches.p_GR[kept, i], patches.normal_force[kept, i] = (
+                patches.p_GR[p, i],
+                patches.normal_force[p, i],
+            )
         for i in range(6):
             patches.wrench[kept, i] = patches.wrench[p, i]
         begin = patches.first_face[kept]
@@ -53,9 +56,15 @@ def _write_faces(model, scratch, j, begin, arm, force):
     All have the equivalent contact point, ``arm`` from the reference point, as centroid, and the mean pressure of
     ``force`` (N); without an area they have none.
 
-    Reads scratch: faces; scratch.points: outline, p_WR; scratch.problem.points: normal, x.
+    Reads scratch.points: outline, p_WR; scratch.problem.points: normal, x.
+    Writes scratch.faces: data, num_vertices, polygons.
     """
-    points, at, faces, n = scratch.problem.points, scratch.points, scratch.faces, scratch.problem.points.normal[j]
+    points, at, faces, n = (
+        scratch.problem.points,
+        scratch.points,
+        scratch.faces,
+        scratch.problem.points.normal[j],
+    )
     corners = find_outline(model, scratch, j)
     area = 0.0
     for i in range(2, corners):

@@ -240,8 +240,9 @@ def advance(
         converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
         the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
 
-    Reads machine.scratch: pieces, q_next, v_next; machine.scratch.solver: report.
-    Writes machine.scratch: faces_needed, pieces.
+    Reads machine.scratch: pieces, q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
+    machine.scratch.solver: report.
+    Writes machine.scratch: faces_needed, pieces; machine.scratch.points: num_faced.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
