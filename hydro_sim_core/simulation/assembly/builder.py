@@ -49,6 +49,7 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     warn_of_deep_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
+from hydro_sim_core.simulation.stepping.point_model import PointPairs
 from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
@@ -134,20 +135,41 @@ def build_model(
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
-    pairs = np.concatenate([pairs, rows])
-    skinned = np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)])
-    model = Model(
+    model = _model(
+        colliders,
+        np.concatenate([pairs, rows]),
+        np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)]),
+        points,
+        assembly,
+        damping,
+        _compensation_mask(assembly, set(compensated_joints)),
+        options,
+    )
+    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _model(
+    colliders: Sequence[Collider],
+    pairs: Indices,
+    skinned: NDArray[np.bool_],
+    points: PointPairs,
+    assembly: Assembly,
+    damping: Damping,
+    compensated: NDArray[np.bool_],
+    options: SolverOptions,
+) -> Model:
+    """The model of what was found; the pairs at equivalent points come last."""
+    return Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         points=points,
-        compensated=_compensation_mask(assembly, set(compensated_joints)),
+        compensated=compensated,
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
     )
-    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
 
 
 def _colliders(
