@@ -121,7 +121,7 @@ def build_model(
         InputError: Something in the descriptions cannot be simulated.
     """
     assembly = build_tree(placed, gravity)
-    known = {collider.collision: collider for collider in made}
+    known = {one.collision: one for one in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
     q0 = start_coordinates(assembly, start_positions)
     laws = pair_laws([item.robot for item in placed], contact, source)
@@ -130,21 +130,14 @@ def build_model(
     start, inside = StartPose(colliders, assembly, q0), _same_robot(robot, pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
-    if not known:  # else this scene goes on from another one, and things are where that has brought them
+    if not known:  # else things are where another scene has brought them
         warn_of_deep_starts(start, pairs, skinned, ~inside | meant, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
-    model = _model(
-        colliders,
-        np.concatenate([pairs, rows]),
-        np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)]),
-        points,
-        assembly,
-        damping,
-        _compensation_mask(assembly, set(compensated_joints)),
-        options,
-    )
+    skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
+    pairs = np.concatenate([pairs, rows])
+    model = _model(colliders, pairs, skinned, points, assembly, damping, options, set(compensated_joints))
     return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
 
 
@@ -155,8 +148,8 @@ def _model(
     points: PointPairs,
     assembly: Assembly,
     damping: Damping,
-    compensated: NDArray[np.bool_],
     options: SolverOptions,
+    compensated_joints: set[str],
 ) -> Model:
     """The model of what was found; the pairs at equivalent points come last."""
     return Model(
@@ -165,7 +158,7 @@ def _model(
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         points=points,
-        compensated=compensated,
+        compensated=_compensation_mask(assembly, compensated_joints),
         link_body=frozen(assembly.link_body, np.int64),
         p_BL=frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
         options=options,
