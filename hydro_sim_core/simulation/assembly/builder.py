@@ -52,6 +52,7 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     warn_of_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
+from hydro_sim_core.simulation.stepping.point_model import PointPairs
 from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
@@ -123,7 +124,7 @@ def build_model(
         InputError: Something in the descriptions cannot be simulated.
     """
     assembly = build_tree(placed, gravity)
-    known = {collider.collision: collider for collider in made}
+    known = {one.collision: one for one in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
     q0, robots = start_coordinates(assembly, start_positions), [item.robot for item in placed]
     neighbours, laws = _neighbours(placed, assembly), pair_laws(robots, contact, source)
@@ -132,25 +133,39 @@ def build_model(
     inside = _same(pieces_of(colliders, placed, robot), pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
-    if not known:  # else this scene goes on from another one, and things are where that has brought them
+    if not known:  # else things are where another scene has brought them
         warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
         warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
     points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
+    skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
     pairs = np.concatenate([pairs, rows])
-    skinned = np.concatenate([skinned, np.zeros(rows.shape, dtype=bool)])
-    model = Model(
+    model = _model(colliders, pairs, skinned, points, assembly, damping, options, set(compensated_joints))
+    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _model(
+    colliders: Sequence[Collider],
+    pairs: Indices,
+    skinned: NDArray[np.bool_],
+    points: PointPairs,
+    assembly: Assembly,
+    damping: Damping,
+    options: SolverOptions,
+    compensated_joints: set[str],
+) -> Model:
+    """The model of what was found; the pairs at equivalent points come last."""
+    return Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         points=points,
-        compensated=_compensation_mask(assembly, set(compensated_joints)),
+        compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),
         options=options,
     )
-    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
 
 
 def _links(assembly: Assembly) -> dict[str, Any]:
