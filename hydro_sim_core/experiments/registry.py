@@ -10,6 +10,7 @@ from pathlib import Path
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
+    ecp_desk,
     energy,
     face_scaling,
     fem_layer,
@@ -107,6 +108,11 @@ EXPERIMENTS = {
         "What a patch adds to contact points: it resists twisting, in the grip too, and rolling.",
         lambda quick: point_contact.run(1.5 if quick else point_contact.HOLDING_TIME),
         point_contact.plot,
+    ),
+    "ecp_desk": Experiment(
+        "A desk on four feet touches at one equivalent point, pushed and turned as by Xie and Chakraborty 2018.",
+        lambda _: ecp_desk.run(),
+        ecp_desk.plot,
     ),
     "margin_boxes": Experiment(
         "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",
