@@ -334,8 +334,15 @@ def _plot_way(axes: Axes, series: dict[str, Array]) -> None:
         axes.plot(*place[row], "+", color="#555555", ms=7)
         axes.plot(*point[row], "o", color="#c8102e", ms=5)
         label = f"{series['time'][row]:.2g} s"
-        place_of = {"textcoords": "offset points", "xytext": (0.0, -14.0)}
-        axes.annotate(label, place[row], ha="center", fontsize="small", color="#555555", **place_of)
+        axes.annotate(
+            label,
+            tuple(place[row]),
+            xytext=(0.0, -14.0),
+            textcoords="offset points",
+            ha="center",
+            fontsize="small",
+            color="#555555",
+        )
     axes.plot([], [], "o", color="#c8102e", ms=5, label="equivalent contact point")
     axes.plot([], [], "+", color="#555555", ms=7, label="centre of mass")
     axes.set_aspect("equal")

@@ -11,6 +11,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
     ecp_desk,
+    ecp_t_bar,
     energy,
     face_scaling,
     fem_layer,
@@ -113,6 +114,11 @@ EXPERIMENTS = {
         "A desk on four feet touches at one equivalent point, pushed and turned as by Xie and Chakraborty 2018.",
         lambda _: ecp_desk.run(),
         ecp_desk.plot,
+    ),
+    "ecp_t_bar": Experiment(
+        "A T-shaped bar tilts onto two of its points, onto two others, and spins (Xie and Chakraborty 2018).",
+        lambda _: ecp_t_bar.run(),
+        ecp_t_bar.plot,
     ),
     "margin_boxes": Experiment(
         "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",

@@ -214,6 +214,14 @@ def _ecp_desk(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("steps with the point inside their hull", float((along.max(axis=0) < 0.25).sum()))
 
 
+def _ecp_t_bar(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    # Every second step is kept.
+    yield Row("spells on other corners", float((curves["touches"] == 3).sum()))
+    time = curves["time"].tolist()
+    yield Row("speed after the push", curves["speed"][time.index(2.75)])
+    yield Row("spin after the turning", curves["spin"][time.index(4.25)])
+
+
 def _margin_boxes(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     frequency, spread, acceleration = (curves[key] for key in ("frequency", "spread", "acceleration"))
     rattles = acceleration > margin_boxes.RATTLING
@@ -259,6 +267,7 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "sliding_disk": _sliding_disk,
     "point_contact": _point_contact,
     "ecp_desk": _ecp_desk,
+    "ecp_t_bar": _ecp_t_bar,
     "margin_boxes": _margin_boxes,
     "rigid_pairs": _rigid_pairs,
     "thin_plates": _thin_plates,
