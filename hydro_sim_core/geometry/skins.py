@@ -13,7 +13,7 @@ import numpy as np
 
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from hydro_sim_core.geometry.convex import convex_mesh
-from hydro_sim_core.geometry.geometry import FloatArray, Geometry
+from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.layer_depths import layer_depths
 from hydro_sim_core.geometry.margin_layers import add_margin_layer
 from hydro_sim_core.geometry.margins import MarginRule

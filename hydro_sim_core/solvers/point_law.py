@@ -1,11 +1,11 @@
 # mypy: allow-untyped-defs
 """Impulse and Hessian of a contact at an equivalent point (Xie and Chakraborty 2018, eqs. 8 to 15).
 
-With the impulses l_i of the conditions at x_i, and the normal n, the normal impulse is ``p_n = sum l_i`` and acts at the
-equivalent contact point ``a = sum l_i x_i / p_n``. Friction acts there too: with the slip
+With the impulses l_i of the conditions at x_i, and the normal n, the normal impulse is ``p_n = sum l_i`` and acts at
+the equivalent contact point ``a = sum l_i x_i / p_n``. Friction acts there too: with the slip
 ``s = (e_t t . v, e_o o . v, e_r n . w)`` at a, it is the point of the ball ``|p| <= mu p_n`` that is nearest to
-``held - grip s``, multiplied by (e_t, e_o, e_r). Where the solution repeats itself, ``held = p``, that is eqs. 13 to 15:
-either s is zero, or p is on the boundary and against it.
+``held - grip s``, multiplied by (e_t, e_o, e_r). Where the solution repeats itself, ``held = p``, that is eqs. 13 to
+15: either s is zero, or p is on the boundary and against it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from hydro_sim_core.compilation import (
     ConstFloat3D,
     ConstInt1D,
     ConstInt2D,
-    Float2D,
     Float3D,
     Int2D,
 )
@@ -169,5 +168,5 @@ def _starts(counts: Sequence[int]) -> IntArray:
 
 
 def _joined(parts: Sequence[np.ndarray], shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    empty = np.zeros(tuple(max(n, 0) for n in shape), dtype=dtype)
+    empty: np.ndarray = np.zeros(tuple(max(n, 0) for n in shape), dtype=dtype)
     return np.ascontiguousarray(np.concatenate([empty, *parts]), dtype=dtype)

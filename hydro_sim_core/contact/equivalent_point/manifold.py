@@ -212,16 +212,14 @@ def _edges_apart(hulls, a, b, least, work, normal):
 
     Only edges that are a face of the difference of the two bodies can be (Gregorius 2013). Writes that normal.
 
-    Reads hulls: edge_start, edges, face_start, vertex_start; work: planes, vertices.
+    Reads hulls: edge_start, edges, face_start; work: planes.
     """
     best_a, best_b, best = -1, -1, least
-    first_face, first_vertex = hulls.face_start[a], hulls.vertex_start[a]
+    first_face = hulls.face_start[a]
     for i in range(hulls.edge_start[a], hulls.edge_start[a + 1]):
         edge = hulls.edges[i]
-        p, p_end = work.vertices[0, edge[0] - first_vertex], work.vertices[0, edge[1] - first_vertex]
         n, m = work.planes[0, edge[2] - first_face], work.planes[0, edge[3] - first_face]
         n0, n1, n2, m0, m1, m2 = n[0], n[1], n[2], m[0], m[1], m[2]
-        d0, d1, d2 = p_end[0] - p[0], p_end[1] - p[1], p_end[2] - p[2]
         # Direction of the edge as the product of its normals, m x n.
         x0, x1, x2 = m1 * n2 - m2 * n1, m2 * n0 - m0 * n2, m0 * n1 - m1 * n0
         for j in range(hulls.edge_start[b], hulls.edge_start[b + 1]):

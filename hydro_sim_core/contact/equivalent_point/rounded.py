@@ -79,7 +79,7 @@ def _closest(p, p_end, q, q_end):
 
 @kernel
 def _between(p, p_end, s, q, q_end, t, direction):
-    """Distance of a point of one segment from one of another, m; writes the ``direction`` (3,) to it, if there is one."""
+    """Distance of a point of one segment from one of another, m; writes the ``direction`` (3,) to it."""
     squared = 0.0
     for k in range(3):
         direction[k] = q[k] + t * (q_end[k] - q[k]) - p[k] - s * (p_end[k] - p[k])
@@ -147,7 +147,7 @@ def _nearest(hulls, solid, side, last, faces, size, work, direction):
         if distance < nearest:
             nearest, edge = distance, i
     for i in range(faces):
-        for end in range(0, last + 1):
+        for end in range(last + 1):
             h = _height(planes[i], core[end])
             if 0.0 <= h <= nearest + FACE_PREFERENCE * size:
                 low, high = _over_face(hulls, solid, i, core[end], core[end], size, vertices, planes[i])

@@ -144,8 +144,8 @@ def _find_strays(model, scratch, dt):
     Returns:
         True if there are any.
 
-    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A, momentum; scratch.solver: v;
-    scratch.tree: V_WB; scratch.problem.islands: order, position.
+    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A, momentum;
+    scratch.solver: v; scratch.tree: V_WB; scratch.problem.islands: order, position.
     Writes scratch: spin, strays, v_middle; scratch.tree: V_WB.
     """
     problem, forest, spin = scratch.problem, model.forest, scratch.spin

@@ -75,6 +75,7 @@ class PointScratch(NamedTuple):
         gap: (conditions,) gap of each at the end of the step, m.
         before: (conditions,) impulses that the conditions of one contact had, N s.
         feature_before: (conditions,) their features.
+        pressed: (Q, 4) normal impulse of each (N s), and its equivalent contact point from the reference point (m).
         depth: (Q,) overlap that each contact may have at the end of the step, m.
         axis: (Q, 3) axis along which each touches, see ``Manifold``.
         outline: (conditions,) conditions around a patch, in order.
@@ -102,6 +103,7 @@ class PointScratch(NamedTuple):
     gap: Float1D
     before: Float1D
     feature_before: Int1D
+    pressed: Float2D
     depth: Float1D
     axis: Int2D
     outline: Int1D
@@ -157,6 +159,7 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         gap=np.zeros(total),
         before=np.zeros(most),
         feature_before=np.zeros(most, dtype=np.int64),
+        pressed=np.zeros((len(points.pairs), 4)),
         depth=np.zeros(len(points.pairs)),
         axis=np.zeros((len(points.pairs), 3), dtype=np.int64),
         outline=np.zeros(most + 1, dtype=np.int64),

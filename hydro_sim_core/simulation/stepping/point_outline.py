@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.equivalent_point.patch_radius import add_polygon, clip_to, mean_distance_of_line
 

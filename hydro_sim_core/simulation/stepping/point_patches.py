@@ -17,23 +17,22 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
 from hydro_sim_core.simulation.stepping.point_outline import find_outline
-from hydro_sim_core.solvers.point_law import press
 
 
 @kernel
 def show_points(model, scratch, dt):
     """Write the patches of contacts that press, and take the others out of the table.
 
-    Reads scratch.patches: first_face, normal_force, num, p_GR, pair, wrench; scratch.points: num_faced; scratch.solver:
-    twists.
+    Reads scratch.patches: first_face, normal_force, num, p_GR, pair, wrench; scratch.points: num_faced, pressed.
     Writes scratch.patches: first_face, normal_force, num, p_GR, pair, wrench.
     """
     patches, first = scratch.patches, scratch.points.num_faced[0]
     kept = first
     for p in range(first, patches.num[0]):
         j = p - first
-        pressed, a0, a1, a2 = press(scratch.problem.points, j, scratch.solver.twists[p])
-        if pressed <= 0.0:
+        # As the last solution had it: the conditions have been loaded for the next one since.
+        pressed = scratch.points.pressed[j]
+        if pressed[0] <= 0.0:
             continue
         patches.pair[kept] = patches.pair[p]
         for i in range(3):
@@ -44,7 +43,7 @@ def show_points(model, scratch, dt):
         for i in range(6):
             patches.wrench[kept, i] = patches.wrench[p, i]
         begin = patches.first_face[kept]
-        patches.first_face[kept + 1] = _write_faces(model, scratch, j, begin, (a0, a1, a2), pressed / dt)
+        patches.first_face[kept + 1] = _write_faces(model, scratch, j, begin, pressed[1:], pressed[0] / dt)
         kept += 1
     patches.num[0] = kept
 
@@ -76,7 +75,7 @@ def _write_faces(model, scratch, j, begin, arm, force):
         last = min(second + MAX_VERTICES - 2, corners - 1)
         count = 0
         part = 0.0
-        for i in range(0, 1 + max(last - second + 1, 0)):
+        for i in range(1 + max(last - second + 1, 0)):
             corner = at.outline[0] if i == 0 else at.outline[second + i - 1]
             for k in range(3):
                 faces.polygons[slot, count, k] = at.p_WR[j, k] + points.x[corner, k]
