@@ -23,6 +23,7 @@ from hydro_sim_core.cli.outputs import (
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.assembly.contact_laws import law_in_words
 from hydro_sim_core.simulation.assembly.silent_pairs import (
     InnerForces,
     SilentPair,
@@ -126,6 +127,7 @@ def _pairs(world: World, most: int | None) -> list[Row]:
             "b": b,
             "law": laws.law(row),
             "skin": sorted(skins.get(frozenset((a, b)), ())),
+            "friction_ellipsoid": laws.ellipsoid(row),
             "geometries": int(laws.geometries[row]),
             "reported": reported is None or frozenset((a, b)) in reported,
         }
@@ -226,7 +228,7 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
         {
             "a": lambda row: row["a"],
             "b": lambda row: row["b"],
-            "law": lambda row: row["law"],
+            "law": lambda row: law_in_words(row["law"], row["friction_ellipsoid"]),
             "skin on": lambda row: ", ".join(row["skin"]),
             "pairs of geometries": lambda row: str(row["geometries"]),
             "wrench reported": lambda row: "yes" if row["reported"] else "",

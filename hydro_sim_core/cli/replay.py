@@ -185,7 +185,10 @@ def time_line_table(line: TimeLine, start: float) -> Table:
         table.add_column("all forces")
     for place, frame, total in zip(places, frames, totals, strict=True):
         forces = _forces(frame)
-        cells = [f"{frame.time:.3f}", str(_faces(frame)), in_unit(largest_pressure(frame.patches), unit)]
+        largest = largest_pressure(frame.patches)
+        # Along a line or at a point there is a force without a pressure.
+        peak = "" if frame.patches and largest == 0.0 else in_unit(largest, unit)
+        cells = [f"{frame.time:.3f}", str(_faces(frame)), peak]
         cells += [f"{forces[pair]:.3f}" if pair in forces else "" for pair in pairs]
         length = "█" * round(_BAR_LENGTH * total / longest) if pairs else ""
         file = [str(line.locate(place)[0] + 1)] if several else []

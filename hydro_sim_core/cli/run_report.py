@@ -10,7 +10,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli.output import shown, versions
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.contact.laws import PRESSURE_FIELD
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD
 from hydro_sim_core.drawing.pressure_scale import in_unit, unit_of
 from hydro_sim_core.recording import RecordingReport
 from hydro_sim_core.simulation import Distribution, World
@@ -129,6 +129,15 @@ def _contact(patch: ContactPatch) -> dict[str, Any]:
     }
 
 
+def _extent(contact: dict[str, Any]) -> str:
+    """Area and pressure of a contact in words; an equivalent point has neither where its patch is a line or a point."""
+    if contact["law"] == EQUIVALENT_POINT and not contact["area"]:
+        return "no area"
+    unit = unit_of(contact["peak_pressure"])
+    kind = "mean" if contact["law"] == EQUIVALENT_POINT else "peak"
+    return f"{1e4 * contact['area']:.2f} cm², {in_unit(contact['peak_pressure'], unit)} {unit[0]} {kind}"
+
+
 @dataclass(frozen=True)
 class RunReport:
     """Outcome of a run; SI units.
@@ -239,10 +248,8 @@ class RunReport:
             rows.append((shown(f"grip force of {name}"), shown(", ".join([f"{grip:.3f} N", *parts]))))
         for c in self.contacts:
             name = shown(f"{c['body_a']} on {c['body_b']}")
-            unit = unit_of(c["peak_pressure"])
-            peak = f"{in_unit(c['peak_pressure'], unit)} {unit[0]} peak"
             law = "" if c["law"] == PRESSURE_FIELD else f", {c['law']}"
-            rows.append((name, f"{c['normal_force']:.3f} N normal, {1e4 * c['area']:.2f} cm², {peak}{law}"))
+            rows.append((name, f"{c['normal_force']:.3f} N normal, {_extent(c)}{law}"))
         if self.recording is not None:
             rows.append(("recording", shown(str(self.recording))))
         return rows + [("warning", shown(warning)) for warning in self.contact_warnings]

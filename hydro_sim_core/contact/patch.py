@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.laws import PRESSURE_FIELD
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD
 from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.contact.pressure_field.faces import (
@@ -137,10 +137,22 @@ class ContactPatch:
         """Largest pressure of the patch, which occurs at a vertex, Pa; 0 without positive pressure."""
         return max((float(p.max()) for p in self.vertex_pressures if p.max() > 0.0), default=0.0)
 
+    @property
+    def pressing(self) -> NDArray[np.bool_]:
+        """(F,) which faces transmit force: those with pressure, at an equivalent point all, as a line has none."""
+        return (self.faces.pressures > 0.0) | (self.law == EQUIVALENT_POINT)
+
+    @property
+    def face_forces(self) -> Array:
+        """(F,) normal force of each face, N; at an equivalent point, the centroid of all faces, equal parts of it."""
+        if self.law == EQUIVALENT_POINT:
+            return np.full(self.num_faces, np.linalg.norm(self.normal_force_on_b) / max(self.num_faces, 1))
+        return self.faces.areas * np.maximum(self.faces.pressures, 0.0)
+
     @cached_property
     def centroid(self) -> Array:
         """(3,) centre of pressure, m; without positive pressure the mean of the face centroids, NaN without faces."""
-        weight = self.faces.areas * np.maximum(self.faces.pressures, 0.0)
+        weight = self.face_forces
         if not np.any(weight):
             weight = self.faces.areas
         return weight @ self.faces.centroids / np.sum(weight) if self.num_faces else np.full(3, np.nan)
@@ -148,7 +160,9 @@ class ContactPatch:
     @cached_property
     def quality(self) -> PatchQuality:
         """Resolution of the patch by its faces, and estimated error of its force."""
-        return patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
+        found = patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
+        # The force at an equivalent point is what motion asks for, and its faces only show the patch.
+        return replace(found, force_error=0.0) if self.law == EQUIVALENT_POINT else found
 
     def moment_on_b(self, point: ArrayLike) -> Array:
         """Moment of the contact forces on B about ``point`` (3,) m, in N m.

@@ -315,13 +315,14 @@ class ModelBuilder:
         """Add the contact law of two links.
 
         Raises:
-            InputError: A link is paired with itself, or the pair has another law.
+            InputError: A link is paired with itself, or the pair has another law, or the same with other options.
         """
         if law.links[0] == law.links[1]:
             raise place.error(f"pairs '{law.links[0]}' with itself", "name two links")
         known, _ = self._pair_laws.setdefault(frozenset(law.links), (law, place))
-        if known.law != law.law:
-            problem = f"'{law.links[0]}' and '{law.links[1]}' have two laws"
+        if (known.law, known.point) != (law.law, law.point):
+            two = "two laws" if known.law != law.law else f"law {law.law} with two sets of options"
+            problem = f"'{law.links[0]}' and '{law.links[1]}' have {two}"
             raise place.error(problem, f"keep one; the other is in {known.element}")
 
     @property

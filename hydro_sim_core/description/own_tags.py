@@ -22,7 +22,7 @@ _PREFIX = "hydro:"
 _OF_COLLISION = "robot/link/collision/drake:proximity_properties"
 #: Elements: where they count, and their attributes.
 _ELEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "hydro:contact_pair": ("robot", ("link1", "link2", "law")),
+    "hydro:contact_pair": ("robot", ("link1", "link2", "law", "friction_ellipsoid", "pieces")),
     "hydro:srdf": ("robot", ("filename",)),
     "hydro:slab_thickness": (_OF_COLLISION, ("value",)),
     "hydro:pressure_field": (_OF_COLLISION, ("value",)),

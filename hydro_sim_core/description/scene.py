@@ -36,6 +36,7 @@ from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
     Compliance,
     ContactLaw,
+    PointSpec,
     PressureField,
     ProximitySpec,
 )
@@ -224,9 +225,32 @@ class PairSpec(Section):
 
     links: LinkPair = Field(description="The two links.")
     law: ContactLaw = Field(
-        description="Law of contact; pressure_field also for links that do not touch otherwise: next to each other in "
-        "a robot, overlapping at its start, or disabled by an SRDF."
+        description="Law of contact; pressure_field and equivalent_point also for links that do not touch otherwise: "
+        "next to each other in a robot, overlapping at its start, or disabled by an SRDF. equivalent_point is for "
+        "rigid links."
     )
+    friction_ellipsoid: tuple[Positive, Positive, Positive] | None = Field(
+        None,
+        description="With equivalent_point, semi-axes of friction along two tangents and about the normal, in units "
+        "of mu times the normal force: e_t, e_o (1), e_r (m). Without it 1, 1, and e_r from the patch.",
+    )
+    pieces: bool = Field(
+        False,
+        description="With equivalent_point, one point for every pair of collision geometries instead of one for the "
+        "convex hulls of the links.",
+    )
+
+    @model_validator(mode="after")
+    def _of_its_law(self) -> PairSpec:
+        if self.law != "equivalent_point" and (self.pieces or self.friction_ellipsoid is not None):
+            name = "pieces" if self.pieces else "friction_ellipsoid"
+            raise conflict(f"{name} with law {self.law}", f"leave {name} out, or take law equivalent_point")
+        return self
+
+    @property
+    def point(self) -> PointSpec:
+        """How the links touch with law ``equivalent_point``."""
+        return PointSpec(self.friction_ellipsoid, self.pieces)
 
 
 class ContactSettings(Section):

@@ -27,7 +27,7 @@ from hydro_sim_core.description.scene import (
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
 from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS
 from hydro_sim_core.description.scene_solver import SolverSettings
-from hydro_sim_core.description.spec import RobotSpec
+from hydro_sim_core.description.spec import ContactLaw, RobotSpec
 from hydro_sim_core.description.urdf import load_robot
 from hydro_sim_core.description.values import contact_keys, section, shape_choice, text
 from hydro_sim_core.errors import InputError, excerpt
@@ -394,15 +394,38 @@ class SceneBuilder:
         )
         return self
 
-    def set_contact_law(self, a: str, b: str, law: Literal["pressure_field", "none"]) -> SceneBuilder:
+    def set_contact_law(
+        self,
+        a: str,
+        b: str,
+        law: ContactLaw,
+        *,
+        friction_ellipsoid: Sequence[float] | None = None,
+        pieces: bool = False,
+    ) -> SceneBuilder:
         """Choose the contact law of two links, as ``contact.pairs`` in a file; ``build`` checks that they exist.
 
+        Args:
+            a: Name of a link.
+            b: Name of the other.
+            law: Their law.
+            friction_ellipsoid: With ``equivalent_point``, semi-axes e_t, e_o (1) and e_r (m).
+            pieces: With ``equivalent_point``, whether every collision geometry touches at a point of its own.
+
         Raises:
-            InputError: An argument is not a name, or there is no such law.
+            InputError: An argument is not a name, there is no such law, it knows no such option, or the links
+                have another law or other options already.
         """
         place = call_site(f"contact law of '{a}' and '{b}'")
-        pair = section({"links": (text(a, "a", place), text(b, "b", place)), "law": law}, PairSpec, place)
+        given = {"friction_ellipsoid": friction_ellipsoid, "pieces": pieces}
+        links = (text(a, "a", place), text(b, "b", place))
+        pair = section({"links": links, "law": law, **given}, PairSpec, place)
         contact = self._spec.contact
+        known = next((one for one in contact.pairs if set(one.links) == set(links)), pair)
+        if (known.law, known.point) != (pair.law, pair.point):
+            raise place.error(
+                "they have another law, or the same with other options", "give them one law, once"
+            )
         self._places[f"contact.pairs.{len(contact.pairs)}"] = place
         pairs = (*contact.pairs, pair)
         self._spec = self._spec.model_copy(update={"contact": contact.model_copy(update={"pairs": pairs})})

@@ -21,7 +21,7 @@ from hydro_sim_core.description.scene import (
     SceneSpec,
 )
 from hydro_sim_core.description.scene_shapes import shape_spec
-from hydro_sim_core.description.spec import CollisionSpec, ContactLaw, JointSpec, RobotSpec
+from hydro_sim_core.description.spec import CollisionSpec, ContactLaw, JointSpec, PointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot, with_prefix
 from hydro_sim_core.errors import InputError
 
@@ -372,17 +372,19 @@ def _check_pairs(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -
 
 def _check_laws(spec: SceneSpec, source: Path) -> None:
     """Refuse pairs with two laws, and warn where the wrench of one is asked for that does not touch."""
-    told: dict[frozenset[str], tuple[str, ContactLaw]] = {}
+    told: dict[frozenset[str], tuple[str, ContactLaw, PointSpec]] = {}
     for i, links in enumerate(spec.contact.exclude):
-        told.setdefault(frozenset(links), (f"contact.exclude.{i}", "none"))
+        told.setdefault(frozenset(links), (f"contact.exclude.{i}", "none", PointSpec()))
     for i, pair in enumerate(spec.contact.pairs):
         where = f"contact.pairs.{i}"
-        other, law = told.setdefault(frozenset(pair.links), (where, pair.law))
-        if law != pair.law:
-            problem = f"'{pair.links[0]}' and '{pair.links[1]}' have two laws, {law} and {pair.law}"
+        other, law, point = told.setdefault(frozenset(pair.links), (where, pair.law, pair.point))
+        if (law, point) != (pair.law, pair.point):
+            laws = f"two laws, {law} and {pair.law}"
+            two = laws if law != pair.law else f"law {law} with two sets of options"
+            problem = f"'{pair.links[0]}' and '{pair.links[1]}' have {two}"
             raise InputError(source, where, problem, f"keep one; the other is in {other}")
     for i, links in enumerate(() if spec.report.wrenches == "all" else spec.report.wrenches):
-        other, law = told.get(frozenset(links), ("", "pressure_field"))
+        other, law, _ = told.get(frozenset(links), ("", "pressure_field", PointSpec()))
         if law == "none":
             logger.warning(
                 "%s: report.wrenches.%d: '%s' and '%s' do not touch, and their wrench stays 0; take the pair out, or "

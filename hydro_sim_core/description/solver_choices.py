@@ -98,6 +98,7 @@ class Integrator:
             accuracy.
         accuracy: Whether ``solver.accuracy`` is required, optional or refused.
         law: The friction law of its forces, if it does not solve convex steps.
+        has_points: Whether links can touch at equivalent points, which are sought where a solved step ends.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Integrator:
     stepper: str
     accuracy: Literal["needed", "allowed", "refused"]
     law: str = ""
+    has_points: bool = True
 
     def __post_init__(self) -> None:
         _check_row(self, self.stepper)
@@ -193,6 +195,7 @@ _INTEGRATORS = (
         "hydro_sim_core.simulation.integrators.continuous:ContinuousSteps",
         accuracy="allowed",
         law="coulomb",
+        has_points=False,
     ),
 )
 

@@ -18,7 +18,7 @@ from hydro_sim_core.description.joint_types import JointType, Unit, joint_type
 Array = NDArray[np.float64]
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
-ContactLaw = Literal["pressure_field", "none"]
+ContactLaw = Literal["pressure_field", "equivalent_point", "none"]
 
 #: Default depth at which a compliant half space reaches its modulus, m.
 DEFAULT_SLAB_THICKNESS = 0.1
@@ -210,6 +210,21 @@ class JointSpec:
 
 
 @dataclass(frozen=True)
+class PointSpec:
+    """How two links touch at equivalent contact points.
+
+    Attributes:
+        ellipsoid: Semi-axes e_t, e_o (1) and e_r (m) of friction, in units of mu times the normal force; None for a
+            circle with e_r from the patch.
+        is_of_pieces: Whether every collision geometry touches at a point of its own, instead of the convex hull of all
+            that a link has.
+    """
+
+    ellipsoid: tuple[float, float, float] | None = None
+    is_of_pieces: bool = False
+
+
+@dataclass(frozen=True)
 class PairLaw:
     """The contact law that a robot's description gives two of its links.
 
@@ -218,12 +233,14 @@ class PairLaw:
         law: Their law.
         source: File of the description, for error messages.
         element: Place in that file.
+        point: With law ``equivalent_point``, how they touch.
     """
 
     links: tuple[str, str]
     law: ContactLaw
     source: str
     element: str
+    point: PointSpec = PointSpec()
 
 
 @dataclass(frozen=True)

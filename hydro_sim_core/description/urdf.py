@@ -26,7 +26,15 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
-from hydro_sim_core.description.spec import ContactLaw, JointSpec, LinkSpec, PairLaw, RobotSpec, SrdfSpec
+from hydro_sim_core.description.spec import (
+    ContactLaw,
+    JointSpec,
+    LinkSpec,
+    PairLaw,
+    PointSpec,
+    RobotSpec,
+    SrdfSpec,
+)
 from hydro_sim_core.description.srdf import read_srdf
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes
@@ -213,7 +221,28 @@ def _read_pair_laws(robot: XmlElement, model: ModelBuilder) -> None:
         if law not in known:
             raise element.error(f"unknown law '{law}'", did_you_mean(law, known))
         place = element.error("", "")
-        model.insert_pair_law(PairLaw(links, known[law], place.source, place.element), element)
+        point = _read_point(element, known[law])
+        model.insert_pair_law(PairLaw(links, known[law], place.source, place.element, point), element)
+
+
+def _read_point(element: XmlElement, law: ContactLaw) -> PointSpec:
+    """What a pair says of contact at equivalent points."""
+    given = element.text("friction_ellipsoid") is not None
+    ellipsoid = element.vector("friction_ellipsoid", 3) if given else None
+    pieces = element.text("pieces")
+    if law != "equivalent_point":
+        for name, value in (("friction_ellipsoid", ellipsoid), ("pieces", pieces)):
+            if value is not None:
+                raise element.error(
+                    f"{name} with law {law}", f"leave {name} out, or take law equivalent_point"
+                )
+    if ellipsoid is not None and min(ellipsoid) <= 0.0:
+        raise element.error("friction_ellipsoid is not positive", "give three semi-axes above 0")
+    if pieces not in (None, "true", "false"):
+        raise element.error(f"pieces is '{pieces}'", "give true or false")
+    e_t, e_o, e_r = ellipsoid if ellipsoid is not None else (0.0, 0.0, 0.0)
+    axes = None if ellipsoid is None else (float(e_t), float(e_o), float(e_r))
+    return PointSpec(axes, pieces == "true")
 
 
 def _srdf_of(robot: XmlElement, resolver: PackageResolver, given: Path | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""Drawn part of a contact patch: the faces that carry pressure, with the pressure at their vertices."""
+"""Drawn part of a contact patch: the faces that transmit force, with the pressure at their vertices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.contact import ContactPatch, FaceArrays
+
+#: Vertices of a line.
+_OF_LINE = 2
 
 
 @dataclass(frozen=True, eq=False)
 class PatchFaces:
-    """Convex polygons that carry pressure, with concatenated vertices.
+    """Convex polygons that transmit force, with concatenated vertices.
+
+    Those of contact at an equivalent point may be a line of two vertices or a point of one, without pressure.
 
     Attributes:
         vertices: (V, 3) in the world, m.
@@ -29,7 +34,7 @@ class PatchFaces:
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
         """(T, 3) rows of ``vertices``: every polygon as a fan around its first vertex."""
-        triangle_counts = self.counts - 2
+        triangle_counts = np.maximum(self.counts - 2, 0)
         apex = np.repeat(self._first, triangle_counts)
         fan_start = np.repeat(np.cumsum(triangle_counts) - triangle_counts, triangle_counts)
         second = apex + 1 + np.arange(len(apex)) - fan_start
@@ -42,17 +47,34 @@ class PatchFaces:
         following[self._first + self.counts - 1] = self._first
         return np.stack([np.arange(len(following)), following], axis=1)
 
+    @cached_property
+    def outline(self) -> NDArray[np.int64]:
+        """(E, 2) rows of ``vertices``: the edges that belong to one polygon alone, and lines once."""
+        ends = np.sort(
+            np.unique(self.vertices, axis=0, return_inverse=True)[1].reshape(-1)[self.edges], axis=1
+        )
+        is_edge = ends[:, 0] < ends[:, 1]
+        _, first, count = np.unique(ends, axis=0, return_index=True, return_counts=True)
+        is_line = np.repeat(self.counts == _OF_LINE, self.counts)
+        kept = first[(count == 1) | is_line[first]]
+        return self.edges[kept[is_edge[kept]]]
+
     @property
     def _first(self) -> NDArray[np.int64]:
         return np.cumsum(self.counts) - self.counts
 
 
-def patch_faces(faces: FaceArrays) -> PatchFaces:
-    """The faces of a patch that carry pressure.
+def drawn_faces(patch: ContactPatch) -> PatchFaces:
+    """The faces of a patch that transmit force."""
+    return patch_faces(patch.faces, patch.pressing)
+
+
+def patch_faces(faces: FaceArrays, pressing: NDArray[np.bool_] | None = None) -> PatchFaces:
+    """Faces of a patch: those that are ``pressing`` (F,), or that carry pressure.
 
     Faces with negative pressure, which the margin adds around a patch, transmit no force and are left out.
     """
-    kept = np.flatnonzero(faces.pressures > 0.0)
+    kept = np.flatnonzero(faces.pressures > 0.0 if pressing is None else pressing)
     counts = faces.num_vertices[kept]
     used = np.arange(faces.vertices.shape[1]) < counts[:, None]
     vertices = faces.vertices[kept][used]

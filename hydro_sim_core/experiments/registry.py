@@ -10,6 +10,8 @@ from pathlib import Path
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
+    ecp_desk,
+    ecp_t_bar,
     energy,
     face_scaling,
     fem_layer,
@@ -109,6 +111,16 @@ EXPERIMENTS = {
             point_contact.run(1.5, point_contact.SHORT_SWINGING_TIME) if quick else point_contact.run()
         ),
         point_contact.plot,
+    ),
+    "ecp_desk": Experiment(
+        "A desk on four feet touches at one equivalent point, pushed and turned as by Xie and Chakraborty 2018.",
+        lambda _: ecp_desk.run(),
+        ecp_desk.plot,
+    ),
+    "ecp_t_bar": Experiment(
+        "A T-shaped bar tilts onto two of its points, onto two others, and spins (Xie and Chakraborty 2018).",
+        lambda _: ecp_t_bar.run(),
+        ecp_t_bar.plot,
     ),
     "margin_boxes": Experiment(
         "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",

@@ -97,10 +97,9 @@ class ContactArrows:
 def wrench_at_centre(patches: Sequence[ContactPatch]) -> tuple[Array, Array, Array]:
     """Centre of pressure (m) of the patches of a pair of bodies, and force (N) and moment (N m) on B about it.
 
-    The patches carry pressure; all in the world frame.
+    The patches transmit force; all in the world frame.
     """
-    areas = np.concatenate([patch.areas for patch in patches])
-    weights = areas * np.maximum(np.concatenate([patch.pressures for patch in patches]), 0.0)
+    weights = np.concatenate([patch.face_forces for patch in patches])
     centre = weights @ np.concatenate([patch.centroids for patch in patches]) / weights.sum()
     force = np.sum([patch.force_on_b for patch in patches], axis=0)
     moment = np.sum([patch.moment_on_b(centre) for patch in patches], axis=0)

@@ -72,10 +72,8 @@ class ContactFrames:
 
 
 def pressed_patches(contacts: Sequence[ContactPatch], pair: Pair) -> list[ContactPatch]:
-    """Patches of a pair of bodies that carry pressure."""
-    return [
-        patch for patch in contacts if (patch.name_a, patch.name_b) == pair and np.any(patch.pressures > 0.0)
-    ]
+    """Patches of a pair of bodies that transmit force."""
+    return [patch for patch in contacts if (patch.name_a, patch.name_b) == pair and np.any(patch.pressing)]
 
 
 def contact_wrench(snapshot: Snapshot, pair: Pair) -> Array:

@@ -1,4 +1,4 @@
-"""Contact patches as RViz markers: faces coloured by pressure, edges, wrenches, and words where they are too coarse."""
+"""Contact patches as RViz markers: faces coloured by pressure, edges, points, wrenches, and words where too coarse."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT
 from hydro_sim_core.drawing.focus import Focus
 from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -15,6 +17,7 @@ from hydro_sim_core.messages.contact_arrows import ContactArrows
 from hydro_sim_core.messages.marker_message import (
     DELETE,
     LINE_LIST,
+    SPHERE_LIST,
     TRIANGLE_LIST,
     Marker,
     encode_marker_array,
@@ -23,11 +26,17 @@ from hydro_sim_core.messages.marker_message import (
 from hydro_sim_core.messages.pressure_legend import legend
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
+Array = NDArray[np.float64]
+
 _EDGE_RGBA = (0.05, 0.05, 0.05, 1.0)
 #: Colour of the edges of patches that should not be trusted; not in the pressure scale.
 _WARNING_RGBA = (1.0, 0.25, 0.05, 1.0)
+#: Of equivalent contact points and the hulls of their patches: on any body and on any background.
+_POINT_RGBA = (1.0, 1.0, 1.0, 1.0)
 # In sizes of the scene's focus.
 _EDGE_WIDTH = 0.001
+_OUTLINE_WIDTH = 0.004
+_POINT_DIAMETER = 0.02
 _TEXT_HEIGHT = 0.03
 _TEXT_RISE = 0.25  # above the middle of the patch
 _LIFT = 0.001  # of faces out of the stiffer body
@@ -51,8 +60,9 @@ class ContactMarkers:
     has a capacity that only grows, by doubling, and unused triangles and edges are collapsed to a point. When
     a contact ends, several messages in a row delete its markers: one may be lost, and a patch would stay for ever.
 
-    An arrow of the force on B ends at the centre of pressure. Where the force should not be trusted the edges turn red
-    and a text, in a namespace of its own, says why.
+    An arrow of the force on B ends at the centre of pressure. An equivalent contact point is a white ball, and the hull
+    of its patch has a white outline, so that both are seen where the patch is a line or a point. Where the force should
+    not be trusted the edges turn red and a text, in a namespace of its own, says why.
 
     Args:
         scale: Colour scale.
@@ -86,7 +96,7 @@ class ContactMarkers:
         surfaces: dict[str, list[PatchFaces]] = {}
         touching: dict[str, list[ContactPatch]] = {}
         for patch in patches:
-            faces = patch_faces(self._lifted(patch.faces))
+            faces = patch_faces(self._lifted(patch.faces), patch.pressing)
             if len(faces.counts):
                 pair = f"{patch.name_a} on {patch.name_b}"
                 surfaces.setdefault(pair, []).append(faces)
@@ -97,6 +107,9 @@ class ContactMarkers:
             for pair, parts in surfaces.items()
             for marker in self._pair_markers(pair, join_faces(parts))
         ]
+        for pair, alike in touching.items():
+            if points := [patch.centroid for patch in alike if patch.law == EQUIVALENT_POINT]:
+                markers += self._point_markers(pair, np.array(points), join_faces(surfaces[pair]))
         markers += self._arrows.markers(list(touching.items()))
         ended = self._ended({(marker.ns, marker.id, marker.type) for marker in markers})
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
@@ -131,12 +144,10 @@ class ContactMarkers:
         pressures = faces.pressures[faces.triangles]
         edges = faces.vertices[faces.edges].reshape(-1, 6)
 
-        padding = self._grow(("faces", pair), len(triangles)) - len(triangles)
-        corners = np.concatenate([triangles, np.tile(triangles[0, :3], (padding, 3))]).reshape(-1, 3)
+        corners = self._filled("faces", pair, triangles, faces.vertices[0])
+        padding = len(corners) // 3 - len(triangles)
         colours = self._scale.colours(np.pad(pressures, ((0, padding), (0, 0))).ravel())
-
-        padding = self._grow(("edges", pair), len(edges)) - len(edges)
-        ends = np.concatenate([edges, np.tile(edges[0, :3], (padding, 2))]).reshape(-1, 3)
+        ends = self._filled("edges", pair, edges, faces.vertices[0])
         problem = self._problems.get(pair)
         rgba = _WARNING_RGBA if problem else _EDGE_RGBA
         markers = [
@@ -156,6 +167,24 @@ class ContactMarkers:
             text = text_marker(f"quality/{pair}", 0, problem, at, _TEXT_HEIGHT * self._size, rgba)
             markers.append(text)
         return markers
+
+    def _point_markers(self, pair: str, points: Array, faces: PatchFaces) -> list[Marker]:
+        """Equivalent contact points (N, 3), m, and the outlines of their patches."""
+        balls = self._filled("points", pair, points, points[0])
+        outline = faces.vertices[faces.outline].reshape(-1, 6)
+        ends = self._filled("outlines", pair, outline, faces.vertices[0])
+        width, size = _OUTLINE_WIDTH * self._size, _POINT_DIAMETER * self._size
+        return [
+            Marker(f"outlines/{pair}", 0, LINE_LIST, scale=(width, 0.0, 0.0), rgba=_POINT_RGBA, points=ends),
+            Marker(
+                f"points/{pair}", 0, SPHERE_LIST, scale=(size, size, size), rgba=_POINT_RGBA, points=balls
+            ),
+        ]
+
+    def _filled(self, kind: str, pair: str, rows: Array, filler: Array) -> Array:
+        """Points (N, 3) of rows with one or more points each, filled up to the capacity by ``filler`` (3,)."""
+        padding = self._grow((kind, pair), len(rows)) - len(rows)
+        return np.concatenate([rows, np.tile(filler, (padding, rows.shape[1] // 3))]).reshape(-1, 3)
 
     def _grow(self, key: tuple[str, str], needed: int) -> int:
         capacity = self._capacity.get(key, _SMALLEST_CAPACITY)

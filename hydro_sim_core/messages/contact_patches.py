@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
-from hydro_sim_core.contact.laws import RIGID_SKIN
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, RIGID_SKIN
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
@@ -20,6 +20,7 @@ UNDER_RESOLVED: Final = 1
 DEEP: Final = 2
 INSIGNIFICANT: Final = 4
 BETWEEN_RIGID: Final = 8
+AT_POINT: Final = 16
 
 _AT_REST = np.zeros(6)
 
@@ -48,6 +49,7 @@ def quality_flags(patch: ContactPatch, summary: ContactSummary) -> int:
     """Flags of the message for a patch of ``summary``."""
     flags = DEEP if patch.quality.is_deep else 0
     flags |= BETWEEN_RIGID if patch.law == RIGID_SKIN else 0
+    flags |= AT_POINT if patch.law == EQUIVALENT_POINT else 0
     if patch not in summary.significant:
         return flags | INSIGNIFICANT
     return flags | UNDER_RESOLVED if patch in summary.under_resolved else flags

@@ -14,6 +14,7 @@ from hydro_sim_core.messages.cdr import CdrWriter
 # Values of the constants in Marker.msg.
 ARROW: Final = 0
 LINE_LIST: Final = 5
+SPHERE_LIST: Final = 7
 TEXT_VIEW_FACING: Final = 9
 TRIANGLE_LIST: Final = 11
 ADD: Final = 0
@@ -33,8 +34,8 @@ class Marker:
         type: One of the constants above.
         action: ``ADD`` or ``DELETE``.
         position: Origin of the marker in its frame, m; the points are relative to it.
-        scale: Size, by the type, m: line width in x; text height in z and width of a space in x; of an arrow diameters
-            of shaft in x and head in y, and length of the head in z.
+        scale: Size, by the type, m: line width in x; of spheres their diameter in all three; text height in z and
+            width of a space in x; of an arrow diameters of shaft in x and head in y, and length of the head in z.
         rgba: Colour of the marker; its alpha multiplies that of ``colours``.
         points: (N, 3) float64, m.
         colours: (N, 4) float32, one colour a point; (0, 4) for ``rgba`` alone.

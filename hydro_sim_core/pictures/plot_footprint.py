@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.contact import FaceArrays
+from hydro_sim_core.contact import ContactPatch, FaceArrays
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
+from hydro_sim_core.drawing.patch_surface import PatchFaces, drawn_faces, join_faces, patch_faces
 from hydro_sim_core.errors import InputError
 
 Array = NDArray[np.float64]
@@ -69,9 +69,12 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
         InputError: Nothing presses on the body, or there is none of that name among the contacts.
     """
     touching, partners = _contacts_of(body, list(contacts))
-    faces = join_faces([pressing_faces(contact.faces) for contact in touching])
+    faces = join_faces([pressing_faces(contact) for contact in touching])
     if not len(faces.counts):
         raise InputError("pressure map", f"body '{body}'", "bears no pressure", "choose another instant")
+    if not len(faces.triangles):
+        problem = "bears its force along a line or at a point, which have no pressure"
+        raise InputError("pressure map", f"body '{body}'", problem, "choose another instant")
 
     R_WB, p_WB = X_WB[:3, :3], X_WB[:3, 3]
     vertices = (faces.vertices - p_WB) @ R_WB
@@ -103,9 +106,11 @@ def _contacts_of(body: str, contacts: list[Contact]) -> tuple[list[Contact], tup
     return touching, tuple(sorted(partners))
 
 
-def pressing_faces(faces: FaceArrays | PatchFaces) -> PatchFaces:
-    """The faces of a contact that carry pressure."""
-    return faces if isinstance(faces, PatchFaces) else patch_faces(faces)
+def pressing_faces(contact: Contact) -> PatchFaces:
+    """The faces of a contact that transmit force."""
+    if isinstance(contact, ContactPatch):
+        return drawn_faces(contact)
+    return contact.faces if isinstance(contact.faces, PatchFaces) else patch_faces(contact.faces)
 
 
 def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | None = None) -> float:
@@ -117,16 +122,19 @@ def grip_force(contacts: Iterable[Contact], body: str, direction: ArrayLike | No
         contacts: Contact patches of one instant; those without the body are ignored.
         body: Name of the body, such as a finger.
         direction: (3,) unit vector in the world along which force counts, such as a finger's joint; by default the main
-            axis of the faces' normals.
+            axis of the faces' normals, or where they have no area the force's own direction.
 
     Returns:
         N; 0 where nothing presses on the body. Forces from both sides add up.
     """
     touching = [contact for contact in contacts if body in (contact.name_a, contact.name_b)]
-    faces = [pressing_faces(contact.faces) for contact in touching]
+    faces = [pressing_faces(contact) for contact in touching]
     if not any(len(part.counts) for part in faces):
         return 0.0
-    along = _main_normal(join_faces(faces)) if direction is None else np.asarray(direction, dtype=float)
+    joined = join_faces(faces)
+    if direction is None and not len(joined.triangles):
+        return sum(float(np.linalg.norm(contact.force_on_b)) for contact in touching)
+    along = _main_normal(joined) if direction is None else np.asarray(direction, dtype=float)
     return sum(abs(float(contact.force_on_b @ along)) for contact in touching)
 
 

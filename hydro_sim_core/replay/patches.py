@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.contact.laws import PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD, RIGID_SKIN
 from hydro_sim_core.drawing.patch_surface import PatchFaces
-from hydro_sim_core.messages.contact_patches import BETWEEN_RIGID, DEEP, UNDER_RESOLVED
+from hydro_sim_core.messages.contact_patches import AT_POINT, BETWEEN_RIGID, DEEP, UNDER_RESOLVED
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.simulation.world.contact_summary import coarse_problem, deep_problem
 from hydro_sim_core.viewer.frame import ViewPatch
@@ -17,13 +17,13 @@ from hydro_sim_core.viewer.frame import ViewPatch
 Array = NDArray[np.float64]
 
 
-#: Smallest number of vertices of a polygon.
-_FEWEST_VERTICES = 3
+#: Smallest number of vertices of a polygon, and of the patch of an equivalent contact point.
+_FEWEST_VERTICES, _FEWEST_AT_POINT = 3, 1
 _MEND = "mend the program that wrote it"
 
 
 def recorded_patches(reader: TopicReader, message: Any, X_WF: Array) -> tuple[ViewPatch, ...]:
-    """Patches of a ``ContactPatchArray`` to draw; those without positive pressure are left out.
+    """Patches of a ``ContactPatchArray`` to draw; those that transmit no force are left out.
 
     Args:
         reader: Reader of the topic, for error messages.
@@ -61,7 +61,8 @@ def _malformed(patch: Any) -> str | None:
             return f"{len(values)} {name} where {wanted} belong to its faces"
         if not np.isfinite(values).all():
             return f"{name} that are not finite"
-    if faces and counts.min() < _FEWEST_VERTICES:
+    fewest = _FEWEST_AT_POINT if patch.flags & AT_POINT else _FEWEST_VERTICES
+    if faces and counts.min() < fewest:
         return f"a face of {counts.min()} vertices"
     if np.any(patch.areas < 0.0):
         return "an area below zero"
@@ -73,7 +74,7 @@ def _malformed(patch: Any) -> str | None:
 
 
 def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | None:
-    presses = message.pressures > 0.0
+    presses = (message.pressures > 0.0) | bool(message.flags & AT_POINT)
     if not presses.any():
         return None
     R_WF, p_WF = X_WF[:3, :3], X_WF[:3, 3]
@@ -84,7 +85,7 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         message.vertex_counts[presses].astype(np.int64),
     )
     weights = message.areas[presses].astype(np.float64) * message.pressures[presses]
-    # The area of a sliver may be zero in single precision.
+    # The area of a sliver may be zero in single precision, and a line or a point has none.
     point = np.average(
         message.centroids.reshape(-1, 3)[presses], axis=0, weights=weights if weights.any() else None
     )
@@ -100,8 +101,14 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         area=message.area,
         max_pressure=float(faces.pressures.max()),
         problem=problem,
-        law=RIGID_SKIN if message.flags & BETWEEN_RIGID else PRESSURE_FIELD,
+        law=_law(message.flags),
     )
+
+
+def _law(flags: int) -> str:
+    if flags & AT_POINT:
+        return EQUIVALENT_POINT
+    return RIGID_SKIN if flags & BETWEEN_RIGID else PRESSURE_FIELD
 
 
 def _vertex_pressures(message: Any) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.joint_terms import joint_impulse
-from hydro_sim_core.solvers.patch_terms import evaluate_patch
+from hydro_sim_core.solvers.patch_terms import evaluate_patch, is_point
 from hydro_sim_core.solvers.problem import DRIFT
 
 
@@ -95,7 +95,8 @@ def _add_patch_hessian(problem, p, scratch):
 def assemble_hessian(problem, island, scratch):
     """Write the Hessian of an island, the lower triangle within the envelope, after ``momentum_residual``.
 
-    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin.
+    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin;
+    problem.points: is_coupled.
     Writes scratch: hessian.
     """
     islands, hessian = problem.islands, scratch.hessian
@@ -107,7 +108,48 @@ def assemble_hessian(problem, island, scratch):
         _, stiffness = joint_impulse(problem, i, scratch.v[i])
         hessian[i, i] += stiffness
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
-        _add_patch_hessian(problem, islands.patches[n], scratch)
+        p = islands.patches[n]
+        if not (is_point(problem, p) and problem.points.is_coupled[0] != 0):
+            _add_patch_hessian(problem, p, scratch)
+
+
+@kernel
+def mirror_hessian(problem, island, scratch):
+    """Fill both triangles of the matrix of an island from its Hessian.
+
+    Reads scratch: hessian; problem.islands: envelope, first.
+    Writes scratch: matrix.
+    """
+    islands, matrix = problem.islands, scratch.matrix
+    for i in range(islands.first[island], islands.first[island + 1]):
+        for j in range(islands.first[island], islands.envelope[i]):
+            matrix[i, j] = matrix[j, i] = 0.0
+        for j in range(islands.envelope[i], i + 1):
+            matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
+
+
+@kernel
+def add_to_matrix(problem, p, of_patch, scratch):
+    """matrix += J^T H J, for a matrix H (6, 6) of patch ``p`` that need not be symmetric.
+
+    Reads problem: jacobian; scratch: matrix, product; problem.islands: columns.
+    Writes scratch: matrix, product.
+    """
+    J, columns, product, matrix = (
+        problem.jacobian[p],
+        problem.islands.columns[p],
+        scratch.product,
+        scratch.matrix,
+    )
+    multiply_jacobian(problem, p, of_patch, product)
+    for row_side in range(2):
+        for side in range(2):
+            for i in range(columns[row_side, 0], columns[row_side, 1]):
+                for j in range(columns[side, 0], columns[side, 1]):
+                    s = 0.0
+                    for k in range(6):
+                        s += J[k, i] * product[k, j]
+                    matrix[i, j] += s
 
 
 @kernel
@@ -124,8 +166,8 @@ def momentum_residual(problem, law, island, scratch):
         Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
         translations compare.
 
-    Reads problem: A, jacobian, momentum; scratch: impulse, patch_impulse, sums, twists, v; problem.islands: columns,
-    first, first_patch, patches.
+    Reads problem: A, jacobian, momentum; scratch: impulse, patch_hessians, patch_impulse, sums, twists, v;
+    problem.islands: columns, first, first_patch, patches.
     Writes scratch: impulse, patch_hessians, patch_impulse, residual, sums, twists.
     """
     islands, v, impulse = problem.islands, scratch.v, scratch.impulse

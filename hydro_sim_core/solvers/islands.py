@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Int1D, Int2D, Int3D, kernel
+from hydro_sim_core.compilation import Bool1D, Int1D, Int2D, Int3D, kernel
 
 #: Tree index of the world and of bodies with prescribed motion.
 WORLD = -1
@@ -39,6 +39,7 @@ class Islands(NamedTuple):
         neighbour_first: (trees + 1,) first entry of each tree in ``neighbours``.
         neighbours: (2 patches,) adjacency lists: trees that touch.
         queue: (trees,) trees in the order of the breadth-first search.
+        keeps: (trees,) whether an island keeps the solution that it has.
     """
 
     num: Int1D
@@ -56,6 +57,7 @@ class Islands(NamedTuple):
     neighbour_first: Int1D
     neighbours: Int1D
     queue: Int1D
+    keeps: Bool1D
 
 
 def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
@@ -80,6 +82,7 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
         neighbour_first=integers(num_trees + 1),
         neighbours=integers(2 * max_patches),
         queue=integers(num_trees),
+        keeps=np.zeros(num_trees, dtype=np.bool_),
     )
 
 
@@ -93,13 +96,14 @@ def find_islands(forest, num_patches, islands):
         islands: ``Islands``; ``patch_trees`` is input, everything else output.
 
     Reads forest: prescribed; islands: island, queue.
-    Writes islands: first, island, num, order.
+    Writes islands: first, island, keeps, num, order.
     """
     num_trees, unknowns = forest.first.shape[0] - 1, forest.velocities.shape[0]
     for k in range(forest.prescribed.shape[0]):
         islands.order[unknowns + k] = forest.prescribed[k]
     _find_neighbours(islands, num_patches, num_trees)
     islands.island[:] = -1
+    islands.keeps[:] = False
     num, position = 0, 0
     for seed in range(num_trees):
         if islands.island[seed] >= 0:

@@ -16,7 +16,7 @@ from hydro_sim_core.solvers.face_laws import LAGGED, friction_softness
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
-from hydro_sim_core.solvers.patch_terms import patch_slope, update_patch_friction_bounds
+from hydro_sim_core.solvers.patch_terms import is_point, patch_slope, update_patch_friction_bounds
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 #: A full Newton step is taken if it leaves at most this share of the initial slope.
@@ -223,6 +223,8 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
+        if is_point(problem, p):
+            continue
         V, least, sums = scratch.twists[p], options.stiction_speed, scratch.sums
         if options.lags:
             change, total = update_patch_friction_bounds(problem, law, p, V, least, softness, sums)
@@ -236,8 +238,8 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
 
 
 @kernel
-def solve_newton(problem, options, law, island, scratch):
-    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solver_entry``.
+def settle_friction(problem, options, law, island, solve, scratch):
+    """Call ``solve`` on an island with friction bounds of the velocities before, and again until they are its own.
 
     Reads options: lags, relag; problem: v0; scratch: island_report, v.
     Writes scratch: island_report.
@@ -245,7 +247,7 @@ def solve_newton(problem, options, law, island, scratch):
     report = scratch.island_report
     update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
-        minimise(problem, options, law, island, scratch)
+        solve(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
         if not options.lags:
             return
@@ -255,3 +257,9 @@ def solve_newton(problem, options, law, island, scratch):
         )
         if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return
+
+
+@kernel
+def solve_newton(problem, options, law, island, scratch):
+    """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solver_entry``."""
+    settle_friction(problem, options, law, island, minimise, scratch)

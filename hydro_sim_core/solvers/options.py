@@ -59,6 +59,7 @@ class SolverScratch(NamedTuple):
         of_velocities: (2, nv) values that the method stores for every velocity.
         of_faces: (blocks, numbers * LANES) values that the method stores for every face, laid out as the face blocks.
         island_report: (NUM_REPORT,) report on the island that is being solved.
+        reports: (trees, NUM_REPORT) report on every island.
         report: (NUM_REPORT,) worst value of each entry over all islands.
     """
 
@@ -81,6 +82,7 @@ class SolverScratch(NamedTuple):
     of_velocities: Float2D
     of_faces: Float2D
     island_report: Float1D
+    reports: Float2D
     report: Float1D
 
 
@@ -107,5 +109,6 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         of_velocities=np.zeros((2, nv)),
         of_faces=np.zeros((len(problem.blocks), numbers_per_face * LANES)),
         island_report=np.zeros(NUM_REPORT),
+        reports=np.zeros((len(problem.islands.island), NUM_REPORT)),
         report=np.zeros(NUM_REPORT),
     )

@@ -13,6 +13,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
+from hydro_sim_core.solvers.point_law import evaluate_point, point_slope, press
 from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 
 #: Accumulators of one patch: wrench impulse (6), then the upper triangle of the Hessian (21).
@@ -20,6 +21,15 @@ NUM_SUMS = 27
 #: Squared cosine of 60 degrees, the largest change of a slip direction in one Newton step of TAMSI.
 COS2_MAX_TURN = 0.25
 MAX_HALVINGS = 20
+
+
+@kernel(inline=True)
+def is_point(problem, p):
+    """Whether patch ``p`` is a contact at an equivalent point.
+
+    Reads problem.points: first_patch.
+    """
+    return p >= problem.points.first_patch[0]
 
 
 @kernel(inline=True)
@@ -80,8 +90,12 @@ def accumulate_block(law, block, twist, patch, sums):
 def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
     """Wrench impulse on B (6,) and Hessian (6, 6) of patch ``p`` at relative twist ``V`` (6,).
 
-    Reads problem: blocks, first_block.
+    Reads problem: blocks, first_block, friction; problem.points: first_patch.
     """
+    if is_point(problem, p):
+        j = p - problem.points.first_patch[0]
+        evaluate_point(problem.points, problem.friction[p], j, V, impulse, hessian)
+        return
     blocks, patch, twist = problem.blocks, patch_state(problem, p), twist_of(V)
     sums[: NUM_SUMS * LANES] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
@@ -121,8 +135,10 @@ def _accumulate_power(law, block, twist, change, patch, sums):
 def patch_slope(problem, law, p, V, dV, sums):
     """Power of the impulse of patch ``p`` along ``dV`` at relative twist ``V``: minus the slope of its cost.
 
-    Reads problem: blocks, first_block.
+    Reads problem: blocks, first_block; problem.points: first_patch.
     """
+    if is_point(problem, p):
+        return point_slope(problem.points, p - problem.points.first_patch[0], V, dV)
     blocks, patch, twist, change = problem.blocks, patch_state(problem, p), twist_of(V), twist_of(dV)
     sums[:LANES] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
@@ -176,8 +192,14 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
 def sum_normal_impulses(problem, law, p, V, impulse):
     """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes.
 
-    Reads law: normal_impulse; problem: blocks, first_block.
+    Reads law: normal_impulse; problem: blocks, first_block; problem.points: first_patch, normal.
     """
+    if is_point(problem, p):
+        j = p - problem.points.first_patch[0]
+        pressed, _, _, _ = press(problem.points, j, V)
+        for k in range(3):
+            impulse[k] = pressed * problem.points.normal[j, k]
+        return
     patch, twist = patch_state(problem, p), twist_of(V)
     impulse[:] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):

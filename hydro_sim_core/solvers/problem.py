@@ -12,6 +12,7 @@ import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
 from hydro_sim_core.solvers.islands import Islands, make_islands
+from hydro_sim_core.solvers.points import PointContacts, make_point_contacts
 
 #: Faces are processed in blocks of this many so that each arithmetic instruction works on a full vector register;
 #: patches are padded with faces that carry nothing.
@@ -63,6 +64,7 @@ class ContactProblem(NamedTuple):
         speed_limit: (nv,) speed beyond which the drive does not accelerate.
         speed_gain: (nv,) decrease of an accelerating effort per unit of excess speed, N m s.
         joint_friction: (nv,) Coulomb friction, N m.
+        points: Contacts at equivalent points, which are the last patches; they have no faces.
     """
 
     dt: Float1D
@@ -86,6 +88,7 @@ class ContactProblem(NamedTuple):
     speed_limit: Float1D
     speed_gain: Float1D
     joint_friction: Float1D
+    points: PointContacts
 
 
 def num_blocks_needed(max_faces: int, max_patches: int) -> int:
@@ -93,8 +96,13 @@ def num_blocks_needed(max_faces: int, max_patches: int) -> int:
     return max_faces // LANES + max_patches + 1
 
 
-def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> ContactProblem:
-    """Allocate a problem for these numbers of kinematic trees, velocities, patches and faces."""
+def make_problem(
+    num_trees: int, nv: int, max_patches: int, max_faces: int, max_points: int = 0, max_conditions: int = 0
+) -> ContactProblem:
+    """Allocate a problem for these numbers of kinematic trees, velocities, patches and faces.
+
+    Of the patches ``max_points`` may be contacts at equivalent points, with ``max_conditions`` in all.
+    """
     return ContactProblem(
         dt=np.zeros(1),
         islands=make_islands(num_trees, nv, max_patches),
@@ -117,4 +125,5 @@ def make_problem(num_trees: int, nv: int, max_patches: int, max_faces: int) -> C
         speed_limit=np.zeros(nv),
         speed_gain=np.zeros(nv),
         joint_friction=np.zeros(nv),
+        points=make_point_contacts(max_points, max_conditions, max_patches),
     )

@@ -14,6 +14,7 @@ from hydro_sim_core.plugins import referred
 from hydro_sim_core.solvers.face_laws import FaceLaw
 from hydro_sim_core.solvers.options import CONVERGED, NUM_REPORT, SolverOptions, SolverScratch
 from hydro_sim_core.solvers.patch_terms import sum_normal_impulses
+from hydro_sim_core.solvers.point_newton import has_points, solve_with_points
 from hydro_sim_core.solvers.problem import ContactProblem
 
 #: Any of the solvers, as an argument.
@@ -32,7 +33,7 @@ def solver_entry(method: str, law: str) -> Any:
     velocities at the end of the step. Afterwards ``report`` holds iterations, relative momentum residual, 1 if
     converged, number of solves and largest change of the friction bounds, each the worst of all islands; ``twists``,
     ``patch_impulse`` and ``normal_impulse`` are those of the solution. It returns whether the residual of every island
-    reached the tolerance.
+    reached the tolerance. Islands that are marked as solved keep their solution.
 
     Args:
         method: Name of a method.
@@ -79,23 +80,33 @@ def make_entry(name: str) -> None:
 
 @kernel
 def _solve_islands(problem, options, solve_island, law, scratch):
-    """Solve every island by ``solve_island``; see ``solver_entry``.
+    """Solve every island that is not solved yet by ``solve_island``; see ``solver_entry``.
 
-    Reads problem: num_patches; scratch: island_report, normal_impulse, report, twists; problem.islands: num.
-    Writes scratch: island_report, normal_impulse, report.
+    Contacts at equivalent points need a Newton of their own, whatever the method.
+
+    Reads problem: num_patches; scratch: island_report, normal_impulse, report, reports, twists; problem.islands:
+    keeps, num.
+    Writes scratch: island_report, normal_impulse, report, reports.
     """
     report, of_island = scratch.report, scratch.island_report
     report[:] = 0.0
     report[CONVERGED] = 1.0
     for island in range(problem.islands.num[0]):
-        of_island[:] = 0.0
-        solve_island(problem, options, law, island, scratch)
+        if not problem.islands.keeps[island]:
+            of_island[:] = 0.0
+            if has_points(problem, island):
+                solve_with_points(problem, options, law, island, scratch)
+            else:
+                solve_island(problem, options, law, island, scratch)
+            for i in range(NUM_REPORT):
+                scratch.reports[island, i] = of_island[i]
         # Every entry of the report is the worst of all islands.
         for i in range(NUM_REPORT):
             # Written so that NaN is kept.
-            worse = of_island[i] < report[i] if i == CONVERGED else not of_island[i] <= report[i]
+            entry = scratch.reports[island, i]
+            worse = entry < report[i] if i == CONVERGED else not entry <= report[i]
             if worse:
-                report[i] = of_island[i]
+                report[i] = entry
     for p in range(problem.num_patches[0]):
         sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
     return report[CONVERGED] > 0.0

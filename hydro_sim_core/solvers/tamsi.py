@@ -12,9 +12,10 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.balance import (
+    add_to_matrix,
     assemble_hessian,
+    mirror_hessian,
     momentum_residual,
-    multiply_jacobian,
     relative_twists,
 )
 from hydro_sim_core.solvers.linear import solve_general
@@ -110,29 +111,15 @@ def _bound_friction(problem, options, law, island, scratch):
 def _fill_matrix(problem, island, scratch):
     """Fill both triangles of the Hessian, with the coupling of friction to the normal impulse.
 
-    Reads problem: jacobian; scratch: hessian, matrix, patch_hessians, product, twists; problem.islands: columns,
-    envelope, first, first_patch, patches.
-    Writes scratch: matrix, patch_hessians, product.
+    Reads scratch: patch_hessians, twists; problem.islands: first_patch, patches.
+    Writes scratch: patch_hessians.
     """
-    islands, matrix, product = problem.islands, scratch.matrix, scratch.product
-    for i in range(islands.first[island], islands.first[island + 1]):
-        for j in range(islands.first[island], islands.envelope[i]):
-            matrix[i, j] = matrix[j, i] = 0.0
-        for j in range(islands.envelope[i], i + 1):
-            matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
+    islands = problem.islands
+    mirror_hessian(problem, island, scratch)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        J, columns = problem.jacobian[p], islands.columns[p]
         friction_coupling(problem, p, scratch.twists[p], scratch.patch_hessians[p])
-        multiply_jacobian(problem, p, scratch.patch_hessians[p], product)
-        for row_side in range(2):
-            for side in range(2):
-                for i in range(columns[row_side, 0], columns[row_side, 1]):
-                    for j in range(columns[side, 0], columns[side, 1]):
-                        s = 0.0
-                        for k in range(6):
-                            s += J[k, i] * product[k, j]
-                        matrix[i, j] += s
+        add_to_matrix(problem, p, scratch.patch_hessians[p], scratch)
 
 
 @kernel

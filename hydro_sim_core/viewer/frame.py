@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.contact.laws import LAWS, PRESSURE_FIELD
-from hydro_sim_core.drawing.patch_surface import PatchFaces, patch_faces
+from hydro_sim_core.drawing.patch_surface import PatchFaces, drawn_faces
 from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
 from hydro_sim_core.viewer.scene import ViewScene
@@ -29,12 +29,12 @@ class ViewPatch:
     Attributes:
         name_a: First body.
         name_b: Second body.
-        faces: Polygons that carry pressure.
+        faces: Polygons that transmit force.
         force_on_b: (3,) force on the second body, N.
         moment: (3,) moment on the second body about ``point``, N m.
         point: (3,) centre of pressure, m.
-        area: Area of the faces, m^2.
-        max_pressure: Largest pressure at a corner, Pa.
+        area: Area of the faces, m^2; 0 if they touch along a line or at a point.
+        max_pressure: Largest pressure at a corner, Pa; 0 without area.
         problem: Why the force should not be trusted; None if it can.
         law: Contact law, one of ``contact.laws``.
     """
@@ -100,8 +100,8 @@ class ViewFrame:
 
 
 def view_patch(patch: ContactPatch, problem: str | None = None) -> ViewPatch | None:
-    """The patch to draw; None if no face carries pressure."""
-    faces = patch_faces(patch.faces)
+    """The patch to draw; None if no face transmits force."""
+    faces = drawn_faces(patch)
     if not len(faces.counts):
         return None
     point = patch.centroid

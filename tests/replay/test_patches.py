@@ -7,7 +7,7 @@ import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.contact_patches import BETWEEN_RIGID, DEEP
+from hydro_sim_core.messages.contact_patches import AT_POINT, BETWEEN_RIGID, DEEP
 from hydro_sim_core.recording import MessageIndex
 from hydro_sim_core.recording.mcap_file import RecordingFile
 from hydro_sim_core.replay import Recording
@@ -140,7 +140,9 @@ def test_faces_without_area_have_their_middle_as_the_centre(changed):
         assert np.isfinite(patch.moment).all()
 
 
-@pytest.mark.parametrize(("flag", "law"), [(0, "pressure field"), (BETWEEN_RIGID, "rigid skin")])
+@pytest.mark.parametrize(
+    ("flag", "law"), [(0, "pressure field"), (BETWEEN_RIGID, "rigid skin"), (AT_POINT, "equivalent point")]
+)
 def test_laws_of_patches_come_back(changed, flag, law):
     """From the flags, which older recordings have too, without that of rigid bodies."""
 
@@ -148,3 +150,23 @@ def test_laws_of_patches_come_back(changed, flag, law):
         patch.flags |= flag
 
     assert {patch.law for patch in changed(between_rigid).patches} == {law}
+
+
+@pytest.mark.parametrize("corners", [1, 2])
+def test_a_line_or_a_point_comes_back(changed, corners):
+    """Its one face without area and pressure is drawn, and its centroid is the point; with no flag it is refused."""
+
+    def at_point(patch, flag=AT_POINT):
+        patch.flags = flag
+        patch.area = patch.peak_pressure = 0.0
+        patch.vertex_counts = np.array([corners], dtype=np.uint8)
+        patch.vertices, patch.vertex_pressures = patch.vertices[: 3 * corners], np.zeros(corners, np.float32)
+        patch.centroids = np.array([0.1, 0.2, 0.3])
+        for name, count in (("pressures", 1), ("areas", 1), ("normals", 3), ("slip_velocities", 3)):
+            setattr(patch, name, np.zeros(count, dtype=np.float32))
+
+    for patch in changed(at_point).patches:
+        assert patch.faces.counts.tolist() == [corners]
+        assert (patch.area, patch.max_pressure, patch.law) == (0.0, 0.0, "equivalent point")
+        assert patch.point == pytest.approx([0.1, 0.2, 0.3])
+        assert np.linalg.norm(patch.force_on_b) > 0.0

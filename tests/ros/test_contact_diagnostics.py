@@ -16,7 +16,7 @@ from hydro_sim_core.simulation.running.timing import PaceRecorder
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
 #: Of a scene without pairs.
-NO_LAWS = SimpleNamespace(counts={"pressure field": 0, "rigid skin": 0}, silent=())
+NO_LAWS = SimpleNamespace(counts={"pressure field": 0, "rigid skin": 0, "equivalent point": 0}, silent=())
 
 
 @pytest.fixture
@@ -128,24 +128,25 @@ def test_contact_lost_since_the_last_message_is_told(status):
 
 
 def test_laws_of_pairs_are_counted_and_silent_ones_named(status):
-    """Of a rigid box on a soft pad and a rigid table, and of links that the scene silences."""
+    """Of a rigid box on a soft pad and a rigid table, of a lamp that stands at a point, and of silenced links."""
     scene = hs.SceneBuilder("laws")
     scene.add_static("table", "box", size=(1, 1, 0.1), compliance="rigid")
     for name, z in (("box", 1.0), ("lamp", 2.0)):
         scene.add_body(name, 1.0, xyz=(0, 0, z)).add_shape("box", size=3 * (0.1,), compliance="rigid")
     scene.add_body("pad", 1.0, xyz=(0, 0, 3.0)).add_shape("box", size=3 * (0.1,), modulus=1e5)
-    built = scene.build()
+    built = scene.set_contact_law("lamp", "table", "equivalent_point").build()
     contact = built.spec.contact.model_copy(update={"exclude": (("box", "lamp"), ("pad", "lamp"))})
     built = replace(built, spec=built.spec.model_copy(update={"contact": contact}))
     laws = hs.World(built).contact_laws
     shown = status(ContactSummary(()), laws=laws, part="contact laws")
     assert (shown.level, shown.message) == (
         DiagnosticStatus.OK,
-        "2 pressure field, 2 rigid skin, 2 silent",
+        "2 pressure field, 1 rigid skin, 1 equivalent point, 2 silent",
     )
     assert _values(shown) == {
         "pairs with pressure field": "2",
-        "pairs with rigid skin": "2",
+        "pairs with rigid skin": "1",
+        "pairs with equivalent point": "1",
         "silent pairs": "2",
         "names of silent pairs": "box and lamp, pad and lamp",
     }

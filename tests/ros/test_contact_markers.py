@@ -221,10 +221,8 @@ def test_arrows_are_seen_again_after_an_impact():
     arrows = ContactArrows(0.2)
 
     def length_of(force):
-        areas, pressures = np.array([1.0]), np.array([force])
         patch = SimpleNamespace(
-            areas=areas,
-            pressures=pressures,
+            face_forces=np.array([force]),
             centroids=np.zeros((1, 3)),
             force_on_b=np.array([0.0, 0.0, force]),
             moment_on_b=lambda centre: np.zeros(3),
@@ -237,3 +235,46 @@ def test_arrows_are_seen_again_after_an_impact():
     lengths = [length_of(10.0) for _ in range(70)]
     assert lengths[0] == 0.0
     assert lengths[-1] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("corners", [1, 2, 4])
+def test_an_equivalent_point_is_a_ball_with_an_outline(encode, corners):
+    """Also of a patch without area, whose faces and arrows do not break."""
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]) * 0.1
+    faces = _patch(0.004).faces
+    area = 0.01 if corners > 2 else 0.0
+    faces = replace(
+        faces,
+        centroids=np.full((1, 3), 0.02),
+        normals=np.array([[0.0, 0.0, 1.0]]),
+        areas=np.array([area]),
+        pressures=np.array([1e3 if area else 0.0]),
+        gradients=np.full((1, 2), np.inf),
+        field_gradients=np.zeros((1, 3)),
+        vertices=np.resize(square, (1, faces.vertices.shape[1], 3)),
+        num_vertices=np.array([corners]),
+    )
+    force = np.array([0.0, 0.0, 10.0])
+    patch = replace(
+        _patch(0.004),
+        face_source=faces,
+        law="equivalent point",
+        p_WR=np.zeros(3),
+        force_on_b=force,
+        normal_force_on_b=force,
+        moment_on_b_at_reference=np.cross(np.full(3, 0.02), force),
+        dropped_force=0.0,
+    )
+    markers = {
+        marker.ns.partition("/")[0]: marker
+        for marker in encode(patch)
+        if marker.ns != "legend" and not marker.text
+    }
+    assert markers.keys() == {"faces", "edges", "outlines", "points", "force"}
+    points = {name: np.array([[p.x, p.y, p.z] for p in one.points]) for name, one in markers.items()}
+    assert markers["points"].type == Marker.SPHERE_LIST
+    assert points["points"] == pytest.approx(0.02)
+    assert points["force"][1] == pytest.approx(np.full(3, 0.02))
+    sides = points["outlines"].reshape(-1, 2, 3)
+    assert np.count_nonzero(np.linalg.norm(sides[:, 1] - sides[:, 0], axis=1)) == {1: 0, 2: 1, 4: 4}[corners]
+    assert all(np.isfinite(each).all() for each in points.values())

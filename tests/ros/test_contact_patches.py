@@ -105,6 +105,7 @@ def test_flags_tell_coarse_deep_and_negligible_patches(decode):
     assert flags(deep) == [constants.DEEP]
     assert flags(fine, tiny) == [0, constants.INSIGNIFICANT]
     assert flags(replace(fine, law="rigid skin")) == [constants.BETWEEN_RIGID]
+    assert flags(replace(fine, law="equivalent point")) == [constants.AT_POINT]
 
 
 def test_slip_is_the_tangential_velocity_of_b_at_each_centroid(decode):

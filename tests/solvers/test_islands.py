@@ -153,7 +153,7 @@ def as_one_tree(problem: ContactProblem) -> ContactProblem:
         whole.islands,
     )
     for name in whole._fields:
-        if name not in ("islands", "num_patches"):
+        if name not in ("islands", "num_patches", "points"):
             getattr(whole, name)[:] = getattr(problem, name)
     return whole
 

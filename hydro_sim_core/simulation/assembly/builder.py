@@ -39,6 +39,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     relaxation_of_pairs,
     strides_of_pairs,
 )
+from hydro_sim_core.simulation.assembly.point_pairs import point_pairs
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
@@ -51,6 +52,7 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     warn_of_starts,
 )
 from hydro_sim_core.simulation.stepping.model import Model
+from hydro_sim_core.simulation.stepping.point_model import PointPairs
 from hydro_sim_core.solvers import SolverOptions
 
 logger = logging.getLogger(__name__)
@@ -122,7 +124,7 @@ def build_model(
         InputError: Something in the descriptions cannot be simulated.
     """
     assembly = build_tree(placed, gravity)
-    known = {collider.collision: collider for collider in made}
+    known = {one.collision: one for one in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
     q0, robots = start_coordinates(assembly, start_positions), [item.robot for item in placed]
     neighbours, laws = _neighbours(placed, assembly), pair_laws(robots, contact, source)
@@ -131,21 +133,39 @@ def build_model(
     inside = _same(pieces_of(colliders, placed, robot), pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
-    if not known:  # else this scene goes on from another one, and things are where that has brought them
+    if not known:  # else things are where another scene has brought them
         warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
         warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
-    model = Model(
+    points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
+    skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
+    pairs = np.concatenate([pairs, rows])
+    model = _model(colliders, pairs, skinned, points, assembly, damping, options, set(compensated_joints))
+    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+
+
+def _model(
+    colliders: Sequence[Collider],
+    pairs: Indices,
+    skinned: NDArray[np.bool_],
+    points: PointPairs,
+    assembly: Assembly,
+    damping: Damping,
+    options: SolverOptions,
+    compensated_joints: set[str],
+) -> Model:
+    """The model of what was found; the pairs at equivalent points come last."""
+    return Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
-        compensated=_compensation_mask(assembly, set(compensated_joints)),
+        points=points,
+        compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),
         options=options,
     )
-    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
 
 
 def _links(assembly: Assembly) -> dict[str, Any]:
@@ -188,12 +208,22 @@ def _find_pairs(
     margin_rule: MarginRule,
 ) -> tuple[list[Collider], Indices, NDArray[np.bool_]]:
     """The colliders, some with skins; pairs (P, 2) that may touch; and which of their sides (P, 2) do with skins."""
-    led = np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
-    told = laws.links("none"), laws.links("pressure_field")
-    found = find_pairs(colliders, neighbours, *told, led, laws.quiet, laws.spared)
-    check_wanted(laws, colliders, found, {*assembly.link_names, *(one.name for one in environment)})
+    without_faces = laws.links("none") + laws.links("equivalent_point")
+    told = without_faces, laws.links("pressure_field")
+    found = find_pairs(colliders, neighbours, *told, _led(assembly), laws.quiet, laws.spared)
+    check_wanted(laws, colliders, found, _names(assembly, environment))
     colliders, rigid, skin_sides = add_skins(colliders, found.rigid, margin_rule)
     return colliders, *_in_order(found.compliant, rigid, skin_sides)
+
+
+def _names(assembly: Assembly, environment: Sequence[CollisionSpec]) -> set[str]:
+    """Names of links and static shapes."""
+    return {*assembly.link_names, *(one.name for one in environment)}
+
+
+def _led(assembly: Assembly) -> Indices:
+    """Bodies with prescribed motion."""
+    return np.flatnonzero(assembly.tree.prescribed[assembly.tree.v_index])
 
 
 def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[Indices, NDArray[np.bool_]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from hydro_sim_core.description.scene import ContactSettings
-from hydro_sim_core.description.spec import ContactLaw, RobotSpec
+from hydro_sim_core.description.spec import ContactLaw, PointSpec, RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.assembly.pairs import Collider, FoundPairs
 
@@ -29,6 +29,7 @@ class ToldLaw:
         reason: Why, in an SRDF's words.
         source: File, for error messages.
         element: Place in it.
+        point: With law ``equivalent_point``, how they touch.
     """
 
     links: tuple[str, str]
@@ -37,6 +38,7 @@ class ToldLaw:
     reason: str = ""
     source: str = ""
     element: str = ""
+    point: PointSpec = field(default_factory=PointSpec)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class PairLaws:
         """Pairs that are told to have this law."""
         return [one.links for one in self.told.values() if one.law == law]
 
+    @property
+    def touching(self) -> list[tuple[str, str]]:
+        """Pairs that are told to touch, by any law."""
+        return [one.links for one in self.told.values() if one.law != "none"]
+
 
 def pair_laws(robots: Sequence[RobotSpec], contact: ContactSettings, source: Path) -> PairLaws:
     """Gather what is told about pairs.
@@ -67,7 +74,7 @@ def pair_laws(robots: Sequence[RobotSpec], contact: ContactSettings, source: Pat
         source: Scene file, for error messages.
     """
     told = {frozenset(one.links): one for one in _in_rising_rank(robots, contact, str(source))}
-    wanted = (pair for pair, one in told.items() if one.law == "pressure_field")
+    wanted = (pair for pair, one in told.items() if one.law != "none")
     enabled = (frozenset(links) for robot in robots for links in robot.srdf.enabled)
     return PairLaws(
         told, tuple(link for robot in robots for link in robot.srdf.quiet), tuple({*wanted, *enabled})
@@ -80,11 +87,13 @@ def _in_rising_rank(robots: Sequence[RobotSpec], contact: ContactSettings, sourc
             yield ToldLaw(links, "none", "SRDF", reason)
     for robot in robots:
         for one in robot.pair_laws:
-            yield ToldLaw(one.links, one.law, "URDF", source=one.source, element=one.element)
+            yield ToldLaw(one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point)
     for i, links in enumerate(contact.exclude):
         yield ToldLaw(links, "none", "scene", source=source, element=f"contact.exclude.{i}")
     for i, pair in enumerate(contact.pairs):
-        yield ToldLaw(pair.links, pair.law, "scene", source=source, element=f"contact.pairs.{i}")
+        yield ToldLaw(
+            pair.links, pair.law, "scene", source=source, element=f"contact.pairs.{i}", point=pair.point
+        )
 
 
 def check_wanted(laws: PairLaws, colliders: Sequence[Collider], found: FoundPairs, names: set[str]) -> None:

@@ -140,7 +140,7 @@ def _meetings(built: BuiltModel) -> Counter[frozenset[str]]:
 
 
 def _joined(built: BuiltModel, links: dict[Group, list[str]]) -> Iterator[SilentPair]:
-    wanted = set(map(frozenset, built.laws.links("pressure_field")))
+    wanted = set(map(frozenset, built.laws.touching))
     for groups, joint in built.neighbours.items():
         if len(groups) == 2:
             first, second = (links.get(group, ()) for group in sorted(groups, key=_rank))

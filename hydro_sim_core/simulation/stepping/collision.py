@@ -149,8 +149,9 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pairs; scratch: R_WG, bounds, p_WG; scratch.patches: num.
-    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair.
+    Reads model: pairs; scratch: R_WG, bounds, p_WG; model.points: first_pair; scratch.patches: num.
+    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair;
+    scratch.points: num_faced.
     """
     patches = scratch.patches
     patches.num[0] = 0
@@ -158,7 +159,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     patches.num_faceless[0] = 0
     patches.first_face[0] = 0
     count = 0
-    for pair in range(model.pairs.shape[0]):
+    for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             scratch.push[pair, :] = 0.0
@@ -180,6 +181,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
                 patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
         patches.num[0] += 1
     cut_what_lies_between(model, scratch)
+    scratch.points.num_faced[0] = patches.num[0]
     return count
 
 

@@ -11,12 +11,15 @@ from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
 from hydro_sim_core.simulation.stepping.loads import apply_loads
+from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.solvers.options import CONVERGED
 
 #: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
 #: needs more solves than this has not converged.
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
+#: Changes of momentum that are round-off, as a share of that which a tree comes with.
+ROUND_OFF = 1e-11
 #: Velocities of a body with a floating joint or a prescribed motion.
 FLOATING_VELOCITIES = joint_type("floating").num_v
 
@@ -28,7 +31,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
 
-    Reads machine.loads: num; machine.model: options; machine.scratch: problem, solver.
+    Reads machine.loads: num.
     Writes machine.scratch: is_lost; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
@@ -38,13 +41,13 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     least = 1 if _is_carried(model, state, scratch) else 0
     for n in range(MAX_CORIOLIS_SOLVES):
         _load_momentum(model, state, loads, scratch, dt, n > 0)
-        converged = solve(scratch.problem, model.options, scratch.solver)
+        converged = solve_contacts(machine, solve, dt)
         if not converged or (n >= least and not _find_strays(model, scratch, dt)):
             return converged
     if accept:
         _lose_islands(model, state, scratch)
         _load_momentum(model, state, loads, scratch, dt, True)
-        solve(scratch.problem, model.options, scratch.solver)
+        solve_contacts(machine, solve, dt)
     scratch.solver.report[CONVERGED] = 0.0
     return False
 
@@ -141,8 +144,8 @@ def _find_strays(model, scratch, dt):
     Returns:
         True if there are any.
 
-    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A; scratch.solver: v;
-    scratch.tree: V_WB; scratch.problem.islands: order, position.
+    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A, momentum;
+    scratch.solver: v; scratch.tree: V_WB; scratch.problem.islands: order, position.
     Writes scratch: spin, strays, v_middle; scratch.tree: V_WB.
     """
     problem, forest, spin = scratch.problem, model.forest, scratch.spin
@@ -162,8 +165,9 @@ def _find_strays(model, scratch, dt):
         begin = problem.islands.position[tree]
         # Velocities of a free body's centre do not turn it.
         num = 3 if forest.is_free_tree[tree] else forest.first[tree + 1] - forest.first[tree]
-        change, size = 0.0, 0.0
+        change, size, momentum2 = 0.0, 0.0, 0.0
         for k in range(begin, begin + num):
+            momentum2 += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
             for m in range(begin, begin + num):
                 a, b = scratch.solver.v[k], scratch.solver.v[m]
                 c = 0.5 * (a - scratch.v_next[problem.islands.order[k]])
@@ -171,8 +175,10 @@ def _find_strays(model, scratch, dt):
                 change += problem.A[k, m] * c * d
                 size += problem.A[k, m] * a * b
         reach = 2.0 * dt * spin[tree]
-        # Written so that a tree with NaN velocities is marked.
-        if not reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size:
+        # Velocities of a body at rest are round-off, as large as their changes. Written so that a tree with NaN
+        # velocities is marked.
+        least = ROUND_OFF * ROUND_OFF * momentum2
+        if not (change <= least or reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size):
             scratch.strays[tree] = any_stray = True
     return any_stray
 

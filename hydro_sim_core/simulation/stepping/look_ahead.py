@@ -15,6 +15,7 @@ from hydro_sim_core.contact.pressure_field.faces import AREA, GRADIENT, PRESSURE
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
 MOST_POSES, MOST_PIECES = 4096, 256
@@ -72,10 +73,10 @@ def _stores_too_much(model, scratch, dt):
     flat behind it may come down, and large faces may turn about their centroids.
 
     Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
-    scratch.patches: first_face, num, pair.
+    scratch.patches: first_face, pair; scratch.points: num_faced.
     """
     patches = scratch.patches
-    for p in range(patches.num[0]):
+    for p in range(scratch.points.num_faced[0]):
         pair = patches.pair[p]
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach, stride = scratch.motion[a] + scratch.motion[b], model.pair_stride[pair]
@@ -94,11 +95,11 @@ def _stores_too_much(model, scratch, dt):
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
 
-    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds,
-    motion, overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds, motion,
+    overlaps; model.points: first_pair.
     """
-    pieces = 1
-    for pair in range(model.pairs.shape[0]):
+    pieces = pieces_of_points(model, scratch, dt)
+    for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach = scratch.motion[a] + scratch.motion[b]
         # Their sum is an upper bound: two links of a fast arm, say, move alike.

@@ -24,6 +24,7 @@ from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_bu
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
 from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
 from hydro_sim_core.simulation.stepping.between import BetweenScratch, make_between_scratch
+from hydro_sim_core.simulation.stepping.point_model import PointPairs, PointScratch, make_point_scratch
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
@@ -62,6 +63,7 @@ class Model(NamedTuple):
         compensated: (nv,) 1 where a drive compensates its robot's gravity.
         link_body: (nl,) body that carries each link, -1 for the world.
         p_BL: (nl, 3) origin of each link in that body, m.
+        points: Pairs that touch at equivalent points; they are the last rows of ``pairs``.
         options: Solver options.
     """
 
@@ -94,6 +96,7 @@ class Model(NamedTuple):
     compensated: ConstInt1D
     link_body: ConstInt1D
     p_BL: ConstFloat2D
+    points: PointPairs
     options: SolverOptions
 
 
@@ -214,6 +217,7 @@ class Scratch(NamedTuple):
         faces: Contact faces.
         patches: Contact patches.
         between: Memory of the search for what lies between two bodies.
+        points: Memory of contacts at equivalent points.
         problem: The convex problem.
         solver: Scratch of the solvers.
         factor: (nv, nv) Cholesky factor of A (of the mass matrix for accelerations), tree by tree.
@@ -263,6 +267,7 @@ class Scratch(NamedTuple):
     faces: FaceBuffer
     patches: PatchTable
     between: BetweenScratch
+    points: PointScratch
     problem: ContactProblem
     solver: SolverScratch
     factor: Float2D
@@ -366,8 +371,9 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     nb, nv = len(model.tree.parent), len(model.tree.damping)
     num_geometries, num_pairs = len(model.geometry_body), len(model.pairs)
     # A patch has at least one face, and the present pair writes behind the last patch.
-    max_patches = min(num_pairs, max_faces + 1)
-    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, max_faces)
+    max_points, conditions = len(model.points.pairs), int(model.points.first_condition[-1])
+    max_patches = min(num_pairs, max_faces + 1) + max_points
+    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, max_faces, max_points, conditions)
     return Scratch(
         R_WB=np.zeros((nb, 3, 3)),
         p_WB=np.zeros((nb, 3)),
@@ -383,6 +389,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         faces=make_face_buffer(max_faces),
         patches=_make_patch_table(max_patches, num_pairs),
         between=make_between_scratch(num_geometries, max_patches),
+        points=make_point_scratch(model.points, (nb, num_coordinates, nv)),
         problem=problem,
         solver=make_solver_scratch(problem, model.options.numbers_per_face),
         factor=np.zeros((nv, nv)),

@@ -41,8 +41,8 @@ def load_patches(model, state, scratch, dt):
     The solver's v must contain the prescribed velocities.
 
     Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.problem: A;
-    scratch.problem.islands: tree_begin.
+    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points: num_faced;
+    scratch.problem: A; scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """
@@ -53,7 +53,7 @@ def load_patches(model, state, scratch, dt):
         return
     factor, unknowns = scratch.factor, model.forest.velocities.shape[0]
     factorise(problem.A, factor, 0, unknowns, problem.islands.tree_begin)
-    for p in range(patches.num[0]):
+    for p in range(scratch.points.num_faced[0]):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
         problem.dissipation[p] = model.pair_dissipation[pair]
@@ -68,7 +68,7 @@ def load_patches(model, state, scratch, dt):
         problem.first_block[p + 1] = _fill_blocks(
             scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways
         )
-        problem.delassus[p] = max(_delassus(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
+        problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
 @kernel
@@ -271,7 +271,7 @@ def _set_drift(model, scratch, p, J):
 
 
 @kernel
-def _delassus(problem, p, factor, work):
+def mean_inverse_mass(problem, p, factor, work):
     """Mean inverse mass at the reference point, |J A^-1 J^T| / 3 over the linear rows, with A's Cholesky factor.
 
     Reads problem: jacobian; problem.islands: columns, tree_begin.

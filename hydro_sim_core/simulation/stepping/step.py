@@ -17,6 +17,8 @@ from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_b
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points
+from hydro_sim_core.simulation.stepping.point_patches import show_points
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
@@ -204,11 +206,13 @@ def _solve(machine, solve, dt, accept):
     Reads machine.scratch.patches: num.
     """
     model, state, scratch = machine.model, machine.state, machine.scratch
+    find_points(model, scratch)
     find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
     _load_inertia(model, state, scratch, dt)
     _load_joints(model, state, machine.drives, scratch, dt)
     _guess(model, state, machine.drives, scratch, dt)
     load_patches(model, state, scratch, dt)
+    load_points(model, state, scratch, dt)
     converged = solve_with_coriolis_forces(machine, solve, dt, accept)
     _take_solution(model, state, scratch, dt)
     return converged
@@ -236,8 +240,9 @@ def advance(
         converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
         the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
 
-    Reads machine.scratch: pieces, q_next, v_next; machine.scratch.solver: report.
-    Writes machine.scratch: faces_needed, pieces.
+    Reads machine.scratch: pieces, q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
+    machine.scratch.solver: report.
+    Writes machine.scratch: faces_needed, pieces; machine.scratch.points: num_faced.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
@@ -248,10 +253,12 @@ def advance(
             if scratch.pieces[0] > 1:
                 return TOO_FAST
             num_faces = find_patches(model, state, scratch)
+            num_faces += model.points.most_faces[0]
             if num_faces > scratch.faces.num_vertices.shape[0]:
                 scratch.faces_needed[0] = num_faces
                 return NO_ROOM
             leave_out_false_faces(model, scratch, dt)
+            scratch.points.num_faced[0] = scratch.patches.num[0]
         converged = _solve(machine, solve, dt, accept)
         if missed_a_collision(model, scratch, dt):
             find_patches(model, state, scratch)
@@ -267,6 +274,7 @@ def advance(
             return TOO_FAST
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
+        show_points(model, scratch, dt)
         _store_efforts(model, scratch, dt)
         _move_on(state, scratch, dt, converged)
     return DONE

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, world_faces
-from hydro_sim_core.contact.laws import law_of
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, law_of
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.simulation.assembly.pairs import Collider
 from hydro_sim_core.simulation.stepping.model import Model, Scratch
@@ -84,6 +84,9 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
         if swapped:
             first, second, wrench, normal_force = second, first, -wrench, -normal_force
         a, b = colliders[first], colliders[second]
+        law = law_of(a.geometry.is_rigid, b.geometry.is_rigid)
+        if record.pair[p] >= model.points.first_pair[0]:
+            law = EQUIVALENT_POINT
         faces = (record.faces, record.first_face[p], record.first_face[p + 1])
         patches.append(
             ContactPatch(
@@ -97,7 +100,7 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
                 geometry_a=a.name,
                 geometry_b=b.name,
                 dropped_force=float(record.dropped_force[p]),
-                law=law_of(a.geometry.is_rigid, b.geometry.is_rigid),
+                law=law,
             )
         )
     return patches

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.contact.laws import RIGID_SKIN
+from hydro_sim_core.contact.laws import PRESSURE_FIELD
 
 #: Share of the largest patch force below which patches are ignored: a contact that begins or ends has few faces.
 SIGNIFICANT_SHARE = 0.01
@@ -54,7 +54,7 @@ class ContactSummary:
     @cached_property
     def _estimated(self) -> tuple[ContactPatch, ...]:
         """Significant patches whose force depends on the mesh; between rigid bodies it is what motion asks for."""
-        return tuple(patch for patch in self.significant if patch.law != RIGID_SKIN)
+        return tuple(patch for patch in self.significant if patch.law == PRESSURE_FIELD)
 
     @cached_property
     def worst(self) -> ContactPatch | None:

@@ -42,11 +42,12 @@ def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
     poses = np.array([_pose(model, posture, geometry) for geometry in range(len(model.geometry_body))])
     poses = poses.reshape(-1, 4, 4)
     low, high = _bounds(poses, model.geometry_box)
-    a, b = model.pairs.T
+    pairs = model.pairs[: model.points.first_pair[0]]
+    a, b = pairs.T
     near = np.all((low[a] <= high[b]) & (low[b] <= high[a]), axis=1)
     total = 0.0
     for (first, second), (row_a, row_b) in zip(
-        model.pairs[near].tolist(), model.pair_rows[near].tolist(), strict=True
+        pairs[near].tolist(), model.pair_rows[: len(pairs)][near].tolist(), strict=True
     ):
         total += overlap_energy(model.geometries, row_a, row_b, *relative_pose(poses[first], poses[second]))
     return total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,10 +84,18 @@ def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
     Parts that only read the state, such as sensors, are not included.
     """
     digest = hashlib.sha256(scene.spec.model_dump_json(exclude={"sensors"}).encode())
-    for part in (model.tree, model.geometries, model[3:]):
-        for value in part:
-            digest.update(np.ascontiguousarray(value).tobytes())
+    for value in _leaves((model.tree, model.geometries, model[3:])):
+        digest.update(np.ascontiguousarray(value).tobytes())
     return f"{name} {digest.hexdigest()[:16]}"
+
+
+def _leaves(struct: tuple[Any, ...]) -> Iterator[Any]:
+    """Numbers and arrays of a struct of structs, in order."""
+    for value in struct:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence[str]) -> SavedState:

@@ -29,6 +29,7 @@ from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
 from hydro_sim_core.simulation.assembly.placement import place_robots
+from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -97,6 +98,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
                 _compensated_joints(scene),
                 like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
             )
+        if not choice.integrator.has_points:
+            refuse_point_pairs(self._built.laws, choice.integrator.name)
         assembly = self._built.assembly
         self.scene = scene
         self.name = spec.name

@@ -10,8 +10,16 @@ const SMALLEST = 0.01; // m
 export function contactPoints(patches) {
   const points = patches.map(({ point }) => new Vector3(...point));
   const centre = points.reduce((sum, point) => sum.add(point), new Vector3()).divideScalar(points.length);
-  const reaches = patches.map(({ area }, i) => points[i].distanceTo(centre) + Math.sqrt(area / Math.PI));
+  const reaches = patches.map((patch, i) => points[i].distanceTo(centre) + reach(patch, points[i]));
   return around(centre, ROOM * Math.max(SMALLEST, ...reaches));
+}
+
+/** Size of a patch around its point. A line has no area. */
+function reach({ area, corners }, point) {
+  if (area > 0) return Math.sqrt(area / Math.PI);
+  let farthest = 0;
+  for (let i = 0; i < corners.length; i += 3) farthest = Math.max(farthest, point.distanceTo(new Vector3().fromArray(corners, i)));
+  return farthest;
 }
 
 /** View obliquely from above onto the patch with the largest force. @param {import("./protocol.js").Patch[]} patches */

@@ -5,6 +5,9 @@ import { byId, make } from "./elements.js";
 const SILENT = "none";
 
 export const RIGID_SKIN = "rigid skin";
+export const EQUIVALENT_POINT = "equivalent point";
+/** Pressures are told of the first of them that is in contact; as in hydro_sim_core/contact/laws.py. */
+const LAWS = ["pressure field", RIGID_SKIN, EQUIVALENT_POINT];
 
 /** List the laws of a scene; nothing where they are not known. @param {import("./protocol.js").Laws|null} laws */
 export function listLaws(laws) {
@@ -20,10 +23,10 @@ export function listLaws(laws) {
   details.querySelector("tbody").replaceChildren(...rows);
 }
 
-/** The largest pressure to tell: of rigid skins only where nothing compliant touches; as in hydro_sim_core/viewer/frame.py. */
+/** The largest pressure to tell: of rigid bodies only where nothing compliant touches; as in hydro_sim_core/viewer/frame.py. */
 export function largestPressure(patches) {
-  const compliant = patches.filter(({ law }) => law !== RIGID_SKIN);
-  return Math.max(0, ...(compliant.length ? compliant : patches).map((patch) => patch.max_pressure));
+  const told = LAWS.map((name) => patches.filter(({ law }) => law === name)).find((alike) => alike.length) ?? [];
+  return Math.max(0, ...told.map((patch) => patch.max_pressure));
 }
 
 function byLaw([a, b, law], [c, d, other]) {

@@ -4,6 +4,7 @@ import { Arrows } from "./arrows.js";
 import { CameraMan, VIEW_NAMES } from "./camera.js";
 import { Charts } from "./charts.js";
 import { Connection } from "./connection.js";
+import { ContactPoints } from "./contact_points.js";
 import { contactDirection, contactPoints } from "./contact_view.js";
 import { byId } from "./elements.js";
 import { Ground } from "./ground.js";
@@ -38,6 +39,7 @@ const robot = new Robot(stage, theme);
 const ground = new Ground(stage, theme, robot.shadow);
 const patches = new Patches(stage);
 const arrows = new Arrows(stage, theme);
+const pointMarks = new ContactPoints(stage, theme);
 const labels = new Labels(stage, byId("labels"));
 const legend = new Legend(byId("legend"));
 const charts = still ? null : new Charts(theme);
@@ -130,6 +132,7 @@ function showNewest() {
   patches.show(frame);
   robot.show(frame, patches.bits);
   arrows.show(frame);
+  pointMarks.show(frame);
   if (!shown) {
     const extent = new Box3().setFromPoints(robot.corners());
     ground.lay(scene.ground, extent);
@@ -205,8 +208,14 @@ for (const button of byId("cameras").querySelectorAll("button")) {
 byId("theme").value = theme.chosen;
 byId("theme").addEventListener("change", ({ target }) => theme.choose(target.value));
 byId("bodies").addEventListener("change", ({ target }) => robot.setMode(target.value));
-onCheck("show-faces", (on) => patches.showFaces(on));
-onCheck("show-edges", (on) => patches.showEdges(on));
+onCheck("show-faces", (on) => {
+  pointMarks.showDots(on);
+  patches.showFaces(on);
+});
+onCheck("show-edges", (on) => {
+  pointMarks.showLines(on);
+  patches.showEdges(on);
+});
 onCheck("show-wrenches", (on) => arrows.setVisible(on));
 onCheck("show-frames", (on) => robot.showFrames(on));
 for (const id of ["show-numbers", "show-names", "show-wrenches", "show-frames"]) {

@@ -1,12 +1,14 @@
 // The panel beside the scene: controls, and a table of contacts.
 
 import { byId, make, SpeedChoice, SPEEDS, threeDigits } from "./elements.js";
-import { listLaws, RIGID_SKIN } from "./laws.js";
+import { EQUIVALENT_POINT, listLaws, RIGID_SKIN } from "./laws.js";
 import { Slider } from "./slider.js";
 import { throttle } from "./throttle.js";
 
 const PERIOD = 150; // ms between two updates of numbers, as fast as they can be read
 const MOST_CONTACTS = 12;
+/** Words beside the bodies in the table of contacts, by law. */
+const MARKS = { [RIGID_SKIN]: "rigid", [EQUIVALENT_POINT]: "point" };
 const ANY_ANGLE = Math.PI; // range of a joint without limits
 const ANY_LENGTH = 1; // m
 
@@ -77,8 +79,9 @@ export class Panel {
 
   _contactRows(patch) {
     const numbers = [Math.hypot(...patch.force), 1e4 * patch.area, patch.max_pressure / this._unitSize];
-    const cells = numbers.map((value) => make("td", { textContent: threeDigits(value) }));
-    const law = patch.law === RIGID_SKIN ? [make("small", { textContent: "rigid" })] : [];
+    const hasNoArea = patch.law === EQUIVALENT_POINT && !patch.area; // along a line or at a point
+    const cells = numbers.map((value, i) => make("td", { textContent: hasNoArea && i ? "–" : threeDigits(value) }));
+    const law = MARKS[patch.law] ? [make("small", { textContent: MARKS[patch.law] })] : [];
     const title = `Contact by ${patch.law}. Look at it`;
     const row = make("tr", { title }, make("td", {}, pairOf(patch), ...law), ...cells);
     row.addEventListener("click", () => this._focus(patch));

@@ -14,6 +14,7 @@ import {
   Sphere,
   Vector3,
 } from "./vendor/three/three.module.min.js";
+import { EQUIVALENT_POINT } from "./laws.js";
 import { markWindow, windowBits } from "./windows.js";
 
 const SMALLEST = 1024; // initial number of vertices
@@ -121,11 +122,14 @@ export class Patches {
     const ends = this._edgeGeometry.index.array;
     let [first, corner, end, face] = [0, 0, 0, 0];
     this._triangleEnds = patches.map((patch) => {
+      const hasEdges = patch.law !== EQUIVALENT_POINT; // whose faces only fill an outline, which is drawn apart
       for (const stop = face + patch.faces; face < stop; face += 1) {
         const count = counts[face];
         for (let i = 0; i < count; i += 1) {
-          ends[end++] = first + i;
-          ends[end++] = first + ((i + 1) % count);
+          if (hasEdges) {
+            ends[end++] = first + i;
+            ends[end++] = first + ((i + 1) % count);
+          }
           if (i < 2) continue;
           corners[corner++] = first;
           corners[corner++] = first + i - 1;

@@ -16,8 +16,8 @@
  * @property {Laws|null} laws Null in a recording, which does not tell them.
  * @property {Range|null} timeline
  *
- * @typedef {{counts: Object<string, number>, pairs: [string, string, string][]}} Laws Links and law of the first pairs; "none"
- *   for those that do not touch.
+ * @typedef {{counts: Object<string, number>, pairs: [string, string, string][]}} Laws Links and law of the first pairs, in
+ *   words; "none" for those that do not touch.
  *
  * @typedef {{start: number, end: number, gaps: [number, number][]}} Range Of a recording, s; gaps are missing in it.
  *
@@ -36,10 +36,11 @@
  * @property {number[]} force On b, N.
  * @property {number[]} moment About `point`, N m.
  * @property {number[]} point Centre of pressure, m.
- * @property {number} area m².
- * @property {number} max_pressure Pa.
+ * @property {number} area m²; 0 along a line or at a point.
+ * @property {number} max_pressure Pa; 0 without area.
  * @property {string|null} problem Why the force should not be trusted.
- * @property {string} law "pressure field" or "rigid skin".
+ * @property {string} law "pressure field", "rigid skin" or "equivalent point", whose faces may be a line or a point.
+ * @property {Float32Array} corners Vertices of its faces, world, m.
  *
  * @typedef {object} FrameHeader
  * @property {number} seq
@@ -85,6 +86,10 @@ export function decodeFrame(bytes, links) {
   const vertices = floats(3 * vertexCount);
   const pressures = floats(vertexCount);
   const counts = new Uint8Array(bytes, offset, total("faces"));
+  let first = 0;
+  for (const patch of header.patches) {
+    patch.corners = vertices.subarray(first, (first += 3 * patch.vertices));
+  }
   return { ...header, poses, vertices, pressures, counts };
 }
 

@@ -201,6 +201,27 @@ def _point_contact(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("decay of the ball's rolling", -decay, relative=1e-6)
 
 
+def _ecp_desk(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    yield Row("v_x, one point less quadratic", curves["difference of v_x"].max())
+    yield Row("ω_z, one point less quadratic", curves["difference of ω_z"].max())
+    yield Row("v_x, a point a foot less one point, not turned", curves["difference of v_x, not turned"].max())
+    yield Row("the point, one point less quadratic", curves["difference of the point"].max())
+    yield Row("largest a_z", np.abs(curves["a_z"]).max())
+    c, s = np.cos(curves["heading"]), np.sin(curves["heading"])
+    x, y = curves["point x"], curves["point y"]
+    along = np.abs([c * x + s * y, c * y - s * x])
+    yield Row("steps with the point outside the feet", float((along.min(axis=0) < 0.19).sum()))
+    yield Row("steps with the point inside their hull", float((along.max(axis=0) < 0.25).sum()))
+
+
+def _ecp_t_bar(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    # Every second step is kept.
+    yield Row("spells on other corners", float((curves["touches"] == 3).sum()))
+    time = curves["time"].tolist()
+    yield Row("speed after the push", curves["speed"][time.index(2.75)])
+    yield Row("spin after the turning", curves["spin"][time.index(4.25)])
+
+
 def _margin_boxes(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     frequency, spread, acceleration = (curves[key] for key in ("frequency", "spread", "acceleration"))
     rattles = acceleration > margin_boxes.RATTLING
@@ -245,6 +266,8 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "face_scaling": _face_scaling,
     "sliding_disk": _sliding_disk,
     "point_contact": _point_contact,
+    "ecp_desk": _ecp_desk,
+    "ecp_t_bar": _ecp_t_bar,
     "margin_boxes": _margin_boxes,
     "rigid_pairs": _rigid_pairs,
     "thin_plates": _thin_plates,

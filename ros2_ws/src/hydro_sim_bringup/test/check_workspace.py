@@ -23,6 +23,7 @@ from tf2_msgs.msg import TFMessage
 from hydro_sim_core import assets, geometry
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.messages.contact_patches import (
+    AT_POINT,
     BETWEEN_RIGID,
     DEEP,
     INSIGNIFICANT,
@@ -148,11 +149,12 @@ def test_hand_written_patches_are_those_of_the_type_support():
         assert got.vertices.tolist() == np.concatenate([*patch.polygons, np.zeros((0, 3))]).ravel().tolist()
         assert got.pressures.tolist() == patch.pressures.astype(np.float32).tolist()
         assert got.area == patch.area
-    assert (UNDER_RESOLVED, DEEP, INSIGNIFICANT, BETWEEN_RIGID) == (
+    assert (UNDER_RESOLVED, DEEP, INSIGNIFICANT, BETWEEN_RIGID, AT_POINT) == (
         ContactPatch.UNDER_RESOLVED,
         ContactPatch.DEEP,
         ContactPatch.INSIGNIFICANT,
         ContactPatch.BETWEEN_RIGID,
+        ContactPatch.AT_POINT,
     )
 
 

@@ -1,0 +1,253 @@
+"""Pairs of links that touch at equivalent points: their hulls, and what such a pair asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact.equivalent_point.hull_set import Hull, make_hull_set, most_points
+from hydro_sim_core.dynamics import frozen
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry.polyhedra import Polyhedron, polyhedron
+from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
+from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_outline, no_point_pairs
+
+#: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
+HOLLOW = 1e-4
+#: Distance from a face of the hull, as a share of the size, within which a triangle is part of it.
+IN_PLANE = 1e-6
+#: A step may move two bodies against each other by this share of the thinner one's thickness.
+STRIDE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Collision geometries that touch as one convex body.
+
+    Attributes:
+        colliders: Their indices.
+        hull: Their convex hull in the frame of the body.
+        body: The body, -1 for the world.
+        is_convex: Whether the hull fills no hollow.
+    """
+
+    colliders: tuple[int, ...]
+    hull: Hull
+    body: int
+    is_convex: bool
+
+
+def refuse_point_pairs(laws: PairLaws, integrator: str) -> None:
+    """Refuse pairs at equivalent points for an integrator without them.
+
+    Raises:
+        InputError: There is such a pair.
+    """
+    if told := next((one for one in laws.told.values() if one.law == "equivalent_point"), None):
+        mend = "take integrator fixed or error_controlled, or law pressure_field"
+        raise _error(told, f"integrator {integrator} has no steps at whose ends it could be sought", mend)
+
+
+def point_pairs(
+    colliders: Sequence[Collider],
+    laws: PairLaws,
+    names: set[str],
+    first_pair: int,
+    prescribed: NDArray[np.int64],
+) -> tuple[PointPairs, Indices]:
+    """Make the pairs that are told to touch at equivalent points.
+
+    Args:
+        colliders: Collision geometries.
+        laws: What is told about pairs of links.
+        names: Links and static shapes of the scene; one that was told of may have been taken out since.
+        first_pair: Number of pairs that touch by other laws.
+        prescribed: Bodies with prescribed motion.
+
+    Returns:
+        The pairs; and (Q, 2) a collider of each side, for names and friction.
+
+    Raises:
+        InputError: Two links cannot touch like that; it says why.
+    """
+    told = [
+        one for one in laws.told.values() if one.law == "equivalent_point" and names.issuperset(one.links)
+    ]
+    sides: dict[tuple[int, ...], int] = {}
+    made: list[_Side] = []
+    pairs, rows, ellipsoids = [], [], []
+    for one in told:
+        groups = [_of_link(colliders, link) for link in one.links]
+        _check(one, colliders, groups, prescribed)
+        for a in _split(groups[0], one):
+            for b in _split(groups[1], one):
+                for group in (a, b):
+                    if group not in sides:
+                        sides[group] = len(made)
+                        made.append(_make_side(colliders, group, one))
+                _check_convex(one, made[sides[a]], made[sides[b]])
+                pairs.append((sides[a], sides[b]))
+                rows.append((a[0], b[0]))
+                ellipsoids.append(one.point.ellipsoid or (1.0, 1.0, 0.0))
+    if not pairs:
+        return no_point_pairs(first_pair), np.zeros((0, 2), dtype=np.int64)
+    return _packed(made, pairs, ellipsoids, first_pair), np.array(rows, dtype=np.int64)
+
+
+def _packed(
+    made: Sequence[_Side],
+    pairs: Sequence[tuple[int, int]],
+    ellipsoids: Sequence[tuple[float, float, float]],
+    first_pair: int,
+) -> PointPairs:
+    hulls = make_hull_set([side.hull for side in made])
+    most = [most_points(hulls, *pair) for pair in pairs]
+    balls = [_ball(side.hull) for side in made]
+    extent = np.array([radius for _, radius in balls])
+    thickness = np.array([_thickness(side.hull) for side in made])
+    smaller, thinner = (values[np.array(pairs)].min(axis=1) for values in (extent, thickness))
+    return PointPairs(
+        hulls=hulls,
+        hull_body=frozen([side.body for side in made], np.int64),
+        centre=frozen([centre for centre, _ in balls], shape=(-1, 3)),
+        extent=frozen(extent),
+        pairs=frozen(pairs, np.int64, (-1, 2)),
+        first_pair=frozen([first_pair], np.int64),
+        size=frozen(2.0 * smaller),
+        stride=frozen(STRIDE * thinner),
+        ellipsoid=frozen(ellipsoids, shape=(-1, 3)),
+        first_condition=frozen(np.concatenate(([0], np.cumsum(most))), np.int64),
+        most_faces=frozen([sum(map(faces_of_outline, most))], np.int64),
+    )
+
+
+def _of_link(colliders: Sequence[Collider], link: str) -> tuple[int, ...]:
+    return tuple(i for i, collider in enumerate(colliders) if collider.link == link)
+
+
+def _split(group: tuple[int, ...], told: ToldLaw) -> list[tuple[int, ...]]:
+    return [(i,) for i in group] if told.point.is_of_pieces else [group]
+
+
+def _check(
+    told: ToldLaw,
+    colliders: Sequence[Collider],
+    groups: Sequence[tuple[int, ...]],
+    prescribed: NDArray[np.int64],
+) -> None:
+    """Check that two links can touch at equivalent points."""
+    for link, group in zip(told.links, groups, strict=True):
+        if not group:
+            raise _error(told, f"'{link}' has no collision geometry", "give it one, or leave the pair out")
+        for one in (colliders[i] for i in group):
+            if not one.geometry.is_rigid:
+                mend = "tag it rigid, or take law pressure_field"
+                raise _error(
+                    told, f"'{link}' is compliant in {one.name}, and the law is for rigid bodies", mend
+                )
+            if one.proximity.surface_velocity or one.proximity.grain:
+                what = "surface velocity" if one.proximity.surface_velocity else "grain"
+                mend = "take law pressure_field"
+                raise _error(told, f"'{link}' has a {what} in {one.name}, which acts on faces", mend)
+            if one.geometry.is_half_space and len(group) > 1 and not told.point.is_of_pieces:
+                mend = "set pieces: true"
+                raise _error(told, f"'{link}' has a half space and other geometry, which have no hull", mend)
+    first, second = (colliders[group[0]] for group in groups)
+    if first.geometry.is_half_space and second.geometry.is_half_space:
+        raise _error(told, "both are half spaces", "leave the pair out")
+    if first.group == second.group:
+        raise _error(told, "are fixed to each other: contact would move neither", "leave the pair out")
+    if all(one.body < 0 or one.body in prescribed for one in (first, second)):
+        raise _error(told, "neither moves freely: contact would move neither", "leave the pair out")
+
+
+def _check_convex(told: ToldLaw, a: _Side, b: _Side) -> None:
+    if not (a.is_convex or b.is_convex):
+        problem = "neither is convex, and the hulls of both would fill what each has room for"
+        raise _error(
+            told, problem, "set pieces: true if their collision geometries are convex, or take pressure_field"
+        )
+
+
+def _error(told: ToldLaw, problem: str, mend: str) -> InputError:
+    links = f"'{told.links[0]}' and '{told.links[1]}'"
+    return InputError(told.source, told.element, f"law equivalent_point for {links}: {problem}", mend)
+
+
+def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: ToldLaw) -> _Side:
+    """The convex hull of geometries of a link; spheres and capsules alone are exact."""
+    parts = [colliders[i] for i in group]
+    first = parts[0]
+    shape, X_BG = first.collision.shape, first.X_BG
+    if first.geometry.is_half_space:
+        n = X_BG[:3, 2]
+        return _Side(group, Hull(plane=np.append(n, n @ X_BG[:3, 3])), first.body, True)
+    if len(parts) == 1 and shape.kind == "sphere":
+        return _Side(group, Hull(core=X_BG[None, :3, 3].copy(), radius=shape.size[0]), first.body, True)
+    if len(parts) == 1 and shape.kind == "capsule":
+        radius, length = shape.size
+        core = X_BG[:3, 3] + np.array([-0.5, 0.5])[:, None] * length * X_BG[:3, 2]
+        return _Side(group, Hull(core=core, radius=radius), first.body, True)
+    points = np.concatenate([one.geometry.vertices @ one.X_BG[:3, :3].T + one.X_BG[:3, 3] for one in parts])
+    solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
+    volume = sum(one.geometry.volume() for one in parts)
+    is_convex = volume >= (1.0 - HOLLOW) * _volume(solid)
+    triangles = np.concatenate([_triangles(one) for one in parts])
+    return _Side(group, Hull(solid=solid, tiles=_tiles(solid, triangles)), first.body, is_convex)
+
+
+def _triangles(collider: Collider) -> Floats:
+    """Corners (T, 3, 3) of the surface of a geometry, in the frame of its body, m."""
+    geometry, X_BG = collider.geometry, collider.X_BG
+    points = geometry.vertices @ X_BG[:3, :3].T + X_BG[:3, 3]
+    return np.asarray(points[geometry.surface_triangles()])
+
+
+def _tiles(solid: Polyhedron, triangles: Floats) -> tuple[Floats, ...]:
+    """For each face the triangles (T, 3, 3) in its plane that face outwards; none where they fill it."""
+    size = float(np.ptp(solid.vertices, axis=0).max())
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    found = []
+    for plane, loop in zip(solid.planes, solid.loops, strict=True):
+        flat = np.abs(triangles @ plane[:3] - plane[3]).max(axis=1) <= IN_PLANE * size
+        flat &= normals @ plane[:3] > 0.0
+        corners = solid.vertices[loop]
+        area = float((np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0]) @ plane[:3]).sum())
+        is_full = float((normals[flat] @ plane[:3]).sum()) >= (1.0 - HOLLOW) * area
+        found.append(np.zeros((0, 3, 3)) if is_full else triangles[flat])
+    return tuple(found)
+
+
+def _volume(solid: Polyhedron) -> float:
+    """Volume of a polyhedron, m^3: cones from its first vertex to its faces."""
+    apex, total = solid.vertices[0], 0.0
+    for plane, loop in zip(solid.planes, solid.loops, strict=True):
+        corners = solid.vertices[loop]
+        fan = np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0])
+        area = 0.5 * float((fan @ plane[:3]).sum())
+        total += area * float(plane[3] - plane[:3] @ apex) / 3.0
+    return total
+
+
+def _ball(hull: Hull) -> tuple[Floats, float]:
+    """Centre (3,) and radius of a ball around a hull, m."""
+    if hull.plane is not None:
+        return np.zeros(3), math.inf
+    points = hull.points
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return centre, float(np.linalg.norm(points - centre, axis=1).max()) + hull.radius
+
+
+def _thickness(hull: Hull) -> float:
+    """Smallest distance between a face of a hull and what is farthest from it, m."""
+    if hull.plane is not None:
+        return math.inf
+    if hull.solid is None:
+        return 2.0 * hull.radius
+    normals, offsets = hull.solid.planes[:, :3], hull.solid.planes[:, 3]
+    return float((offsets - (hull.solid.vertices @ normals.T).min(axis=0)).min())

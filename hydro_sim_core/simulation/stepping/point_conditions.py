@@ -1,0 +1,374 @@
+# mypy: allow-untyped-defs
+"""Conditions of a contact at an equivalent point: loaded for where a step ends, with what the last solution left."""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.equivalent_point.manifold import add_vertex, find_manifold
+from hydro_sim_core.dynamics.kinematics import add_point_jacobian
+from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS, mean_inverse_mass
+from hydro_sim_core.simulation.stepping.point_outline import patch_radius
+from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
+from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+
+#: Stiffness of a condition as a multiple of the mass that it moves. What a solve leaves of a gap, the next one divides
+#: by this.
+RIGIDITY = 1e5
+#: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
+LARGEST_OVERLAP = 2e-13
+#: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
+#: momenta involved, as a share of these: solves leave ``point_newton.TOLERANCE`` of them.
+FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
+#: Points are conditions if they are closer than this share of the size.
+BAND = 0.05
+#: Speed at which bodies that start in each other come apart, m/s.
+RECOVERY_SPEED = 0.1
+
+
+@kernel
+def set_axes(model, scratch, j, count):
+    """Set what stays through the step: reference point, ellipsoid, and how stiff conditions and friction are.
+
+    The reference point is the middle of the points of contact, or without any the middle of the smaller body.
+
+    Reads model: pair_friction; scratch: factor, response; model.points: centre, ellipsoid, extent, first_pair,
+    hull_body, pairs; scratch.points: R_WB, num_faced, p_WB, p_WR, row; scratch.problem: delassus;
+    scratch.points.manifold: points.
+    Writes scratch: response; scratch.patches: p_GR; scratch.points: p_WR; scratch.problem: delassus, dissipation,
+    friction; scratch.problem.points: ellipsoid, grip, stiffness.
+    """
+    points, at, row = model.points, scratch.points, scratch.points.row[j]
+    p, x, c = at.num_faced[0] + j, at.p_WR[j], at.manifold.points
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    smaller = a if points.extent[a] < points.extent[b] else b
+    body = points.hull_body[smaller]
+    for i in range(3):
+        x[i] = 0.0
+        for n in range(count):
+            x[i] += c[n, i] / count
+        if count == 0:
+            x[i] = points.centre[smaller, i]
+            if body >= 0:
+                R, middle = at.R_WB[body, i], points.centre[smaller]
+                x[i] = at.p_WB[body, i] + R[0] * middle[0] + R[1] * middle[1] + R[2] * middle[2]
+        scratch.patches.p_GR[p, i] = x[i]
+    _set_jacobian(model, scratch, j)
+    problem = scratch.problem
+    problem.friction[p] = model.pair_friction[points.first_pair[0] + row]
+    problem.dissipation[p] = 0.0
+    problem.delassus[p] = max(
+        mean_inverse_mass(problem, p, scratch.factor, scratch.response), LEAST_INVERSE_MASS
+    )
+    problem.points.stiffness[j] = problem.points.grip[j] = RIGIDITY / problem.delassus[p]
+    for i in range(3):
+        problem.points.ellipsoid[j, i] = points.ellipsoid[row, i]
+
+
+@kernel
+def find(model, scratch, j, is_new, R_WB, p_WB):
+    """Find the points of contact ``j`` with the bodies at the given poses; return their number.
+
+    Reads model.points: hull_body, hulls, pairs, size; scratch.points: axis, manifold, origin, row, still, work.
+    Writes scratch.points: axis.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``.
+        j: Index of the contact.
+        is_new: Whether to look for the axis along which the bodies touch; else it is that of the last time.
+        R_WB: (nb, 3, 3) orientations of the bodies.
+        p_WB: (nb, 3) origins, m.
+
+    Reads model.points: hull_body, pairs, size; scratch.points: axis, origin, row, still; scratch.points.manifold: axis.
+    Writes scratch.points: axis; scratch.points.manifold: axis.
+    """
+    points, at, row = model.points, scratch.points, scratch.points.row[j]
+    axis, known = at.manifold.axis, at.axis[j]
+    for i in range(3):
+        axis[i] = -1 if is_new else known[i]
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    body_a, body_b, size = points.hull_body[a], points.hull_body[b], points.size[row]
+    R_WA, p_WA = R_WB[body_a] if body_a >= 0 else at.still, p_WB[body_a] if body_a >= 0 else at.origin
+    R_WC, p_WC = R_WB[body_b] if body_b >= 0 else at.still, p_WB[body_b] if body_b >= 0 else at.origin
+    count = find_manifold(points.hulls, a, b, R_WA, p_WA, R_WC, p_WC, BAND * size, size, at.work, at.manifold)
+    for i in range(3):
+        known[i] = axis[i]
+    return count
+
+
+@kernel
+def let_overlap(model, scratch, j, dt):
+    """Let contact ``j`` overlap at the end of the step as far as it does at its begin, less what it recovers.
+
+    Only what starts like that overlaps. Pushed apart at once it would keep the speed.
+
+    Reads scratch: R_WB, p_WB; scratch.points.manifold: separation.
+    Writes scratch.points: depth.
+    """
+    find(model, scratch, j, True, scratch.R_WB, scratch.p_WB)
+    scratch.points.depth[j] = max(-scratch.points.manifold.separation[0] - RECOVERY_SPEED * dt, 0.0)
+
+
+@kernel
+def look_again(model, scratch, j, is_new, is_late, dt):
+    """Load contact ``j`` for where the step ends now, with the impulses of the last solution.
+
+    Returns:
+        Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
+
+    Reads scratch.points: R_WB, p_WB.
+    """
+    kept, repeats = _keep_impulses(scratch, j)
+    count = find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
+    if is_late:
+        count = _keep_vertices(model, scratch, j, count, kept)
+    closes = load(model, scratch, j, count, kept, dt)
+    return repeats and closes
+
+
+@kernel
+def _keep_vertices(model, scratch, j, count, kept):
+    """Put vertices that pressed and are no longer among the ``count`` points back; return the new number.
+
+    Reads model.points: first_condition, pairs; scratch.points: before, feature_before, row; scratch.points.manifold:
+    features.
+    """
+    at, row = scratch.points, scratch.points.row[j]
+    a, b = model.points.pairs[row, 0], model.points.pairs[row, 1]
+    most = model.points.first_condition[row + 1] - model.points.first_condition[row]
+    for i in range(kept):
+        vertex, is_found = at.feature_before[i], False
+        for c in range(count):
+            is_found = is_found or at.manifold.features[c] == vertex
+        if at.before[i] > 0.0 and vertex >= 0 and not is_found and count < most:
+            count = add_vertex(model.points.hulls, a, b, vertex, at.work, at.manifold, count)
+    return count
+
+
+@kernel
+def load(model, scratch, j, count, kept, dt):
+    """Load the points that were found as conditions, with the impulses that are kept for what touches there.
+
+    Returns:
+        Whether gaps are closed where there was an impulse, and nothing overlaps.
+
+    Reads model.points: ellipsoid; scratch.points: before, depth, feature, p_WR, row, twist; scratch.points.manifold:
+    features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
+    Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
+    """
+    points, at, repeats = scratch.problem.points, scratch.points, True
+    _set_directions(model, scratch, j)
+    _set_jacobian(model, scratch, j)
+    _set_twist(scratch, j)
+    V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
+    allowed = allowed_overlap(model, scratch, j)
+    total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
+    for i in range(count):
+        c = first + i
+        for k in range(3):
+            points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
+        x, gap = points.x[c], at.manifold.gaps[i] + at.depth[j]
+        at.feature[c], at.gap[c] = at.manifold.features[i], gap
+        impulse = _impulse_before(scratch, at.feature[c], kept)
+        total, a0, a1, a2 = total + impulse, a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
+        repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
+        v0, v1, v2 = (
+            V[3] + V[1] * x[2] - V[2] * x[1],
+            V[4] + V[2] * x[0] - V[0] * x[2],
+            V[5] + V[0] * x[1] - V[1] * x[0],
+        )
+        along = n[0] * v0 + n[1] * v1 + n[2] * v2
+        points.ahead[c] = impulse + stiffness * (along - gap / dt)
+    points.end[j] = first + count
+    if model.points.ellipsoid[at.row[j], 2] == 0.0:
+        repeats = _set_patch_radius(model, scratch, j, total, a0, a1, a2) and repeats
+    # What touched and is no longer among the points has lost its impulse.
+    for i in range(kept):
+        repeats = repeats and at.before[i] == 0.0
+    return repeats
+
+
+@kernel
+def _set_patch_radius(model, scratch, j, total, a0, a1, a2):
+    """Set e_r of contact ``j`` from its patch; whether it is that of the solution before.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``.
+        j: Index of the contact.
+        total: Normal impulse, N s.
+        a0: First moment of the impulses about the reference point, N s m; with ``a1`` and ``a2``.
+        a1: See ``a0``.
+        a2: See ``a0``.
+
+    Reads model.points: size; scratch.points: row; scratch.problem.points: ellipsoid.
+    Writes scratch.problem.points: ellipsoid.
+    """
+    ellipsoid = scratch.problem.points.ellipsoid[j]
+    before, inverse = ellipsoid[2], 1.0 / total if total > 0.0 else 0.0
+    ellipsoid[2] = patch_radius(model, scratch, j, a0 * inverse, a1 * inverse, a2 * inverse)
+    return abs(ellipsoid[2] - before) <= FRICTION_TOLERANCE * model.points.size[scratch.points.row[j]]
+
+
+@kernel
+def _keep_impulses(scratch, j):
+    """Store the impulses of the conditions of contact ``j`` with what touches, and hold its friction.
+
+    Returns:
+        Number of conditions, and whether friction is that of the solution before.
+
+    Reads scratch.points: feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver: twists;
+    scratch.problem.points: end, first, held.
+    Writes scratch.points: before, feature_before, pressed; scratch.problem.points: held.
+    """
+    points, at = scratch.problem.points, scratch.points
+    p, first = at.num_faced[0] + j, points.first[j]
+    kept, V = points.end[j] - first, scratch.solver.twists[p]
+    total, a0, a1, a2 = press(points, j, V)
+    at.pressed[j, 0], at.pressed[j, 1], at.pressed[j, 2], at.pressed[j, 3] = total, a0, a1, a2
+    for i in range(kept):
+        at.before[i] = condition_impulse(points, j, first + i, V)
+        at.feature_before[i] = at.feature[first + i]
+    bound = scratch.problem.friction[p] * total
+    if bound <= 0.0:
+        points.held[j, :] = 0.0
+        return kept, True
+    of = friction_at(points, j, V, bound, a0, a1, a2)
+    held = points.held[j]
+    change = math.sqrt((of.p0 - held[0]) ** 2 + (of.p1 - held[1]) ** 2 + (of.p2 - held[2]) ** 2)
+    held[0], held[1], held[2] = of.p0, of.p1, of.p2
+    allowed = MOMENTUM_TOLERANCE * math.sqrt(at.momentum2[0] / scratch.problem.delassus[p])
+    return kept, change <= max(FRICTION_TOLERANCE * bound, allowed)
+
+
+@kernel
+def _impulse_before(scratch, feature, kept):
+    """Take the impulse of a feature out of those kept; 0 if it had none.
+
+    Reads scratch.points: before, feature_before.
+    Writes scratch.points: before.
+    """
+    at = scratch.points
+    for i in range(kept):
+        if at.feature_before[i] == feature:
+            impulse = at.before[i]
+            at.before[i] = 0.0
+            return impulse
+    return 0.0
+
+
+@kernel
+def allowed_overlap(model, scratch, j):
+    """Overlap at the end of a step that is round-off, m.
+
+    Reads model.points: size; scratch.points: p_WR, row.
+    """
+    x = scratch.points.p_WR[j]
+    reach = max(abs(x[0]), max(abs(x[1]), abs(x[2])))
+    return LARGEST_OVERLAP * max(1.0, max(reach, model.points.size[scratch.points.row[j]]))
+
+
+@kernel
+def _set_directions(model, scratch, j):
+    """Set normal and tangents; the first tangent is along the x axis of A's body, or its y axis across that.
+
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, row, still; scratch.points.manifold: normal;
+    scratch.problem.points: tangents.
+    Writes scratch.problem.points: normal, tangents.
+    """
+    at, n, t = scratch.points, scratch.points.manifold.normal, scratch.problem.points.tangents[j]
+    body = model.points.hull_body[model.points.pairs[at.row[j], 0]]
+    R = at.R_WB[body] if body >= 0 else at.still
+    along = n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0]
+    axis = 0
+    if abs(along) > 0.9:
+        axis, along = 1, n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1]
+    length = math.sqrt(1.0 - along * along)
+    for k in range(3):
+        scratch.problem.points.normal[j, k] = n[k]
+        t[k] = (R[k, axis] - along * n[k]) / length
+    t[3], t[4], t[5] = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]
+
+
+@kernel
+def _set_jacobian(model, scratch, j):
+    """Set the Jacobian of B's twist relative to A at the reference point, where the step ends, in world axes.
+
+    Reads scratch: S, jacobian; model.forest: is_free_body; model.points: hull_body, pairs; scratch.points: S,
+    num_faced, p_WR, row, shift; scratch.problem.islands: columns, order.
+    Writes scratch: jacobian; scratch.problem: jacobian.
+    """
+    problem, J, at = scratch.problem, scratch.jacobian, scratch.points
+    p = at.num_faced[0] + j
+    columns, order = problem.islands.columns[p], problem.islands.order
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            J[:, order[k]] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        J[:, order[k]] = 0.0
+    for side in range(2):
+        body = model.points.hull_body[model.points.pairs[at.row[j], side]]
+        sign = 2.0 * side - 1.0
+        if body >= 0 and model.forest.is_free_body[body]:
+            _set_shift(model, scratch, j, body)
+            add_point_jacobian(model.tree, scratch.S, body, at.shift, sign, J)
+        else:
+            add_point_jacobian(model.tree, at.S, body, at.p_WR[j], sign, J)
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            for i in range(6):
+                problem.jacobian[p, i, k] = J[i, order[k]]
+    _set_drift(model, scratch, p, J)
+
+
+@kernel
+def _set_shift(model, scratch, j, body):
+    """Write where the reference point is relative to a free body that stands as before the step, (3,), m.
+
+    The velocities of a free body are those of a body whose centre of mass is where it was: see ``carry_centres``.
+
+    Reads scratch: R_WB, p_WB; model.tree: p_BCo; scratch.points: R_WB, p_WB, p_WR.
+    Writes scratch.points: shift.
+    """
+    at, c = scratch.points, model.tree.p_BCo[body]
+    for i in range(3):
+        moved = at.p_WB[body, i] - scratch.p_WB[body, i]
+        for k in range(3):
+            moved += (at.R_WB[body, i, k] - scratch.R_WB[body, i, k]) * c[k]
+        at.shift[i] = at.p_WR[j, i] - moved
+
+
+@kernel
+def _set_drift(model, scratch, p, J):
+    """Set the part of a patch's twist that is prescribed, before the step and in it; J (6, nv) in world axes.
+
+    Reads scratch.problem: drift, v0; scratch.solver: v; scratch.problem.islands: order.
+    Writes scratch.problem: drift.
+    """
+    problem, order = scratch.problem, scratch.problem.islands.order
+    before, drift = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p]
+    before[:] = 0.0
+    drift[:] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        for i in range(6):
+            before[i] += J[i, order[k]] * problem.v0[k]
+            drift[i] += J[i, order[k]] * scratch.solver.v[k]
+
+
+@kernel
+def _set_twist(scratch, j):
+    """Write the relative twist (6,) of contact ``j`` at the velocities of the solver.
+
+    Reads scratch.points: num_faced, twist; scratch.problem: drift, jacobian; scratch.solver: v;
+    scratch.problem.islands: columns.
+    Writes scratch.points: twist.
+    """
+    problem, V, p = scratch.problem, scratch.points.twist, scratch.points.num_faced[0] + j
+    columns = problem.islands.columns[p]
+    for i in range(6):
+        V[i] = problem.drift[DRIFT, p, i]
+        for side in range(2):
+            for k in range(columns[side, 0], columns[side, 1]):
+                V[i] += problem.jacobian[p, i, k] * scratch.solver.v[k]

@@ -1,0 +1,269 @@
+# mypy: allow-untyped-defs
+"""Contacts at equivalent points within a step: found where the step ends, and solved until nothing overlaps there.
+
+Contact is detected at the end of the step, which the solution decides. So the step is solved with the points of contact
+of the last solution, and again with those of the next, until gaps and friction repeat themselves (Xie and Chakraborty
+2018: geometrically implicit; decision 22).
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.dynamics.free_bodies import carry_centres
+from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.simulation.stepping.point_conditions import (
+    allowed_overlap,
+    find,
+    let_overlap,
+    load,
+    look_again,
+    set_axes,
+)
+from hydro_sim_core.solvers.islands import WORLD
+from hydro_sim_core.solvers.options import CONVERGED
+
+#: Solves of a step, and those after which the axes of contact are looked for anew.
+MOST_SOLVES, SOLVES_WITH_NEW_AXES = 40, 2
+#: Solve from which on vertices that press stay among the points: one that friction draws over an edge and back again
+#: would come and go.
+LATE_SOLVE = 12
+
+
+@kernel
+def find_points(model, scratch):
+    """Append a patch for every pair that could touch within the step; those with faces are there already.
+
+    Reads model.forest: tree_of_body; model.points: first_pair, hull_body, pairs, stride; scratch.patches: first_face,
+    num; scratch.points: num_faced.
+    Writes scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair; scratch.points: row;
+    scratch.problem.islands: patch_trees; scratch.problem.points: first_patch.
+    """
+    points, patches = model.points, scratch.patches
+    patches.num[0] = scratch.points.num_faced[0]
+    scratch.problem.points.first_patch[0] = patches.num[0]
+    for row in range(points.pairs.shape[0]):
+        if _are_apart(model, scratch, row, points.stride[row]):
+            continue
+        p = patches.num[0]
+        scratch.points.row[p - scratch.points.num_faced[0]] = row
+        patches.pair[p] = points.first_pair[0] + row
+        patches.first_face[p + 1] = patches.first_face[p]
+        patches.is_recovered[p] = False
+        patches.dropped_force[p] = 0.0
+        for i in range(3):
+            patches.p_WG[p, i] = 0.0
+            for j in range(3):
+                patches.R_WG[p, i, j] = 1.0 if i == j else 0.0
+        for side in range(2):
+            body = points.hull_body[points.pairs[row, side]]
+            tree = model.forest.tree_of_body[body] if body >= 0 else WORLD
+            scratch.problem.islands.patch_trees[p, side] = tree
+        patches.num[0] += 1
+
+
+@kernel
+def _are_apart(model, scratch, row, reach):
+    """Whether the balls around two hulls are further apart than ``reach`` (m) before the step.
+
+    Reads scratch: R_WB, p_WB; model.points: extent, hull_body, pairs; scratch.points: twist; model.points.hulls:
+    face_start, planes.
+    Writes scratch.points: twist.
+    """
+    points = model.points
+    a, b = points.pairs[row, 0], points.pairs[row, 1]
+    p, q = scratch.points.twist[:3], scratch.points.twist[3:]
+    _place_centre(points, scratch, a, p)
+    _place_centre(points, scratch, b, q)
+    if math.isinf(points.extent[a]) or math.isinf(points.extent[b]):
+        plane, ball, body, x = (
+            (a, b, points.hull_body[a], q)
+            if math.isinf(points.extent[a])
+            else (
+                b,
+                a,
+                points.hull_body[b],
+                p,
+            )
+        )
+        n = points.hulls.planes[points.hulls.face_start[plane]]
+        over = -n[3]
+        for k in range(3):
+            if body < 0:
+                over += n[k] * x[k]
+            else:
+                for i in range(3):
+                    over += scratch.R_WB[body, i, k] * n[k] * (x[i] - scratch.p_WB[body, i])
+        return over - points.extent[ball] > reach
+    squared = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
+    return squared > (points.extent[a] + points.extent[b] + reach) ** 2
+
+
+@kernel
+def _place_centre(points, scratch, h, x):
+    """Write where the centre of the ball around a hull is before the step, (3,), m.
+
+    Reads points: centre, hull_body; scratch: R_WB, p_WB.
+    """
+    c, body = points.centre[h], points.hull_body[h]
+    for i in range(3):
+        x[i] = c[i]
+        if body >= 0:
+            R = scratch.R_WB[body, i]
+            x[i] = scratch.p_WB[body, i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2]
+
+
+@kernel
+def pieces_of_points(model, scratch, dt):
+    """Number of pieces in which to take a step so that no contact at an equivalent point is passed over.
+
+    Bodies that are near at the begin of a step are looked at where it ends. Others must not get there within it, nor
+    may the near ones pass through each other.
+
+    Reads model.points: pairs, stride.
+    """
+    points, pieces = model.points, 1
+    for row in range(points.pairs.shape[0]):
+        reach = 0.0
+        for side in range(2):
+            reach += dt * _speed(points, scratch, points.pairs[row, side])
+        if reach > points.stride[row] and math.isfinite(reach) and not _are_apart(model, scratch, row, reach):
+            pieces = max(pieces, math.ceil(reach / points.stride[row]))
+    return pieces
+
+
+@kernel
+def _speed(points, scratch, h):
+    """Largest speed of a point of a hull with the twists ``scratch.V_WB``, m/s.
+
+    Reads points: extent, hull_body; scratch: V_WB; scratch.points: shift.
+    Writes scratch.points: shift.
+    """
+    body = points.hull_body[h]
+    if body < 0:
+        return 0.0
+    V, x = scratch.V_WB[body], scratch.points.shift
+    _place_centre(points, scratch, h, x)
+    v0, v1, v2 = (
+        V[3] + V[1] * x[2] - V[2] * x[1],
+        V[4] + V[2] * x[0] - V[0] * x[2],
+        V[5] + V[0] * x[1] - V[1] * x[0],
+    )
+    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
+    turn = spin * points.extent[h] if spin > 0.0 else 0.0
+    return math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + turn
+
+
+@kernel
+def load_points(model, state, scratch, dt):
+    """Load the contacts at equivalent points for the end of the step that the guess of the velocities leads to.
+
+    Reads model.points: first_condition; scratch.patches: num; scratch.points: R_WB, num_faced, p_WB, row;
+    scratch.points.manifold: separation; scratch.problem.points: first.
+    Writes scratch.points: depth, pressed; scratch.problem: num_patches; scratch.problem.points: end, first, held,
+    is_new.
+    """
+    points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
+    scratch.problem.num_patches[0] = scratch.patches.num[0]
+    points.is_new[0] = 1
+    if num == 0:
+        return
+    _move_to_end(model, state, scratch, dt)
+    for j in range(num):
+        points.first[j] = model.points.first_condition[scratch.points.row[j]]
+        points.end[j] = points.first[j]
+        points.held[j, :] = 0.0
+        scratch.points.pressed[j, :] = 0.0
+        scratch.points.depth[j] = 0.0
+        count = find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
+        separation = scratch.points.manifold.separation[0]
+        set_axes(model, scratch, j, count)
+        if separation < -allowed_overlap(model, scratch, j):
+            let_overlap(model, scratch, j, dt)
+            count = find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
+        load(model, scratch, j, count, 0, dt)
+
+
+@kernel
+def solve_contacts(machine, solve, dt):
+    """Solve the loaded problem, again and again until contacts at equivalent points repeat themselves.
+
+    Returns:
+        Whether everything converged.
+
+    Reads machine.model: options; machine.scratch: problem, solver; machine.scratch.patches: num;
+    machine.scratch.points: num_faced; machine.scratch.problem.points: is_new.
+    Writes machine.scratch.solver: report; machine.scratch.problem.islands: keeps; machine.scratch.problem.points:
+    is_new.
+    """
+    model, state, scratch = machine.model, machine.state, machine.scratch
+    problem = scratch.problem
+    problem.islands.keeps[:] = False
+    # When the step is solved again for its Coriolis forces, they are to agree, not to find another contact.
+    solves_with_new_axes = SOLVES_WITH_NEW_AXES if problem.points.is_new[0] != 0 else 0
+    converged = solve(problem, model.options, scratch.solver)
+    if scratch.patches.num[0] == scratch.points.num_faced[0]:
+        return converged
+    problem.points.is_new[0] = 0
+    for n in range(MOST_SOLVES):
+        # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
+        if _all_repeat(model, state, scratch, n < solves_with_new_axes, n >= LATE_SOLVE, dt):
+            return converged
+        converged = solve(problem, model.options, scratch.solver)
+    scratch.solver.report[CONVERGED] = 0.0
+    return False
+
+
+@kernel
+def _all_repeat(model, state, scratch, is_new, is_late, dt):
+    """Load all contacts anew for where the solution ends, and keep islands in which they repeat themselves.
+
+    Returns:
+        True if all did.
+
+    Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, keeps, num, patch_trees.
+    Writes scratch.points: momentum2; scratch.problem.islands: keeps.
+    """
+    islands, first = scratch.problem.islands, scratch.points.num_faced[0]
+    _move_to_end(model, state, scratch, dt)
+    scratch.points.momentum2[0] = _squared_momentum(model, scratch)
+    islands.keeps[:] = True
+    for p in range(first, scratch.patches.num[0]):
+        repeats = look_again(model, scratch, p - first, is_new, is_late, dt)
+        tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
+        if tree >= 0 and not repeats:
+            islands.keeps[islands.island[tree]] = False
+    all_repeat = True
+    for island in range(islands.num[0]):
+        all_repeat = all_repeat and islands.keeps[island]
+    return all_repeat
+
+
+@kernel
+def _squared_momentum(model, scratch):
+    """Squared momenta over masses, before or after the step, kg m^2/s^2: what residuals are relative to.
+
+    Reads scratch.problem: A, momentum; scratch.solver: v.
+    """
+    problem, after, before = scratch.problem, 0.0, 0.0
+    for k in range(model.forest.velocities.shape[0]):
+        after += problem.A[k, k] * scratch.solver.v[k] * scratch.solver.v[k]
+        before += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
+    return max(after, before)
+
+
+@kernel
+def _move_to_end(model, state, scratch, dt):
+    """Put the bodies where the velocities of the solver take them within the step.
+
+    Reads scratch: R_WB, S; state: q; scratch.points: R_WB, p_WB, q, v; scratch.solver: v; scratch.problem.islands:
+    order.
+    Writes scratch.points: R_WB, S, p_WB, q, v.
+    """
+    points, order = scratch.points, scratch.problem.islands.order
+    for k in range(order.shape[0]):
+        points.v[order[k]] = scratch.solver.v[k]
+    integrate_positions(model.tree, state.q, points.v, dt, points.q)
+    carry_centres(model.tree, model.forest, scratch.R_WB, scratch.S, dt, points.v, points.q)
+    forward_kinematics(model.tree, points.q, points.R_WB, points.p_WB, points.S)
