@@ -1,4 +1,4 @@
-"""A desk on four feet is pushed over the ground and turned, by three models (Xie and Chakraborty 2018, V-A).
+"""A desk on four feet is pushed over the ground and turned, by three models (Xie and Chakraborty 2019, V-A).
 
 All parameters are the paper's, except for the moments of inertia, which it does not print: those of a top on four
 legs whose centre of mass is at the paper's height; 0.842 kg m^2 about the vertical. The load, periodic in a second,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SOURCE = "Xie and Chakraborty 2018, section V-A; planar sliding as four quadratic equations a step"
+SOURCE = "Xie and Chakraborty 2019, section V-A; planar sliding as four quadratic equations a step"
 SCENE, DURATION = "ecp_desk", 4.0
 FRICTION, E_R, HEIGHT, GRAVITY = 0.22, 0.1, 0.45, 9.8
 #: Width of the square around the feet, and of a foot, m.

@@ -1,4 +1,4 @@
-"""A T-shaped bar tilts onto two of its points, onto two others, lies down and spins (Xie and Chakraborty 2018, V-B).
+"""A T-shaped bar tilts onto two of its points, onto two others, lies down and spins (Xie and Chakraborty 2019, V-B).
 
 Its underside is not convex, and it touches the ground as its convex hull does, at one equivalent contact point.
 Mass, friction, e_r, step and duration are the paper's. The paper draws dimensions and loads in figures that its text
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SOURCE = "Xie and Chakraborty 2018, section V-B; Newton and Euler; closed forms for sliding and spinning"
+SOURCE = "Xie and Chakraborty 2019, section V-B; Newton and Euler; closed forms for sliding and spinning"
 SCENE, DURATION = "ecp_t_bar", 5.0
 MASS, FRICTION, E_R, GRAVITY = 2.0, 0.22, 0.1, 9.8
 #: Corners (6, 2) of the convex hull of the underside about the centre of mass, m, counter-clockwise.

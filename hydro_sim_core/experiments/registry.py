@@ -113,12 +113,12 @@ EXPERIMENTS = {
         point_contact.plot,
     ),
     "ecp_desk": Experiment(
-        "A desk on four feet touches at one equivalent point, pushed and turned as by Xie and Chakraborty 2018.",
+        "A desk on four feet touches at one equivalent point, pushed and turned as by Xie and Chakraborty 2019.",
         lambda _: ecp_desk.run(),
         ecp_desk.plot,
     ),
     "ecp_t_bar": Experiment(
-        "A T-shaped bar tilts onto two of its points, onto two others, and spins (Xie and Chakraborty 2018).",
+        "A T-shaped bar tilts onto two of its points, onto two others, and spins (Xie and Chakraborty 2019).",
         lambda _: ecp_t_bar.run(),
         ecp_t_bar.plot,
     ),

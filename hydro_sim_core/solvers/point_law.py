@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Impulse and Hessian of a contact at an equivalent point (Xie and Chakraborty 2018, eqs. 8 to 15).
+"""Impulse and Hessian of a contact at an equivalent point (Xie and Chakraborty 2019, eqs. 8 to 15).
 
 With the impulses l_i of the conditions at x_i, and the normal n, the normal impulse is ``p_n = sum l_i`` and acts at
 the equivalent contact point ``a = sum l_i x_i / p_n``. Friction acts there too: with the slip

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs
 """Where two convex bodies touch: the points of a contact, their common normal, and the gaps there.
 
-A point stands for one condition of contact, eqs. 8 to 12 of Xie and Chakraborty 2018 split up: the body on the normal's
+A point stands for one condition of contact, eqs. 8 to 12 of Xie and Chakraborty 2019 split up: the body on the normal's
 side stays above the plane through the other's point. The equivalent contact point is the mean of the points, weighted
 with their impulses.
 """

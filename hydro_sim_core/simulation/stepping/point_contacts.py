@@ -3,7 +3,7 @@
 
 Contact is detected at the end of the step, which the solution decides. So the step is solved with the points of contact
 of the last solution, and again with those of the next, until gaps and friction repeat themselves (Xie and Chakraborty
-2018: geometrically implicit; decision 22).
+2019: geometrically implicit; decision 22).
 """
 
 from __future__ import annotations
