@@ -1,6 +1,6 @@
 """Planar sliding with friction at one equivalent point, reduced to four quadratic equations a step.
 
-Xie and Chakraborty 2019 compare with "Dynamic models of planar sliding" (WAFR 2018), whose equations they do not
+Xie and Chakraborty 2019 compare with their model "Dynamic models of planar sliding", whose equations they do not
 print. They follow from eqs. 14 to 18 when a body only slides on a horizontal plane. Its centre of mass is at height
 H, v_z, w_x and w_y are zero, the z axis is principal, so that there are no gyroscopic moments, and e_t = e_o = 1. P
 = (p_x, p_y) are the impulses of friction, p_r its moment's, (f, tau) the load of the step of length h, r the way

@@ -210,7 +210,8 @@ def _find_axis(hulls, a, b, band, size, work, manifold):
 def _edges_apart(hulls, a, b, least, work, normal):
     """The two edges whose common normal separates the bodies most, if by more than ``least``, and by how much, m.
 
-    Only edges that are a face of the difference of the two bodies can be (Gregorius 2013). Writes that normal.
+    Only edges that are a face of the difference of the two bodies can be: their arcs cross on the sphere of normals.
+    Writes that normal.
 
     Reads hulls: edge_start, edges, face_start; work: planes.
     """
