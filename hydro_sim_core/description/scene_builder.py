@@ -413,19 +413,13 @@ class SceneBuilder:
             pieces: With ``equivalent_point``, whether every collision geometry touches at a point of its own.
 
         Raises:
-            InputError: An argument is not a name, there is no such law, it knows no such option, or the links
-                have another law or other options already.
+            InputError: An argument is not a name, there is no such law, or it knows no such option.
         """
         place = call_site(f"contact law of '{a}' and '{b}'")
         given = {"friction_ellipsoid": friction_ellipsoid, "pieces": pieces}
         links = (text(a, "a", place), text(b, "b", place))
         pair = section({"links": links, "law": law, **given}, PairSpec, place)
         contact = self._spec.contact
-        known = next((one for one in contact.pairs if set(one.links) == set(links)), pair)
-        if (known.law, known.point) != (pair.law, pair.point):
-            raise place.error(
-                "they have another law, or the same with other options", "give them one law, once"
-            )
         self._places[f"contact.pairs.{len(contact.pairs)}"] = place
         pairs = (*contact.pairs, pair)
         self._spec = self._spec.model_copy(update={"contact": contact.model_copy(update={"pairs": pairs})})

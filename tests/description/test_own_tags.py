@@ -64,7 +64,7 @@ def test_tags_where_they_are_not_read_are_refused(element: str, told: str) -> No
         ),
         (
             PAIR.replace("law=", 'margin="1" law='),
-            "unknown attribute 'margin'; use one of 'law', 'link1', 'link2'",
+            "unknown attribute 'margin'; use one of 'friction_ellipsoid', 'law', 'link1', 'link2', 'pieces'",
         ),
         (PAIR.replace("law=", "hydro:law="), "unknown attribute 'hydro:law'; write law"),
         ('<joint name="x" hydro:typ="planar"/>', "unknown attribute 'hydro:typ'; did you mean 'hydro:type'?"),

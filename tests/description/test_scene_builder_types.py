@@ -69,7 +69,7 @@ def apart(**values: object) -> SceneBuilder:
 
 
 def touching(**values: object) -> SceneBuilder:
-    return hinge().set_contact_law(**({"a": "a", "b": "b", "law": "none"} | values))
+    return hinge().set_contact_law(**({"a": "a", "b": "b", "law": "equivalent_point"} | values))
 
 
 def sensing(**values: object) -> SceneBuilder:
@@ -125,7 +125,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_gripper": (gripping, "name joints max_force kp kd closed"),
     "add_command": (commanded, "signal joint mode gripper model"),
     "exclude_contact": (apart, "a b"),
-    "set_contact_law": (touching, "a b law"),
+    "set_contact_law": (touching, "a b law friction_ellipsoid pieces"),
     "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
     "add_urdf": (file, "path name base xyz attach_to positions prefix package_dirs xacro_args srdf friction"),
 }

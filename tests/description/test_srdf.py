@@ -265,7 +265,10 @@ def test_an_srdf_that_is_not_there_or_not_one_is_told(tmp_path: Path, tags: list
     ("tags", "told"),
     [
         (['link1="a" link2="c" law="none"'], "line 5: unknown link 'c'"),
-        (['link1="a" link2="b" law="soft"'], "unknown law 'soft'; use one of 'none', 'pressure_field'"),
+        (
+            ['link1="a" link2="b" law="soft"'],
+            "unknown law 'soft'; use one of 'equivalent_point', 'none', 'pressure_field'",
+        ),
         (['link1="a" link2="b"'], "attribute 'law' of <hydro:contact_pair> is missing"),
         (['link1="a" link2="a" law="none"'], "pairs 'a' with itself"),
         (

@@ -371,7 +371,7 @@ def test_one_pair_with_two_sets_of_options_is_refused(tmp_path: Path) -> None:
     again = {"friction_ellipsoid": (1, 1, 0.1)}
     scene(**again).set_contact_law("box", "ground", "equivalent_point", **again).build()  # type: ignore[arg-type]
     with pytest.raises(
-        InputError, match=r"contact law of 'box' and 'ground'.*they have another law, or the same with"
+        InputError, match=r"contact law of 'box' and 'ground'.*have law equivalent_point with two sets of"
     ):
         scene(**again).set_contact_law("box", "ground", "equivalent_point").build()
     pair = "{links: [box, ground], law: equivalent_point, pieces: true}"
