@@ -60,9 +60,9 @@ PUSH_START, PUSH_TIME, PUSH = 2.5, 0.25, np.array([5.0, 2.0])
 SPIN_START, SPIN_TIME, SPIN_MOMENT = 3.25, 1.0, 0.6
 #: Height up to which a corner touches, m.
 TOUCHING = 1e-9
-OVERLAP_BOUND, CORNER_BOUND, MOMENTUM_BOUND, TURNING_BOUND = 2e-14, 4e-13, 1e-10, 6e-5
+OVERLAP_BOUND, CORNER_BOUND, MOMENTUM_BOUND, TURNING_BOUND = 4e-13, 4e-13, 1e-10, 6e-5
 #: Bounds on energy gained (J) and on speeds (relative).
-ENERGY_BOUND, SPEED_BOUND = 3e-5, 1e-12
+ENERGY_BOUND, SPEED_BOUND = 3e-5, 4e-11
 
 
 def make_world() -> World:
