@@ -28,6 +28,7 @@ equations do not know it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,7 +136,7 @@ def _first_guess(after: Array, e_r: float) -> Array:
     return np.array([*(-s / sigma), sigma])
 
 
-def _least(equations, y: Array) -> Array:  # type: ignore[no-untyped-def]
+def _least(equations: Callable[[Array], tuple[Array, Array]], y: Array) -> Array:
     """Newton's method until round-off keeps the residuals from getting smaller."""
     residuals, jacobian = equations(y)
     for _ in range(_MOST_ITERATIONS):

@@ -22,6 +22,7 @@ class Polyhedron:
 
     Attributes:
         vertices: (V, 3) m.
+        triangles: (T, 3) vertices of triangles that make up its surface, counter-clockwise from outside.
         planes: (F, 4) outward unit normal n and offset d of each face, which lies in ``n . x = d``, m.
         loops: Vertices of each face, counter-clockwise from outside.
         loop_edges: Edge from each vertex of a loop to the next one.
@@ -29,6 +30,7 @@ class Polyhedron:
     """
 
     vertices: FloatArray
+    triangles: IntArray
     planes: FloatArray
     loops: tuple[IntArray, ...]
     loop_edges: tuple[IntArray, ...]
@@ -59,7 +61,7 @@ def polyhedron(source: str, element: str, points: FloatArray) -> Polyhedron:
     planes, face_of_triangle = _faces(vertices, triangles)
     loops = [_outline(triangles[face_of_triangle == face]) for face in range(len(planes))]
     loop_edges, edges = _edges(loops)
-    return Polyhedron(vertices, planes, tuple(loops), loop_edges, edges)
+    return Polyhedron(vertices, triangles, planes, tuple(loops), loop_edges, edges)
 
 
 def _faces(vertices: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]:

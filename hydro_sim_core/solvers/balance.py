@@ -15,21 +15,28 @@ from hydro_sim_core.solvers.problem import DRIFT
 def relative_twists(problem, island, v, drift, twists):
     """Twists of B relative to A of an island's patches at velocities ``v``; ``drift`` is a row of ``problem.drift``.
 
-    Reads problem: drift, jacobian; problem.islands: columns, first_patch, patches.
+    Reads problem.islands: first_patch, patches.
     """
     islands = problem.islands
     for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[i]
-        columns = islands.columns[p]
-        J, V = problem.jacobian[p], problem.drift[drift, p]
-        # Six sums beside each other: one alone waits for each of its additions.
-        w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
-        for side in range(2):
-            for k in range(columns[side, 0], columns[side, 1]):
-                w0, w1, w2 = w0 + J[0, k] * v[k], w1 + J[1, k] * v[k], w2 + J[2, k] * v[k]
-                u0, u1, u2 = u0 + J[3, k] * v[k], u1 + J[4, k] * v[k], u2 + J[5, k] * v[k]
-        twist = twists[p]
-        twist[0], twist[1], twist[2], twist[3], twist[4], twist[5] = w0, w1, w2, u0, u1, u2
+        relative_twist(problem, p, v, drift, twists[p])
+
+
+@kernel
+def relative_twist(problem, p, v, drift, twist):
+    """Twist (6,) of B relative to A of one patch; arguments as for ``relative_twists``.
+
+    Reads problem: drift, jacobian; problem.islands: columns.
+    """
+    J, V, columns = problem.jacobian[p], problem.drift[drift, p], problem.islands.columns[p]
+    # Six sums beside each other: one alone waits for each of its additions.
+    w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            w0, w1, w2 = w0 + J[0, k] * v[k], w1 + J[1, k] * v[k], w2 + J[2, k] * v[k]
+            u0, u1, u2 = u0 + J[3, k] * v[k], u1 + J[4, k] * v[k], u2 + J[5, k] * v[k]
+    twist[0], twist[1], twist[2], twist[3], twist[4], twist[5] = w0, w1, w2, u0, u1, u2
 
 
 @kernel

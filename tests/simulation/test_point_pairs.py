@@ -14,6 +14,7 @@ from hydro_sim_core.cli.check import contents
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.contact.laws import EQUIVALENT_POINT
 from hydro_sim_core.description.scene_edits import without
+from hydro_sim_core.description.spec import ContactLaw
 from hydro_sim_core.drawing.patch_surface import drawn_faces
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.contact_frames import contact_wrench, pressed_patches
@@ -32,13 +33,13 @@ STANDS = {
 }
 
 
-def scene(stand: str = "flat", law: str = "equivalent_point", **options: Any) -> hs.SceneBuilder:
+def scene(stand: str = "flat", law: ContactLaw = "equivalent_point", **options: Any) -> hs.SceneBuilder:
     """A rigid cube of 1 kg on rigid ground."""
     made = hs.SceneBuilder("box", contact={"compliance": "rigid", "friction": 0.5}, time_step=1e-3)
     rpy, height = STANDS[stand]
     made.add_ground()
     made.add_body("box", 1.0, xyz=(0, 0, height), rpy=rpy).add_shape("box", size=3 * (2 * HALF,))
-    return made.set_contact_law("ground", "box", law, **options)  # type: ignore[arg-type]
+    return made.set_contact_law("ground", "box", law, **options)
 
 
 def standing(stand: str) -> tuple[hs.World, ContactPatch]:
@@ -368,8 +369,8 @@ def test_wrong_values_in_a_builder_name_its_line(axes: Any) -> None:
 
 def test_one_pair_with_two_sets_of_options_is_refused(tmp_path: Path) -> None:
     """In a scene, whichever way round the links are named, and in a URDF; twice the same is none."""
-    again = {"friction_ellipsoid": (1, 1, 0.1)}
-    scene(**again).set_contact_law("box", "ground", "equivalent_point", **again).build()  # type: ignore[arg-type]
+    again: dict[str, Any] = {"friction_ellipsoid": (1, 1, 0.1)}
+    scene(**again).set_contact_law("box", "ground", "equivalent_point", **again).build()
     with pytest.raises(
         InputError, match=r"contact law of 'box' and 'ground'.*have law equivalent_point with two sets of"
     ):

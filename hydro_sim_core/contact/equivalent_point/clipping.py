@@ -117,3 +117,9 @@ def _crossing(hulls, edge, other):
         if vertex == hulls.edges[other, 0] or vertex == hulls.edges[other, 1]:
             return vertex
     return -1 - (min(edge, other) * hulls.edges.shape[0] + max(edge, other))
+
+
+@kernel
+def height(plane, x):
+    """Height of a point (3,) over a plane (4,), m."""
+    return plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Int1D, kernel
-from hydro_sim_core.contact.equivalent_point.clipping import clip_incident_face
+from hydro_sim_core.contact.equivalent_point.clipping import clip_incident_face, height
 from hydro_sim_core.contact.equivalent_point.rounded import touch_rounded
 
 #: By how much two edges must be further apart than any face from the other body to be the contact, as a share of the
@@ -136,12 +136,6 @@ def _touch_half_space(hulls, a, b, band, work, manifold):
         manifold.features[count] = hulls.vertex_start[body] + i
         count += 1
     return count
-
-
-@kernel
-def height(plane, x):
-    """Height of a point (3,) over a plane (4,), m."""
-    return plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]
 
 
 @kernel

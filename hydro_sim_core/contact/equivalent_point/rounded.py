@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.equivalent_point.clipping import height
 
 #: By how much a face must be further away than an edge to be passed over, as a share of the size.
 FACE_PREFERENCE = 1e-9
@@ -104,7 +105,7 @@ def _touch_solid(hulls, solid, rounded, side, band, size, work, manifold):
     radius = hulls.radius[rounded]
     enters, leaves, deepest, least = 0.0, 1.0, 0, -math.inf
     for face in range(faces):
-        begin, end = _height(planes[face], core[0]), _height(planes[face], core[last])
+        begin, end = height(planes[face], core[0]), height(planes[face], core[last])
         if min(begin, end) > least:
             deepest, least = face, min(begin, end)
         if begin > 0.0 and end > 0.0:
@@ -128,11 +129,6 @@ def _touch_solid(hulls, solid, rounded, side, band, size, work, manifold):
 
 
 @kernel
-def _height(plane, x):
-    return plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] - plane[3]
-
-
-@kernel
 def _nearest(hulls, solid, side, last, faces, size, work, direction):
     """The edge of a polyhedron nearest to a core outside it, or the face (else -1), and the distance, m.
 
@@ -148,7 +144,7 @@ def _nearest(hulls, solid, side, last, faces, size, work, direction):
             nearest, edge = distance, i
     for i in range(faces):
         for end in range(last + 1):
-            h = _height(planes[i], core[end])
+            h = height(planes[i], core[end])
             if 0.0 <= h <= nearest + FACE_PREFERENCE * size:
                 low, high = _over_face(hulls, solid, i, core[end], core[end], size, vertices, planes[i])
                 if low <= high:

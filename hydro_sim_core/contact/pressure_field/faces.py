@@ -94,6 +94,13 @@ def store_face(faces, slot, n, area, work):
 
 
 @kernel(inline=True)
+def steepness_of(data, f):
+    """Length of the gradient of the pressure on face ``f``, Pa/m."""
+    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@kernel(inline=True)
 def move_face(faces, old, new):
     """Copy a face from one column of the buffer to another.
 

@@ -13,9 +13,10 @@ from hydro_sim_core.contact.equivalent_point.hull_set import Hull, make_hull_set
 from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.polyhedra import Polyhedron, polyhedron
+from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
-from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_outline, no_point_pairs
+from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_outline
 
 #: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
 HOLLOW = 1e-4
@@ -94,9 +95,8 @@ def point_pairs(
                 pairs.append((sides[a], sides[b]))
                 rows.append((a[0], b[0]))
                 ellipsoids.append(one.point.ellipsoid or (1.0, 1.0, 0.0))
-    if not pairs:
-        return no_point_pairs(first_pair), np.zeros((0, 2), dtype=np.int64)
-    return _packed(made, pairs, ellipsoids, first_pair), np.array(rows, dtype=np.int64)
+    packed = _packed(made, pairs, ellipsoids, first_pair)
+    return packed, np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def _packed(
@@ -110,13 +110,14 @@ def _packed(
     balls = [_ball(side.hull) for side in made]
     extent = np.array([radius for _, radius in balls])
     thickness = np.array([_thickness(side.hull) for side in made])
-    smaller, thinner = (values[np.array(pairs)].min(axis=1) for values in (extent, thickness))
+    sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    smaller, thinner = (values[sides].min(axis=1) for values in (extent, thickness))
     return PointPairs(
         hulls=hulls,
         hull_body=frozen([side.body for side in made], np.int64),
         centre=frozen([centre for centre, _ in balls], shape=(-1, 3)),
         extent=frozen(extent),
-        pairs=frozen(pairs, np.int64, (-1, 2)),
+        pairs=frozen(sides, np.int64, (-1, 2)),
         first_pair=frozen([first_pair], np.int64),
         size=frozen(2.0 * smaller),
         stride=frozen(STRIDE * thinner),
@@ -196,7 +197,7 @@ def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: Told
     points = np.concatenate([one.geometry.vertices @ one.X_BG[:3, :3].T + one.X_BG[:3, 3] for one in parts])
     solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
     volume = sum(one.geometry.volume() for one in parts)
-    is_convex = volume >= (1.0 - HOLLOW) * _volume(solid)
+    is_convex = volume >= (1.0 - HOLLOW) * enclosed_volume(solid.vertices, solid.triangles)
     triangles = np.concatenate([_triangles(one) for one in parts])
     return _Side(group, Hull(solid=solid, tiles=_tiles(solid, triangles)), first.body, is_convex)
 
@@ -221,17 +222,6 @@ def _tiles(solid: Polyhedron, triangles: Floats) -> tuple[Floats, ...]:
         is_full = float((normals[flat] @ plane[:3]).sum()) >= (1.0 - HOLLOW) * area
         found.append(np.zeros((0, 3, 3)) if is_full else triangles[flat])
     return tuple(found)
-
-
-def _volume(solid: Polyhedron) -> float:
-    """Volume of a polyhedron, m^3: cones from its first vertex to its faces."""
-    apex, total = solid.vertices[0], 0.0
-    for plane, loop in zip(solid.planes, solid.loops, strict=True):
-        corners = solid.vertices[loop]
-        fan = np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0])
-        area = 0.5 * float((fan @ plane[:3]).sum())
-        total += area * float(plane[3] - plane[:3] @ apex) / 3.0
-    return total
 
 
 def _ball(hull: Hull) -> tuple[Floats, float]:

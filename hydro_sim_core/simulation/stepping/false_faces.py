@@ -20,6 +20,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     GRADIENT,
     NORMAL,
     PRESSURE,
+    steepness_of,
 )
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import (
@@ -117,16 +118,10 @@ def _set_depths(model, scratch):
     for p in range(patches.num[0]):
         a, b = model.pairs[patches.pair[p], 0], model.pairs[patches.pair[p], 1]
         for f in range(patches.first_face[p], patches.first_face[p + 1]):
-            steepness = _steepness(data, f)
+            steepness = steepness_of(data, f)
             if data[PRESSURE, f] > 0.0 and steepness > 0.0:
                 depth[a] = max(depth[a], data[PRESSURE, f] / steepness)
                 depth[b] = max(depth[b], data[PRESSURE, f] / steepness)
-
-
-@kernel
-def _steepness(data, f):
-    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel
@@ -181,7 +176,7 @@ def _is_rising(data, f, V, room, allowance, dt):
         allowance: Depth, m.
         dt: Length of the step, s.
     """
-    steepness = _steepness(data, f)
+    steepness = steepness_of(data, f)
     if not steepness > 0.0:
         return False
     x, y, z = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]

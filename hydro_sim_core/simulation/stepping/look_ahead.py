@@ -11,10 +11,11 @@ import math
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, GRADIENT, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import AREA, PRESSURE, SLOPE_A, SLOPE_B, steepness_of
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
@@ -146,11 +147,8 @@ def set_motions(model, scratch, dt):
         x = p[0] + R[0, 0] * box[0] + R[0, 1] * box[1] + R[0, 2] * box[2]
         y = p[1] + R[1, 0] * box[0] + R[1, 1] * box[1] + R[1, 2] * box[2]
         z = p[2] + R[2, 0] * box[0] + R[2, 1] * box[1] + R[2, 2] * box[2]
-        vx, vy, vz = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
-        spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
         radius = math.sqrt(box[3] * box[3] + box[4] * box[4] + box[5] * box[5])
-        turn = spin * radius if spin > 0.0 else 0.0
-        scratch.motion[g] = dt * (math.sqrt(vx * vx + vy * vy + vz * vz) + turn)
+        scratch.motion[g] = dt * largest_speed(V, x, y, z, radius)
 
 
 @kernel
@@ -244,8 +242,7 @@ def _depth_and_energy(data, first, last):
         pressure = data[PRESSURE, f]
         if pressure <= 0.0:
             continue
-        x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-        steepness = math.sqrt(x * x + y * y + z * z)
+        steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
         # Faces whose pressure falls in the direction of their force have no such depth.

@@ -10,6 +10,7 @@ from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, 
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
+from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
 from hydro_sim_core.solvers.problem import (
     DRIFT,
@@ -118,7 +119,7 @@ def _reach(model, state, scratch, p):
     approach since then.
 
     Reads model: pair_rows; scratch: twist; state: dt_previous, overlaps; scratch.faces: data; scratch.patches:
-    first_face, p_GR, pair; scratch.problem: drift, jacobian, v0; scratch.problem.islands: columns.
+    first_face, p_GR, pair; scratch.problem: v0.
     Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
@@ -129,13 +130,7 @@ def _reach(model, state, scratch, p):
     if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
         return reach
     data, problem, V = scratch.faces.data, scratch.problem, scratch.twist
-    columns = problem.islands.columns[p]
-    has_drift = model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0
-    for row in range(6):
-        V[row] = problem.drift[DRIFT_BEFORE, p, row] if has_drift else 0.0
-        for side in range(2):
-            for k in range(columns[side, 0], columns[side, 1]):
-                V[row] += problem.jacobian[p, row, k] * problem.v0[k]
+    relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
     p_GR, fastest = scratch.patches.p_GR[p], 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         x = data[CENTROID, f] - p_GR[0]
@@ -200,27 +195,46 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
 def _set_jacobian(model, scratch, p):
     """Set the Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry.
 
-    Reads model: geometry_body, pairs; scratch: S, jacobian, p_WR; scratch.patches: R_WG, p_GR, p_WG, pair;
-    scratch.problem.islands: columns, order.
-    Writes scratch: jacobian, p_WR; scratch.problem: jacobian.
+    Reads model: geometry_body, pairs; scratch: S, jacobian, p_WR; scratch.patches: R_WG, p_GR, p_WG, pair.
+    Writes scratch: jacobian, p_WR.
     """
-    problem, J = scratch.problem, scratch.jacobian
-    R_WG, p_GR = scratch.patches.R_WG[p], scratch.patches.p_GR[p]
-    columns, order = problem.islands.columns[p], problem.islands.order
-    p_WR = scratch.p_WR
+    R_WG, p_GR, p_WR = scratch.patches.R_WG[p], scratch.patches.p_GR[p], scratch.p_WR
     for i in range(3):
         p_WR[i] = scratch.patches.p_WG[p, i]
         for j in range(3):
             p_WR[i] += R_WG[i, j] * p_GR[j]
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            J[:, order[k]] = 0.0
-    for k in range(model.forest.velocities.shape[0], order.shape[0]):
-        J[:, order[k]] = 0.0
+    clear_jacobian(model, scratch, p)
     pair = scratch.patches.pair[p]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]
-        add_point_jacobian(model.tree, scratch.S, body, p_WR, 2.0 * side - 1.0, J)
+        add_point_jacobian(model.tree, scratch.S, body, p_WR, 2.0 * side - 1.0, scratch.jacobian)
+    store_jacobian(model, scratch, p)
+
+
+@kernel
+def clear_jacobian(model, scratch, p):
+    """Set the columns of ``scratch.jacobian`` to zero that move patch p, or may.
+
+    Reads scratch.problem.islands: columns, order.
+    Writes scratch: jacobian.
+    """
+    columns, order = scratch.problem.islands.columns[p], scratch.problem.islands.order
+    for side in range(2):
+        for k in range(columns[side, 0], columns[side, 1]):
+            scratch.jacobian[:, order[k]] = 0.0
+    for k in range(model.forest.velocities.shape[0], order.shape[0]):
+        scratch.jacobian[:, order[k]] = 0.0
+
+
+@kernel
+def store_jacobian(model, scratch, p):
+    """Make ``scratch.jacobian``, in world axes, that of patch p, and set its drift.
+
+    Reads scratch: jacobian; scratch.patches: R_WG; scratch.problem.islands: columns, order.
+    Writes scratch.problem: jacobian.
+    """
+    problem, J, R_WG = scratch.problem, scratch.jacobian, scratch.patches.R_WG[p]
+    columns, order = problem.islands.columns[p], problem.islands.order
     for side in range(2):
         for k in range(columns[side, 0], columns[side, 1]):
             for half in range(0, 6, 3):

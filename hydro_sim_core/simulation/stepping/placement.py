@@ -71,3 +71,13 @@ def set_relative_pose(scratch, a, b, R_BA, p_BA):
             for k in range(3):
                 s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
             R_BA[i, j] = s
+
+
+@kernel
+def largest_speed(V, x, y, z, radius):
+    """Bound on the speed of all points of a body within a radius (m) of one, m/s; V (6,) is its twist."""
+    vx, vy, vz = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
+    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
+    # A half space has no radius, and does not turn.
+    turn = spin * radius if spin > 0.0 else 0.0
+    return math.sqrt(vx * vx + vy * vy + vz * vz) + turn

@@ -8,10 +8,16 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.equivalent_point.manifold import add_vertex, find_manifold
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
-from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS, mean_inverse_mass
+from hydro_sim_core.simulation.stepping.patch_loading import (
+    LEAST_INVERSE_MASS,
+    clear_jacobian,
+    mean_inverse_mass,
+    store_jacobian,
+)
 from hydro_sim_core.simulation.stepping.point_outline import patch_radius
+from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
-from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+from hydro_sim_core.solvers.problem import DRIFT
 
 #: Stiffness of a condition as a multiple of the mass that it moves. What a solve leaves of a gap, the next one divides
 #: by this.
@@ -33,9 +39,8 @@ def set_axes(model, scratch, j, count):
 
     The reference point is the middle of the points of contact, or without any the middle of the smaller body.
 
-    Reads model: pair_friction; scratch: factor, response; model.points: centre, ellipsoid, extent, first_pair,
-    hull_body, pairs; scratch.points: R_WB, num_faced, p_WB, p_WR, row; scratch.problem: delassus;
-    scratch.points.manifold: points.
+    Reads model: pair_friction; scratch: factor, response; model.points: ellipsoid, extent, first_pair, pairs;
+    scratch.points: R_WB, num_faced, p_WB, p_WR, row; scratch.problem: delassus; scratch.points.manifold: points.
     Writes scratch: response; scratch.patches: p_GR; scratch.points: p_WR; scratch.problem: delassus, dissipation,
     friction; scratch.problem.points: ellipsoid, grip, stiffness.
     """
@@ -43,16 +48,13 @@ def set_axes(model, scratch, j, count):
     p, x, c = at.num_faced[0] + j, at.p_WR[j], at.manifold.points
     a, b = points.pairs[row, 0], points.pairs[row, 1]
     smaller = a if points.extent[a] < points.extent[b] else b
-    body = points.hull_body[smaller]
     for i in range(3):
         x[i] = 0.0
         for n in range(count):
             x[i] += c[n, i] / count
-        if count == 0:
-            x[i] = points.centre[smaller, i]
-            if body >= 0:
-                R, middle = at.R_WB[body, i], points.centre[smaller]
-                x[i] = at.p_WB[body, i] + R[0] * middle[0] + R[1] * middle[1] + R[2] * middle[2]
+    if count == 0:
+        place_centre(points, smaller, at.R_WB, at.p_WB, x)
+    for i in range(3):
         scratch.patches.p_GR[p, i] = x[i]
     _set_jacobian(model, scratch, j)
     problem = scratch.problem
@@ -67,11 +69,22 @@ def set_axes(model, scratch, j, count):
 
 
 @kernel
+def place_centre(points, h, R_WB, p_WB, x):
+    """Write where the centre of the ball around a hull is with the bodies at the given poses, (3,), m.
+
+    Reads points: centre, hull_body.
+    """
+    c, body = points.centre[h], points.hull_body[h]
+    for i in range(3):
+        x[i] = c[i]
+        if body >= 0:
+            R = R_WB[body, i]
+            x[i] = p_WB[body, i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2]
+
+
+@kernel
 def find(model, scratch, j, is_new, R_WB, p_WB):
     """Find the points of contact ``j`` with the bodies at the given poses; return their number.
-
-    Reads model.points: hull_body, hulls, pairs, size; scratch.points: axis, manifold, origin, row, still, work.
-    Writes scratch.points: axis.
 
     Args:
         model: ``Model``.
@@ -154,14 +167,14 @@ def load(model, scratch, j, count, kept, dt):
     Returns:
         Whether gaps are closed where there was an impulse, and nothing overlaps.
 
-    Reads model.points: ellipsoid; scratch.points: before, depth, feature, p_WR, row, twist; scratch.points.manifold:
-    features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
-    Writes scratch.points: feature, gap; scratch.problem.points: ahead, end, x.
+    Reads model.points: ellipsoid; scratch.points: before, depth, feature, num_faced, p_WR, row, twist; scratch.solver:
+    v; scratch.points.manifold: features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
+    Writes scratch.points: feature, gap, twist; scratch.problem.points: ahead, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
     _set_directions(model, scratch, j)
     _set_jacobian(model, scratch, j)
-    _set_twist(scratch, j)
+    relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
     V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
     allowed = allowed_overlap(model, scratch, j)
     total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
@@ -297,17 +310,12 @@ def _set_jacobian(model, scratch, j):
     """Set the Jacobian of B's twist relative to A at the reference point, where the step ends, in world axes.
 
     Reads scratch: S, jacobian; model.forest: is_free_body; model.points: hull_body, pairs; scratch.points: S,
-    num_faced, p_WR, row, shift; scratch.problem.islands: columns, order.
-    Writes scratch: jacobian; scratch.problem: jacobian.
+    num_faced, p_WR, row, shift.
+    Writes scratch: jacobian.
     """
-    problem, J, at = scratch.problem, scratch.jacobian, scratch.points
+    at, J = scratch.points, scratch.jacobian
     p = at.num_faced[0] + j
-    columns, order = problem.islands.columns[p], problem.islands.order
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            J[:, order[k]] = 0.0
-    for k in range(model.forest.velocities.shape[0], order.shape[0]):
-        J[:, order[k]] = 0.0
+    clear_jacobian(model, scratch, p)
     for side in range(2):
         body = model.points.hull_body[model.points.pairs[at.row[j], side]]
         sign = 2.0 * side - 1.0
@@ -316,11 +324,7 @@ def _set_jacobian(model, scratch, j):
             add_point_jacobian(model.tree, scratch.S, body, at.shift, sign, J)
         else:
             add_point_jacobian(model.tree, at.S, body, at.p_WR[j], sign, J)
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            for i in range(6):
-                problem.jacobian[p, i, k] = J[i, order[k]]
-    _set_drift(model, scratch, p, J)
+    store_jacobian(model, scratch, p)
 
 
 @kernel
@@ -338,37 +342,3 @@ def _set_shift(model, scratch, j, body):
         for k in range(3):
             moved += (at.R_WB[body, i, k] - scratch.R_WB[body, i, k]) * c[k]
         at.shift[i] = at.p_WR[j, i] - moved
-
-
-@kernel
-def _set_drift(model, scratch, p, J):
-    """Set the part of a patch's twist that is prescribed, before the step and in it; J (6, nv) in world axes.
-
-    Reads scratch.problem: drift, v0; scratch.solver: v; scratch.problem.islands: order.
-    Writes scratch.problem: drift.
-    """
-    problem, order = scratch.problem, scratch.problem.islands.order
-    before, drift = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p]
-    before[:] = 0.0
-    drift[:] = 0.0
-    for k in range(model.forest.velocities.shape[0], order.shape[0]):
-        for i in range(6):
-            before[i] += J[i, order[k]] * problem.v0[k]
-            drift[i] += J[i, order[k]] * scratch.solver.v[k]
-
-
-@kernel
-def _set_twist(scratch, j):
-    """Write the relative twist (6,) of contact ``j`` at the velocities of the solver.
-
-    Reads scratch.points: num_faced, twist; scratch.problem: drift, jacobian; scratch.solver: v;
-    scratch.problem.islands: columns.
-    Writes scratch.points: twist.
-    """
-    problem, V, p = scratch.problem, scratch.points.twist, scratch.points.num_faced[0] + j
-    columns = problem.islands.columns[p]
-    for i in range(6):
-        V[i] = problem.drift[DRIFT, p, i]
-        for side in range(2):
-            for k in range(columns[side, 0], columns[side, 1]):
-                V[i] += problem.jacobian[p, i, k] * scratch.solver.v[k]

@@ -13,12 +13,14 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_conditions import (
     allowed_overlap,
     find,
     let_overlap,
     load,
     look_again,
+    place_centre,
     set_axes,
 )
 from hydro_sim_core.solvers.islands import WORLD
@@ -74,19 +76,12 @@ def _are_apart(model, scratch, row, reach):
     points = model.points
     a, b = points.pairs[row, 0], points.pairs[row, 1]
     p, q = scratch.points.twist[:3], scratch.points.twist[3:]
-    _place_centre(points, scratch, a, p)
-    _place_centre(points, scratch, b, q)
+    place_centre(points, a, scratch.R_WB, scratch.p_WB, p)
+    place_centre(points, b, scratch.R_WB, scratch.p_WB, q)
     if math.isinf(points.extent[a]) or math.isinf(points.extent[b]):
-        plane, ball, body, x = (
-            (a, b, points.hull_body[a], q)
-            if math.isinf(points.extent[a])
-            else (
-                b,
-                a,
-                points.hull_body[b],
-                p,
-            )
-        )
+        is_a = math.isinf(points.extent[a])
+        plane, ball, x = (a, b, q) if is_a else (b, a, p)
+        body = points.hull_body[plane]
         n = points.hulls.planes[points.hulls.face_start[plane]]
         over = -n[3]
         for k in range(3):
@@ -98,20 +93,6 @@ def _are_apart(model, scratch, row, reach):
         return over - points.extent[ball] > reach
     squared = (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2
     return squared > (points.extent[a] + points.extent[b] + reach) ** 2
-
-
-@kernel
-def _place_centre(points, scratch, h, x):
-    """Write where the centre of the ball around a hull is before the step, (3,), m.
-
-    Reads points: centre, hull_body; scratch: R_WB, p_WB.
-    """
-    c, body = points.centre[h], points.hull_body[h]
-    for i in range(3):
-        x[i] = c[i]
-        if body >= 0:
-            R = scratch.R_WB[body, i]
-            x[i] = scratch.p_WB[body, i] + R[0] * c[0] + R[1] * c[1] + R[2] * c[2]
 
 
 @kernel
@@ -137,22 +118,15 @@ def pieces_of_points(model, scratch, dt):
 def _speed(points, scratch, h):
     """Largest speed of a point of a hull with the twists ``scratch.V_WB``, m/s.
 
-    Reads points: extent, hull_body; scratch: V_WB; scratch.points: shift.
+    Reads points: extent, hull_body; scratch: R_WB, V_WB, p_WB; scratch.points: shift.
     Writes scratch.points: shift.
     """
     body = points.hull_body[h]
     if body < 0:
         return 0.0
     V, x = scratch.V_WB[body], scratch.points.shift
-    _place_centre(points, scratch, h, x)
-    v0, v1, v2 = (
-        V[3] + V[1] * x[2] - V[2] * x[1],
-        V[4] + V[2] * x[0] - V[0] * x[2],
-        V[5] + V[0] * x[1] - V[1] * x[0],
-    )
-    spin = math.sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2])
-    turn = spin * points.extent[h] if spin > 0.0 else 0.0
-    return math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + turn
+    place_centre(points, h, scratch.R_WB, scratch.p_WB, x)
+    return largest_speed(V, x[0], x[1], x[2], points.extent[h])
 
 
 @kernel

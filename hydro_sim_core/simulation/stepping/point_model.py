@@ -22,7 +22,6 @@ from hydro_sim_core.contact.equivalent_point.hull_set import (
     HullScratch,
     HullSet,
     make_hull_scratch,
-    make_hull_set,
 )
 from hydro_sim_core.contact.equivalent_point.manifold import Manifold, make_manifold
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
@@ -121,23 +120,6 @@ class PointScratch(NamedTuple):
 def faces_of_outline(corners: int) -> int:
     """Number of faces that show a patch with so many corners; a face has ``MAX_VERTICES`` at most."""
     return max(1, -(-(corners - 2) // (MAX_VERTICES - 2)))
-
-
-def no_point_pairs(num_pairs: int) -> PointPairs:
-    """No pairs of this kind, in a model with so many others."""
-    return PointPairs(
-        hulls=make_hull_set(()),
-        hull_body=np.zeros(0, dtype=np.int64),
-        centre=np.zeros((0, 3)),
-        extent=np.zeros(0),
-        pairs=np.zeros((0, 2), dtype=np.int64),
-        first_pair=np.full(1, num_pairs, dtype=np.int64),
-        size=np.zeros(0),
-        stride=np.zeros(0),
-        ellipsoid=np.zeros((0, 3)),
-        first_condition=np.zeros(1, dtype=np.int64),
-        most_faces=np.zeros(1, dtype=np.int64),
-    )
 
 
 def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch:

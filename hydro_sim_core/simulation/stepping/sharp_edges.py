@@ -22,6 +22,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_B,
     UPRIGHT,
     move_face,
+    steepness_of,
 )
 
 #: Share of the force of faces beside which that of leaning ones counts: sides of boxes have less.
@@ -70,8 +71,7 @@ def _leans(data, f, least):
     """Whether a face presses while the pressure hardly rises along its normal, or falls by not more than some share."""
     if not data[PRESSURE, f] > 0.0:
         return False
-    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    across = min(data[SLOPE_A, f], data[SLOPE_B, f]) / math.sqrt(x * x + y * y + z * z)
+    across = min(data[SLOPE_A, f], data[SLOPE_B, f]) / steepness_of(data, f)
     return least < across < UPRIGHT
 
 
@@ -191,8 +191,7 @@ def _turn(faces, first, last, box, mean, share):
                 data[NORMAL + i, f] = mean[i]
             skin = SLOPE_B if math.isinf(data[SLOPE_A, f]) else SLOPE_A
             # Upright parts, too, end to press where the others do; and no face leans twice.
-            x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-            least = 2.0 * UPRIGHT * math.sqrt(x * x + y * y + z * z)
+            least = 2.0 * UPRIGHT * steepness_of(data, f)
             data[skin, f] = max(abs(along_gradient), mean[4], least)
         move_face(faces, f, kept)
         kept += 1
