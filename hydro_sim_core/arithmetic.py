@@ -34,6 +34,12 @@ _S4, _S5, _S6 = 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969
 _C1, _C2, _C3 = 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05
 _C4, _C5, _C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
 
+# ln 2 as a sum of parts: the first has 32 bits, so that its products with exponents are exact.
+_LN_2_HIGH, _LN_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_ROOT_HALF = 7.07106781186547524401e-01
+# Of the series of artanh: the next term is below 2^-58 of the first.
+_LAST_TERM = 21
+
 
 @kernel
 def sine_cosine(angle):
@@ -71,6 +77,24 @@ def sine_cosine(angle):
     if quadrant == 2:
         return -sine, -cosine
     return -cosine, sine
+
+
+@kernel
+def logarithm(x):
+    """Natural logarithm of a positive, finite number, within three units in the last place; else NaN."""
+    if not 0.0 < x < math.inf:
+        return math.nan
+    mantissa, exponent = x, 0
+    while mantissa < _ROOT_HALF:
+        mantissa, exponent = 2.0 * mantissa, exponent - 1
+    while mantissa > 2.0 * _ROOT_HALF:
+        mantissa, exponent = 0.5 * mantissa, exponent + 1
+    # ln m = 2 artanh s, and |s| < 0.172.
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    z, rest = s * s, 0.0
+    for odd in range(_LAST_TERM, 1, -2):
+        rest = z * (rest + 1.0 / odd)
+    return exponent * _LN_2_HIGH + (2.0 * s + (2.0 * s * rest + exponent * _LN_2_LOW))
 
 
 _sine_cosine = getattr(sine_cosine, "function", sine_cosine)  # a plain function where nothing is compiled

@@ -155,7 +155,7 @@ def push(angle: float, velocity: tuple[float, float] | None, duration: float) ->
     """Give a settled block on a slope of ``angle`` (rad) a velocity (m/s) downhill and across, and record its motion.
 
     Returns:
-        Rows (S, 3) from the push on: distance downhill (m), speeds downhill and across (m/s).
+        Rows (N, 3) from the push on: distance downhill (m), speeds downhill and across (m/s).
     """
     world = make_world(angle)
     down = world.velocity_names.index("block_base/3")

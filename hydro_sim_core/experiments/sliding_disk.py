@@ -167,7 +167,7 @@ def final_ratio(coin: Geometry, ratio: float, time_step: float) -> float:
 
 
 def trajectory(coin: Geometry, time_step: float) -> Array:
-    """Positions (S, 3) of a coin over time: x and y of its centre and R times the rotation angle, m, from e = 1."""
+    """Positions (N, 3) of a coin over time: x and y of its centre and R times the rotation angle, m, from e = 1."""
     world = make_world(coin, time_step)
     start(world, 1.0)
     rows = []

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core
 from hydro_sim_core import arithmetic
-from hydro_sim_core.arithmetic import LARGEST_ANGLE, dot, norm, product, sine_cosine, sines_cosines
+from hydro_sim_core.arithmetic import LARGEST_ANGLE, dot, logarithm, norm, product, sine_cosine, sines_cosines
 from hydro_sim_core.compilation.dependencies import dependencies
 from hydro_sim_core.compilation.kernels import Entry
 from hydro_sim_core.description.poses import pose
@@ -53,6 +53,17 @@ def test_an_angle_that_is_none_has_no_sine(angle):
     """In Python as in compiled code, which raises nothing."""
     assert np.isnan(sines_cosines([angle, 1.0])).tolist() == [[True, False], [True, False]]
     assert np.isnan(sine_cosine(angle)).all()
+
+
+@given(st.floats(1e-300, 1e300) | st.floats(0.5, 2.0) | st.floats(1.0, 1.0 + 1e-6))
+def test_a_logarithm_is_within_three_units_in_the_last_place(x):
+    assert abs(logarithm.function(x) - math.log(x)) <= 3.0 * math.ulp(math.log(x))
+    assert logarithm(x) == logarithm.function(x)
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, math.inf, math.nan])
+def test_what_has_no_logarithm_gives_nan(x):
+    assert math.isnan(logarithm(x))
 
 
 def test_compiled_and_interpreted_agree_to_the_last_bit():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from hydro_sim_core.arithmetic import logarithm
 from hydro_sim_core.compilation import kernel
 
 
@@ -46,8 +47,8 @@ def _along(height, s):
     if h2 == 0.0:
         return s * r
     # ln((s + r) / |h|), odd in s: for negative s the sum would cancel.
-    logarithm = math.log((abs(s) + r) / abs(height))
-    return s * r + h2 * math.copysign(logarithm, s)
+    along = logarithm((abs(s) + r) / abs(height))
+    return s * r + h2 * math.copysign(along, s)
 
 
 @kernel

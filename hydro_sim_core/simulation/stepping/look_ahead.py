@@ -11,12 +11,22 @@ import math
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, PRESSURE, SLOPE_A, SLOPE_B, steepness_of
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+    steepness_of,
+)
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
+from hydro_sim_core.solvers.balance import relative_twist
+from hydro_sim_core.solvers.problem import DRIFT
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
 MOST_POSES, MOST_PIECES = 4096, 256
@@ -71,7 +81,8 @@ def _stores_too_much(model, scratch, dt):
     """Whether a solved step presses two rigid bodies into each other that move within their stride.
 
     A step holds the mean depth of each of its faces, with the faces of its beginning. While a corner is pressed in the
-    flat behind it may come down, and large faces may turn about their centroids.
+    flat behind it may come down, and large faces may turn about their centroids. What the solve itself stores in its
+    faces it has taken from the motion: a soft body may come in slowly as far as its force allows.
 
     Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
     scratch.patches: first_face, pair; scratch.points: num_faced.
@@ -85,11 +96,35 @@ def _stores_too_much(model, scratch, dt):
             continue
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
-        _, before = _depth_and_energy(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1])
+        first, last = patches.first_face[p], patches.first_face[p + 1]
+        _, before = _depth_and_energy(scratch.faces.data, first, last, True)
         _, after = _overlap_at(model, scratch, pair, dt)
-        if after > before + gain:
+        if after > before + gain and after > _energy_of_solve(scratch, p, dt) + gain:
             return True
     return False
+
+
+@kernel
+def _energy_of_solve(scratch, p, dt):
+    """Energy that the faces of patch p store at the end of a solved step, by the solve's velocities, J.
+
+    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
+    Writes scratch: twist.
+    """
+    data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
+    relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
+    p_GR, energy = patches.p_GR[p], 0.0
+    for f in range(patches.first_face[p], patches.first_face[p + 1]):
+        x = data[CENTROID, f] - p_GR[0]
+        y = data[CENTROID + 1, f] - p_GR[1]
+        z = data[CENTROID + 2, f] - p_GR[2]
+        v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
+        v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
+        v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
+        pressure = data[PRESSURE, f] - dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
+        if pressure > 0.0:
+            energy += _energy_of_face(data, f, pressure, True)
+    return energy
 
 
 @kernel
@@ -199,8 +234,8 @@ def _overlap_at(model, scratch, pair, time):
 
     Both are infinite for bodies that overlap without faces.
 
-    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num; scratch.query:
-    report.
+    Reads model: pair_flat, pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num;
+    scratch.query: report.
     Writes scratch: R_BA, p_BA.
     """
     # The contacts of the last step stay in the buffer.
@@ -214,7 +249,7 @@ def _overlap_at(model, scratch, pair, time):
     if found == first:
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
         return nothing, nothing
-    return _depth_and_energy(scratch.faces.data, first, found)
+    return _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
 
 
 @kernel
@@ -235,8 +270,8 @@ def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
 
 
 @kernel
-def _depth_and_energy(data, first, last):
-    """Largest depth of faces, m, and the energy ``A p d / 2`` of all that press, d the depth in both bodies, J."""
+def _depth_and_energy(data, first, last, is_rigid):
+    """Largest depth of faces, m, and the energy of all that press, J."""
     most, energy = 0.0, 0.0
     for f in range(first, last):
         pressure = data[PRESSURE, f]
@@ -245,11 +280,29 @@ def _depth_and_energy(data, first, last):
         steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        # Faces whose pressure falls in the direction of their force have no such depth.
-        for slope in (data[SLOPE_A, f], data[SLOPE_B, f]):
-            if slope > 0.0:
-                energy += 0.5 * data[AREA, f] * pressure * pressure / slope
+        energy += _energy_of_face(data, f, pressure, is_rigid)
     return most, energy
+
+
+@kernel
+def _energy_of_face(data, f, pressure, is_rigid):
+    """What a face adds to the energy of an overlap if it has some pressure (Pa), J.
+
+    On the skin of a rigid body it is exact for pressures p of constant gradient g: by the divergence theorem their
+    integral over a volume is that of ``p^2 g.n / (2 g.g)`` over its surface, to which upright faces add nothing. In a
+    compliant body it is ``A p d / 2``, with d the depth along the normal: exact if that line stays in one element.
+    """
+    a, b = data[SLOPE_A, f], data[SLOPE_B, f]
+    softness = 0.0
+    if is_rigid:
+        steepness = steepness_of(data, f)
+        if steepness > 0.0:
+            softness = min(a, b) / (steepness * steepness)
+    else:
+        for slope in (a, b):
+            if slope > 0.0:
+                softness += 1.0 / slope
+    return 0.5 * data[AREA, f] * pressure * pressure * softness
 
 
 @kernel
