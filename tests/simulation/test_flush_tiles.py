@@ -75,12 +75,14 @@ def test_light_and_heavy_boxes_slide_over_seams(mass: float) -> None:
 
 
 @pytest.mark.parametrize("time_step", [1e-3, 1e-2])
-@pytest.mark.parametrize(("yaw", "higher"), [(0.0, 1e-3), (0.3, 1e-3), (0.0, 1e-4)])
+@pytest.mark.parametrize(
+    ("yaw", "higher"), [(0.0, 1e-3), (0.3, 1e-3), (0.0, 1e-4), (0.1, 1e-4), (0.3, 1e-4), (0.6, 2e-4)]
+)
 def test_a_higher_tile_stops_a_box(higher: float, yaw: float, time_step: float) -> None:
     """It hits it with its front or a corner: it stops, tips or turns, and what is left is slower.
 
-    A corner that meets a step of 0.1 mm is not among the cases: it climbs, since leaning faces of edges press with
-    their neighbours (``simulation/stepping/sharp_edges.py``), and ought to stop.
+    A corner climbed steps of 0.1 mm while upright faces pressed with their neighbours. At yaw 0.6 and 10 ms it still
+    climbs one of 0.1 mm, for it is pressed in by most of that.
     """
     world, _ = slide(time_step, yaw=yaw, higher=higher, start=0.1, seconds=0.2)
     assert world.v[3] < 0.6

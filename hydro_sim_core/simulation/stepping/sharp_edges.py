@@ -49,7 +49,7 @@ def join_at_sharp_edges(faces, first, last, box, mean):
     """
     data, f = faces.data, first
     while f < last:
-        if _leans(data, f, -math.inf):
+        if _leans(data, f, -math.inf, -UPRIGHT):
             _set_box(faces, first, last, f, box)
             share = _set_mean(faces, first, last, box, mean)
             if share > 0.0:
@@ -60,19 +60,19 @@ def join_at_sharp_edges(faces, first, last, box, mean):
     kept = first
     for f in range(first, last):
         # Alone they would push with all of their force until the bodies are far apart.
-        if not _leans(data, f, -UPRIGHT):
+        if not _leans(data, f, -UPRIGHT, UPRIGHT):
             move_face(faces, f, kept)
             kept += 1
     return kept
 
 
 @kernel
-def _leans(data, f, least):
-    """Whether a face presses while the pressure hardly rises along its normal, or falls by not more than some share."""
+def _leans(data, f, least, most):
+    """Whether a face presses whose pressure rises along its normal by a share of its gradient between two bounds."""
     if not data[PRESSURE, f] > 0.0:
         return False
     across = min(data[SLOPE_A, f], data[SLOPE_B, f]) / steepness_of(data, f)
-    return least < across < UPRIGHT
+    return least < across < most
 
 
 @kernel
@@ -104,7 +104,7 @@ def _set_box(faces, first, last, seed, box):
     while grows:
         grows = False
         for f in range(first, last):
-            if _leans(faces.data, f, -math.inf) and _touches(faces, f, box):
+            if _leans(faces.data, f, -math.inf, UPRIGHT) and _touches(faces, f, box):
                 grows = _extend(faces, f, box) or grows
 
 
@@ -138,7 +138,7 @@ def _set_mean(faces, first, last, box, mean):
         if data[PRESSURE, f] > 0.0 and _touches(faces, f, box):
             force = data[AREA, f] * data[PRESSURE, f]
             whole += force
-            leaning += force if _leans(data, f, -math.inf) else 0.0
+            leaning += force if _leans(data, f, -math.inf, UPRIGHT) else 0.0
             for i in range(3):
                 mean[i] += force * data[NORMAL + i, f]
     if not leaning > LEAST_SHARE * whole:
