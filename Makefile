@@ -5,13 +5,14 @@
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake and MuJoCo into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
+# make farms      random scenes by the hundred thousand, each step checked, into benchmarks/results
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
 # make docs       write the site to build/docs/index.html
 # make lint       style, types, the one-way flow of the rooms, the Dockerfile
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full hostile workspace bench bench-ros validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full hostile workspace bench bench-ros farms validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -91,6 +92,10 @@ bench-ros: export OMP_NUM_THREADS ?= 1
 bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 bench-ros: $(VENV)/.test-ready
 	@for name in hil_jitter command_latency lock_step ros_publishing spawning; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+farms: export OMP_NUM_THREADS ?= 1
+farms: $(VENV)/.test-ready
+	@for name in reliability point_reliability; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 validation: export OMP_NUM_THREADS ?= 1
 validation: $(VENV)/.test-ready

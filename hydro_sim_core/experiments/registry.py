@@ -10,6 +10,7 @@ from pathlib import Path
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import (
+    ecp_analytic,
     ecp_desk,
     ecp_t_bar,
     energy,
@@ -121,6 +122,11 @@ EXPERIMENTS = {
         "A T-shaped bar tilts onto two of its points, onto two others, and spins (Xie and Chakraborty 2019).",
         lambda _: ecp_t_bar.run(),
         ecp_t_bar.plot,
+    ),
+    "ecp_analytic": Experiment(
+        "Boxes and a coin at one equivalent point tip, slide and spin as closed forms say, and soft ones come to it.",
+        lambda quick: ecp_analytic.run(ecp_analytic.MODULI[1:] if quick else ecp_analytic.MODULI),
+        ecp_analytic.plot,
     ),
     "margin_boxes": Experiment(
         "Rattling of a box on a box, and how a margin stops it, against Drake's page on hydroelastic margin.",

@@ -194,6 +194,7 @@ CURVES = {
     "face_scaling": "triangles",
     "sliding_disk": "ratio of rings",
     "point_contact": "turn, pads of 0.5 mm",
+    "ecp_analytic": "point",
     "ecp_desk": "difference of v_x",
     "ecp_t_bar": "speed",
     "margin_boxes": "spread",

@@ -37,7 +37,7 @@ def test_scenes_that_make_little_sense_keep_their_promises_too(
     """Arms, every solver, soft ground, 0.1 g to 10 t, 1 kPa to 100 GPa, steps up to 50 ms, 30 m/s and 200 rad/s."""
     ranges, report = replace(WIDE, solvers=(solver,)), ReliabilityReport()
     for number in range(60 if full_run else 10):
-        run_scene(make_random_scene(5, number, tmp_path, ranges), 60, report)
+        run_scene(make_random_scene(6, number, tmp_path, ranges), 60, report)
     assert report.failures == []
     assert "thrown by deep contact" not in report.counts
     assert report.counts["arm"] == 0.4 * report.scenes

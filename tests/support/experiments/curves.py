@@ -222,6 +222,14 @@ def _ecp_t_bar(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("spin after the turning", curves["spin"][time.index(4.25)])
 
 
+def _ecp_analytic(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for share, point in zip(curves["share"], curves["point"], strict=True):
+        yield Row(f"the point, pushed by {share:g} of what tips", point)
+    apart, moduli = curves["soft box less the point"], curves["modulus"]
+    order = -np.log(apart[-1] / apart[-2]) / np.log(moduli[-1] / moduli[-2])
+    yield Row("order in softness: where soft boxes bear it less the point", order)
+
+
 def _margin_boxes(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     frequency, spread, acceleration = (curves[key] for key in ("frequency", "spread", "acceleration"))
     rattles = acceleration > margin_boxes.RATTLING
@@ -266,6 +274,7 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "face_scaling": _face_scaling,
     "sliding_disk": _sliding_disk,
     "point_contact": _point_contact,
+    "ecp_analytic": _ecp_analytic,
     "ecp_desk": _ecp_desk,
     "ecp_t_bar": _ecp_t_bar,
     "margin_boxes": _margin_boxes,

@@ -1,0 +1,232 @@
+"""Reliability of equivalent contact points: bodies dropped, pushed and tipped at random, every step checked.
+
+Boxes, cylinders, capsules and balls on the ground, and boxes on a table and on each other, with time steps of 1 to 20
+ms, friction of 0 to 1 and e_r given or from the patch, are pushed in every step. A step must converge, leave no corner
+of a box or end of a capsule below the ground, and change the momentum of each body by the impulses of weight, push and
+reported contacts. The scene of any number can be run again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.description import SceneBuilder
+from hydro_sim_core.simulation import World
+
+Array = NDArray[np.float64]
+
+GRAVITY = 9.81
+#: Steps of a scene.
+STEPS = 250
+#: Depth (m) below the ground and imbalance of momentum (N s, per N s involved) that break a promise.
+DEPTH_BOUND, MOMENTUM_BOUND = 1e-12, 1e-9
+KINDS = ("box", "cylinder", "capsule", "sphere", "pile")
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body of a scene.
+
+    Attributes:
+        name: Its name.
+        mass: Mass, kg.
+        ends: (N, 3) its lowest possible points, in its frame, m.
+        radius: Radius about these points, m.
+    """
+
+    name: str
+    mass: float
+    ends: Array
+    radius: float
+
+
+@dataclass(frozen=True)
+class PointCase:
+    """Where a step was worst, or broke a promise.
+
+    Attributes:
+        number: Of the scene.
+        step: Of the scene.
+        value: How bad.
+        detail: What.
+    """
+
+    number: int
+    step: int
+    value: float
+    detail: str = ""
+
+
+@dataclass
+class PointReport:
+    """Outcome of many scenes.
+
+    Attributes:
+        steps: Number of steps.
+        scenes: Number of scenes.
+        counts: How often a kind of scene or step came up.
+        worst: The worst step by quantity.
+        failures: Steps that broke a promise.
+    """
+
+    steps: int = 0
+    scenes: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    worst: dict[str, PointCase] = field(default_factory=dict)
+    failures: list[PointCase] = field(default_factory=list)
+
+    def look(self, quantity: str, value: float, bound: float, number: int, step: int) -> None:
+        """Keep the worst step by a quantity, and those beyond its bound."""
+        if quantity not in self.worst or not value <= self.worst[quantity].value:
+            self.worst[quantity] = PointCase(number, step, value)
+        if not value <= bound:
+            self.failures.append(PointCase(number, step, value, quantity))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON-compatible data."""
+        return asdict(self) | {"counts": dict(self.counts)}
+
+
+def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[PointReport]:
+    """Run scenes until they have some number of steps; yield the report, which grows, after each.
+
+    Args:
+        seed: Of the series.
+        steps: Least number of steps.
+        first: Number of the first scene.
+    """
+    report = PointReport()
+    while report.steps < steps:
+        run_scene(seed, first + report.scenes, report)
+        yield report
+
+
+def run_scene(seed: int, number: int, report: PointReport) -> None:
+    """Run one scene of a series, and add it to a report."""
+    rng = np.random.default_rng([seed, number])
+    kind = KINDS[number % len(KINDS)]
+    world, bodies = _make_scene(rng, kind)
+    report.scenes += 1
+    report.counts[kind] += 1
+    pushes = rng.choice([0.0, 1.0, 10.0])
+    for step in range(STEPS):
+        loads = {body.name: _push(rng, body, pushes) for body in bodies}
+        for name, load in loads.items():
+            world.apply_wrench(name, load)
+        before = _velocities(world)
+        world.step()
+        after = _velocities(world)
+        for body in bodies:
+            _check(world, body, loads[body.name], before[body.name], after[body.name], report, number, step)
+        report.steps += 1
+    diagnostics = world.diagnostics()
+    for name in ("unconverged_steps", "cut_steps", "fast_steps"):
+        report.counts[name] += int(diagnostics[name])
+    if diagnostics["unconverged_steps"]:
+        report.look("unconverged steps", float(diagnostics["unconverged_steps"]), 0.0, number, STEPS)
+
+
+def _make_scene(rng: np.random.Generator, kind: str) -> tuple[World, list[Body]]:
+    """World and bodies of a scene, thrown."""
+    scene = SceneBuilder(
+        kind,
+        time_step=float(rng.choice([0.001, 0.002, 0.005, 0.01, 0.02])),
+        gravity=(0.0, 0.0, -GRAVITY),
+        contact={"compliance": "rigid", "friction": float(rng.choice([0.0, 0.2, 0.5, 1.0]))},
+    )
+    scene.add_ground()
+    ellipsoid = (
+        None if rng.random() < 0.3 else (1.0, float(rng.choice([0.5, 1.0])), float(rng.uniform(0.005, 0.1)))
+    )
+    bodies, starts, base = [], [], 0.0
+    others = ["ground"]
+    if kind == "pile":
+        scene.add_static("table", "box", size=(0.6, 0.6, 0.1), xyz=(0.0, 0.0, 0.05))
+        others.append("table")
+        base = 0.1
+    for i in range(int(rng.integers(1, 4)) if kind == "pile" else 1):
+        body, lengths = _random_body(rng, f"body{i}", "box" if kind == "pile" else kind)
+        size = float(np.linalg.norm(body.ends, axis=1).max()) + body.radius
+        X = np.eye(4)
+        X[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+        X[:3, 3] = [*rng.uniform(-0.1, 0.1, 2), base + 1.05 * size + rng.uniform(0.0, 0.1)]
+        base += 2.2 * size + 0.1
+        inertia = body.mass * size**2 * rng.uniform(0.3, 0.4, 3)
+        link = scene.add_body(
+            body.name, body.mass, inertia=tuple(inertia.tolist()), xyz=tuple(X[:3, 3].tolist())
+        )
+        link.add_shape("box" if kind == "pile" else kind, **lengths)
+        for other in others:
+            scene.set_contact_law(body.name, other, "equivalent_point", friction_ellipsoid=ellipsoid)
+        others.append(body.name)
+        bodies.append(body)
+        starts.append(X)
+    world = World(scene.build())
+    for body, X in zip(bodies, starts, strict=True):
+        world.place(body.name, X, np.concatenate([rng.normal(size=3) * 3.0, rng.normal(size=3)]))
+    return world, bodies
+
+
+def _random_body(rng: np.random.Generator, name: str, shape: str) -> tuple[Body, dict[str, Any]]:
+    mass = float(10.0 ** rng.uniform(-2.0, 2.0))
+    if shape == "box":
+        size = rng.uniform(0.02, 0.3, 3)
+        corners = np.array(list(product(*((-0.5 * s, 0.5 * s) for s in size))))
+        return Body(name, mass, corners, 0.0), {"size": tuple(size.tolist())}
+    radius, length = rng.uniform(0.02, 0.15, 2).tolist()
+    half = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
+    if shape == "sphere":
+        return Body(name, mass, np.zeros((1, 3)), radius), {"radius": radius}
+    if shape == "capsule":
+        return Body(name, mass, half, radius), {"radius": radius, "length": length}
+    # Of the simulator's prism, whose number of edges depends on the size, two corners are known.
+    return Body(name, mass, half + np.array([radius, 0.0, 0.0]), 0.0), {"radius": radius, "length": length}
+
+
+def _push(rng: np.random.Generator, body: Body, size: float) -> Array:
+    """A random wrench (6,) of the order of a body's weight."""
+    lever = float(np.abs(body.ends).max()) + body.radius
+    push = rng.normal(size=6) * size * body.mass
+    push[:3] *= lever
+    return np.asarray(push)
+
+
+def _velocities(world: World) -> dict[str, Array]:
+    """Velocity (3,) of the origin of each body, which is its centre of mass, m/s, by name."""
+    return {
+        name: V[3:] + np.cross(V[:3], world.frame_pose(name)[:3, 3])
+        for name, V in zip(world.frame_names, world.frame_twists(), strict=True)
+    }
+
+
+def _check(
+    world: World,
+    body: Body,
+    load: Array,
+    before: Array,
+    after: Array,
+    report: PointReport,
+    number: int,
+    step: int,
+) -> None:
+    X_WB = world.frame_pose(body.name)
+    lowest = float((body.ends @ X_WB[2, :3]).min() + X_WB[2, 3] - body.radius)
+    report.look("depth in the ground", max(-lowest, 0.0), DEPTH_BOUND, number, step)
+    dt = world.time_step
+    contact = np.zeros(3)
+    involved = body.mass * (np.linalg.norm(before) + GRAVITY * dt)
+    for patch in world.contacts:
+        sign = {patch.name_b: 1.0, patch.name_a: -1.0}.get(body.name, 0.0)
+        contact += sign * patch.force_on_b
+        involved += abs(sign) * dt * float(np.linalg.norm(patch.force_on_b))
+    impulse = dt * (contact + load[3:] + body.mass * np.array([0.0, 0.0, -GRAVITY]))
+    off = float(np.linalg.norm(body.mass * (after - before) - impulse) / involved)
+    report.look("imbalance of momentum", off, MOMENTUM_BOUND, number, step)

@@ -1,0 +1,52 @@
+"""Random pushes, drops and tips at equivalent points; the full series is ``benchmarks/point_reliability.py``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.experiments import point_reliability
+from hydro_sim_core.experiments.point_reliability import PointReport, run_scene, run_scenes
+
+
+def test_every_random_step_keeps_its_promises(full_run: bool) -> None:
+    steps = 20_000 if full_run else 1_250
+    *_, report = run_scenes(seed=3, steps=steps)
+    assert report.failures == []
+    assert report.steps >= steps
+    assert all(report.counts[kind] > 0 for kind in point_reliability.KINDS)
+    assert 0.0 < report.worst["imbalance of momentum"].value < point_reliability.MOMENTUM_BOUND
+    json.dumps(report.as_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda world: world.place("body0", _sunk(world)), "depth in the ground"),
+        (lambda world: world.apply_wrench("body0", [0, 0, 0, 1, 0, 0]), "imbalance of momentum"),
+    ],
+)
+def test_a_step_that_breaks_a_promise_is_told(monkeypatch: pytest.MonkeyPatch, spoil, told: str) -> None:
+    step = hs.World.step
+
+    def spoilt(world: hs.World, n: int = 1) -> None:
+        if told == "depth in the ground":
+            step(world, n)
+            spoil(world)
+        else:
+            spoil(world)
+            step(world, n)
+
+    monkeypatch.setattr(hs.World, "step", spoilt)
+    report = PointReport()
+    run_scene(3, 0, report)
+    assert told in {case.detail for case in report.failures}
+
+
+def _sunk(world: hs.World) -> np.ndarray:
+    X_WB = world.frame_pose("body0")
+    X_WB[2, 3] = -1e-3
+    return X_WB
