@@ -85,6 +85,7 @@ def test_a_python_that_is_too_new_is_told(monkeypatch):
     assert (told.state, told.mend) == (BROKEN, "use a Python that is >=3.9,<3.11")
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(
     ("group", "value", "problem"),
     [

@@ -71,6 +71,7 @@ def plain(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("targets") / "plain")
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("setting", [*SETTINGS, "all"])
 def test_settings_of_numba_do_not_matter(tmp_path, plain, setting):
     """Code that is kept is found without them too, so it must not differ."""

@@ -247,6 +247,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_package_is_told_in_one_line(case, tmp_path):
     text, problem = BROKEN[case]

@@ -137,6 +137,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_defused_soon(tmp_path, name):
     path = write_xacro(tmp_path, BOMBS[name])

@@ -178,7 +178,15 @@ def test_an_experiment_is_found_by_name_or_a_near_one_suggested():
 
 
 #: Experiments whose own tests look at their quick form.
-WITH_TESTS = {"ecp_analytic", "ecp_desk", "ecp_t_bar", "face_scaling", "margin_boxes", "sliding_disk"}
+WITH_TESTS = {
+    "ecp_analytic",
+    "ecp_desk",
+    "ecp_t_bar",
+    "face_scaling",
+    "margin_boxes",
+    "rigid_pairs",
+    "sliding_disk",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -155,6 +155,7 @@ def test_the_step_that_a_box_is_dropped_with_by_default_is_found_too_long():
     assert not result.good
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", sorted(shipped_scenes().keys() - {"peppers"}))
 def test_the_steps_of_shipped_scenes_are_good(name):
     world = open_world(name)

@@ -52,7 +52,7 @@ def test_many_slow_files_end_with_one_error(tmp_path, short, read):
     with pytest.raises(InputError, match=words) as found:
         read_all(slow_files(tmp_path, 40), read)
     last, count = map(int, re.search(words, str(found.value)).groups())
-    assert 1 < last < 12
+    assert 1 <= last < 12  # at least one was read, so that they share it
     assert count in (last, last + 1)  # it was begun, or not
 
 

@@ -1,4 +1,4 @@
-"""Of a heavy test with parameters every so-manieth case runs, and every value of a parameter; a full run has all."""
+"""Of a heavy test every so-manieth case runs, of several parameters also every value; a full run has all."""
 
 import re
 
@@ -15,6 +15,11 @@ import pytest
 def test_shapes(shape, size):
     print("ran", shape, size)
 
+@pytest.mark.heavy(3)
+@pytest.mark.parametrize(("name", "length"), [("a", 1.0), ("b", 1.0), ("c", 2.0), ("d", 1.0)])
+def test_list(name, length):
+    print("listed", name)
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_light(number):
     print("counted", number)
@@ -22,18 +27,19 @@ def test_light(number):
 
 
 @pytest.mark.parametrize(
-    ("options", "shapes", "sizes", "cases"),
+    ("options", "shapes", "sizes", "cases", "listed"),
     [
-        ([], {"ball", "box", "rod", "cone"}, {"small", "large"}, 4),
-        (["--hypothesis-profile=full"], {"ball", "box", "rod", "cone"}, {"small", "large"}, 8),
-        (["-k", "rod or counted or light"], {"rod"}, {"small", "large"}, 2),
+        ([], {"ball", "box", "rod", "cone"}, {"small", "large"}, 4, "ad"),
+        (["--hypothesis-profile=full"], {"ball", "box", "rod", "cone"}, {"small", "large"}, 8, "abcd"),
+        (["-k", "rod or counted or light"], {"rod"}, {"small", "large"}, 2, ""),
     ],
 )
-def test_a_share_of_the_cases_runs_unless_told_to_run_all(tmp_path, options, shapes, sizes, cases):
+def test_a_share_of_the_cases_runs_unless_told_to_run_all(tmp_path, options, shapes, sizes, cases, listed):
     """The share is of the cases that are asked for, so that none of those with some name is left without one."""
     printed = run_pytest(tmp_path, "test_cases.py", TEST, *options)
     ran = re.findall(r"ran (\w+) (\w+)", printed)
     assert len(ran) == len(set(ran)) == cases
     assert {shape for shape, _ in ran} == shapes
     assert {size for _, size in ran} == sizes
+    assert "".join(re.findall(r"listed (\w)", printed)) == listed
     assert len(re.findall("counted", printed)) == 2

@@ -150,6 +150,7 @@ def test_scenes_choose_its_law_method_and_integrator(plugin):
     assert {row[1] for row in rows} == {rows[0][1]}
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("file", "before", "after", "told"),
     [
@@ -253,6 +254,7 @@ def test_rates_of_recordings_name_streams():
         recorded_streams(None, {"wrench": 10.0}, View())
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("file", "before", "after", "told"),
     [

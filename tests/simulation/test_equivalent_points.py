@@ -226,7 +226,10 @@ def test_a_fast_body_does_not_pass_through_a_plate() -> None:
 
 
 def test_bodies_that_start_in_each_other_come_apart_slowly() -> None:
-    world = box_on_ground((0.1, 0.1, 0.1), z=0.045)
+    world = box_on_ground((0.1, 0.1, 0.1))
+    X_WB = world.frame_pose("box")
+    X_WB[2, 3] = 0.045
+    world.place("box", X_WB)
     fastest = 0.0
     for _ in range(30):
         world.step(1)

@@ -17,7 +17,7 @@ from hydro_sim_core.experiments.reliability import Auditor, ReliabilityReport, r
 
 def test_random_scenes_keep_their_promises(full_run: bool) -> None:
     """Drops, piles and grasps, soft and stiff, light and heavy: momentum balances, no energy comes from nowhere."""
-    steps = 12_000 if full_run else 4_800
+    steps = 12_000 if full_run else 2_400
     *_, report = run_scenes(seed=2, steps=steps)
     assert report.failures == []
     assert report.steps >= steps

@@ -139,6 +139,7 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
 def test_world_and_its_description_are_drawn_alike(path):
     """A replay draws from the URDF in the recording what the live page drew: the same shapes at the same places."""

@@ -138,7 +138,10 @@ def build_model(
         warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
     _check_grains(colliders, pairs, law)
-    points, rows = point_pairs(colliders, laws, _names(assembly, environment), len(pairs), _led(assembly))
+    pose_of = None if known else start.body_pose
+    points, rows = point_pairs(
+        colliders, laws, _names(assembly, environment), len(pairs), _led(assembly), pose_of
+    )
     skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
     pairs = np.concatenate([pairs, rows])
     model = _model(colliders, pairs, skinned, points, assembly, damping, options, set(compensated_joints))

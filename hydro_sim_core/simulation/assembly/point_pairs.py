@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from hydro_sim_core.geometry.polyhedra import Polyhedron, polyhedron
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.assembly.point_starts import START_SHARE, start_depth
 from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_outline
 
 #: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
@@ -60,6 +61,7 @@ def point_pairs(
     names: set[str],
     first_pair: int,
     prescribed: NDArray[np.int64],
+    pose_of: Callable[[int], Floats] | None,
 ) -> tuple[PointPairs, Indices]:
     """Make the pairs that are told to touch at equivalent points.
 
@@ -69,12 +71,13 @@ def point_pairs(
         names: Links and static shapes of the scene; one that was told of may have been taken out since.
         first_pair: Number of pairs that touch by other laws.
         prescribed: Bodies with prescribed motion.
+        pose_of: Gives the pose (4, 4) in which a body starts; None if depth at the start does not matter.
 
     Returns:
         The pairs; and (Q, 2) a collider of each side, for names and friction.
 
     Raises:
-        InputError: Two links cannot touch like that; it says why.
+        InputError: Two links cannot touch like that, or start deep in each other; it says why.
     """
     told = [
         one for one in laws.told.values() if one.law == "equivalent_point" and names.issuperset(one.links)
@@ -92,6 +95,8 @@ def point_pairs(
                         sides[group] = len(made)
                         made.append(_make_side(colliders, group, one))
                 _check_convex(one, made[sides[a]], made[sides[b]])
+                if pose_of is not None:
+                    _check_start(one, made[sides[a]], made[sides[b]], pose_of)
                 pairs.append((sides[a], sides[b]))
                 rows.append((a[0], b[0]))
                 ellipsoids.append(one.point.ellipsoid or (1.0, 1.0, 0.0))
@@ -173,6 +178,17 @@ def _check_convex(told: ToldLaw, a: _Side, b: _Side) -> None:
         raise _error(
             told, problem, "set pieces: true if their collision geometries are convex, or take pressure_field"
         )
+
+
+def _check_start(told: ToldLaw, a: _Side, b: _Side, pose_of: Callable[[int], Floats]) -> None:
+    most = START_SHARE * 2.0 * min(_ball(side.hull)[1] for side in (a, b))
+    depth = start_depth(a.hull, pose_of(a.body), b.hull, pose_of(b.body), most)
+    if depth > most:
+        problem = (
+            f"they start {1e3 * depth:.3g} mm in each other, and {1e3 * most:.3g} mm is the most, "
+            f"{START_SHARE:.0%} of the smaller one's size"
+        )
+        raise _error(told, problem, "move one of them where it starts")
 
 
 def _error(told: ToldLaw, problem: str, mend: str) -> InputError:

@@ -77,12 +77,16 @@ class StartPose:
     """
 
     def __init__(self, colliders: Sequence[Collider], assembly: Assembly, q0: Floats) -> None:
-        posture = TreeEvaluator(assembly.tree).update(q0)
+        self._posture = TreeEvaluator(assembly.tree).update(q0)
         self.colliders = colliders
-        self._poses = [product(posture.body_pose(collider.body), collider.X_BG) for collider in colliders]
+        self._poses = [product(self.body_pose(collider.body), collider.X_BG) for collider in colliders]
         self._is_plane = np.array([collider.geometry.is_half_space for collider in colliders], dtype=bool)
         boxes = [_bounds(one.geometry, X_WG) for one, X_WG in zip(colliders, self._poses, strict=True)]
         self._lower, self._upper = np.array(boxes).reshape(-1, 2, 3).transpose(1, 0, 2)
+
+    def body_pose(self, body: int) -> Floats:
+        """Pose (4, 4) of a body; -1 for the world."""
+        return self._posture.body_pose(body)
 
     def near(self, pairs: Indices) -> np.ndarray:
         """By how much the boxes of pairs (P, 2) overlap (P,), m: at least as deep as bodies that overlap do."""
