@@ -18,6 +18,8 @@ from hydro_sim_core.solvers.options import CONVERGED
 #: needs more solves than this has not converged.
 CORIOLIS_TOLERANCE = 1e-5
 MAX_CORIOLIS_SOLVES = 6
+#: The same of steps with contact at equivalent points, whose other errors are as small.
+TOLERANCE_AT_POINTS = 1e-7
 #: Changes of momentum that are round-off, as a share of that which a tree comes with.
 ROUND_OFF = 1e-11
 #: Velocities of a body with a floating joint or a prescribed motion.
@@ -136,7 +138,7 @@ def _find_spins(forest, V_WB, spin):
 
 @kernel
 def _find_strays(model, scratch, dt):
-    """Mark the trees whose velocities Coriolis forces of the solution would change by over ``CORIOLIS_TOLERANCE``.
+    """Mark the trees whose velocities Coriolis forces of the solution would change by over the tolerance.
 
     A change d of velocities changes the effect of Coriolis forces by at most about 2 dt |w| d, with w the tree's
     largest angular speed.
@@ -144,11 +146,14 @@ def _find_strays(model, scratch, dt):
     Returns:
         True if there are any.
 
-    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.problem: A, momentum;
-    scratch.solver: v; scratch.tree: V_WB; scratch.problem.islands: order, position.
+    Reads scratch: S, spin, v_middle, v_next; model.forest: first, is_free_tree; scratch.patches: num; scratch.points:
+    num_faced; scratch.problem: A, momentum; scratch.solver: v; scratch.tree: V_WB; scratch.problem.islands: order,
+    position.
     Writes scratch: spin, strays, v_middle; scratch.tree: V_WB.
     """
     problem, forest, spin = scratch.problem, model.forest, scratch.spin
+    has_points = scratch.patches.num[0] > scratch.points.num_faced[0]
+    tolerance = TOLERANCE_AT_POINTS if has_points else CORIOLIS_TOLERANCE
     any_stray = False
     spin[:] = 0.0
     _find_spins(forest, scratch.tree.V_WB, spin)
@@ -178,7 +183,7 @@ def _find_strays(model, scratch, dt):
         # Velocities of a body at rest are round-off, as large as their changes. Written so that a tree with NaN
         # velocities is marked.
         least = ROUND_OFF * ROUND_OFF * momentum2
-        if not (change <= least or reach * reach * change <= CORIOLIS_TOLERANCE * CORIOLIS_TOLERANCE * size):
+        if not (change <= least or reach * reach * change <= tolerance * tolerance * size):
             scratch.strays[tree] = any_stray = True
     return any_stray
 
