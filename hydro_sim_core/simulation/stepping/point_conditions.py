@@ -125,7 +125,7 @@ def let_overlap(model, scratch, j, dt):
 
 
 @kernel
-def look_again(model, scratch, j, is_new, is_late, dt):
+def look_again(model, scratch, j, is_new, sets_radius, is_late, dt):
     """Load contact ``j`` for where the step ends now, with the impulses of the last solution.
 
     Returns:
@@ -137,7 +137,7 @@ def look_again(model, scratch, j, is_new, is_late, dt):
     count = find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
     if is_late:
         count = _keep_vertices(model, scratch, j, count, kept)
-    closes = load(model, scratch, j, count, kept, dt)
+    closes = load(model, scratch, j, count, kept, sets_radius, dt)
     return repeats and closes
 
 
@@ -161,8 +161,10 @@ def _keep_vertices(model, scratch, j, count, kept):
 
 
 @kernel
-def load(model, scratch, j, count, kept, dt):
+def load(model, scratch, j, count, kept, sets_radius, dt):
     """Load the points that were found as conditions, with the impulses that are kept for what touches there.
+
+    If ``sets_radius`` an e_r that is not given is that of the patch, else it stays as it is.
 
     Returns:
         Whether gaps are closed where there was an impulse, and nothing overlaps.
@@ -195,7 +197,7 @@ def load(model, scratch, j, count, kept, dt):
         along = n[0] * v0 + n[1] * v1 + n[2] * v2
         points.ahead[c] = impulse + stiffness * (along - gap / dt)
     points.end[j] = first + count
-    if model.points.ellipsoid[at.row[j], 2] == 0.0:
+    if sets_radius and model.points.ellipsoid[at.row[j], 2] == 0.0:
         repeats = _set_patch_radius(model, scratch, j, total, a0, a1, a2) and repeats
     # What touched and is no longer among the points has lost its impulse.
     for i in range(kept):

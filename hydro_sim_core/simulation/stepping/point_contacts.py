@@ -28,6 +28,9 @@ from hydro_sim_core.solvers.options import CONVERGED
 
 #: Solves of a step, and those after which the axes of contact are looked for anew.
 MOST_SOLVES, SOLVES_WITH_NEW_AXES = 40, 2
+#: Solves in which e_r of a patch is looked for anew: of a body that rolls on an edge, which touches along it and at an end
+#: in turn, it would never be the same twice.
+SOLVES_WITH_NEW_RADIUS = 6
 #: Solve from which on vertices that press stay among the points: one that friction draws over an edge and back again
 #: would come and go.
 LATE_SOLVE = 12
@@ -156,7 +159,7 @@ def load_points(model, state, scratch, dt):
         if separation < -allowed_overlap(model, scratch, j):
             let_overlap(model, scratch, j, dt)
             count = find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
-        load(model, scratch, j, count, 0, dt)
+        load(model, scratch, j, count, 0, True, dt)
 
 
 @kernel
@@ -182,7 +185,7 @@ def solve_contacts(machine, solve, dt):
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
         # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
-        if _all_repeat(model, state, scratch, n < solves_with_new_axes, n >= LATE_SOLVE, dt):
+        if _all_repeat(model, state, scratch, n, n < solves_with_new_axes, dt):
             return converged
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0
@@ -190,8 +193,8 @@ def solve_contacts(machine, solve, dt):
 
 
 @kernel
-def _all_repeat(model, state, scratch, is_new, is_late, dt):
-    """Load all contacts anew for where the solution ends, and keep islands in which they repeat themselves.
+def _all_repeat(model, state, scratch, n, is_new, dt):
+    """Load all contacts anew for where solution ``n`` ends, and keep islands in which they repeat themselves.
 
     Returns:
         True if all did.
@@ -204,7 +207,8 @@ def _all_repeat(model, state, scratch, is_new, is_late, dt):
     scratch.points.momentum2[0] = _squared_momentum(model, scratch)
     islands.keeps[:] = True
     for p in range(first, scratch.patches.num[0]):
-        repeats = look_again(model, scratch, p - first, is_new, is_late, dt)
+        sets_radius, is_late = n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE
+        repeats = look_again(model, scratch, p - first, is_new, sets_radius, is_late, dt)
         tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
         if tree >= 0 and not repeats:
             islands.keeps[islands.island[tree]] = False
