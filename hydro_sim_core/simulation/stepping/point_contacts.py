@@ -28,8 +28,8 @@ from hydro_sim_core.solvers.options import CONVERGED
 
 #: Solves of a step, and those after which the axes of contact are looked for anew.
 MOST_SOLVES, SOLVES_WITH_NEW_AXES = 40, 2
-#: Solves in which e_r of a patch is looked for anew: of a body that rolls on an edge, which touches along it and at an end
-#: in turn, it would never be the same twice.
+#: Solves in which e_r of a patch is looked for anew: of a body that rolls on an edge, which touches along it and at an
+#: end in turn, it would never be the same twice.
 SOLVES_WITH_NEW_RADIUS = 6
 #: Solve from which on vertices that press stay among the points: one that friction draws over an edge and back again
 #: would come and go.
