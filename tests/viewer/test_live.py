@@ -218,7 +218,7 @@ class _Unwatched:
 
 def test_nothing_is_built_while_nobody_watches_or_nothing_changes(world):
     viewer = _Unwatched()
-    runner = FixedRateRunner(world, start_paused=True)
+    runner = FixedRateRunner(world.copy(), start_paused=True)  # the other runner goes on stepping the world
     built = []
     view = LiveView(runner, viewer, SCALE)
     view.start()
