@@ -101,6 +101,16 @@ def steepness_of(data, f):
 
 
 @kernel(inline=True)
+def speed_along_normal(data, f, p, V):
+    """Speed along its normal at the centroid of face ``f``, m/s, with the twist V (6,) about a point p (3,)."""
+    x, y, z = data[CENTROID, f] - p[0], data[CENTROID + 1, f] - p[1], data[CENTROID + 2, f] - p[2]
+    v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
+    v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
+    v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
+    return v_n
+
+
+@kernel(inline=True)
 def move_face(faces, old, new):
     """Copy a face from one column of the buffer to another.
 

@@ -13,11 +13,10 @@ from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
-    CENTROID,
-    NORMAL,
     PRESSURE,
     SLOPE_A,
     SLOPE_B,
+    speed_along_normal,
     steepness_of,
 )
 from hydro_sim_core.contact.pressure_field.query import find_faces
@@ -115,12 +114,7 @@ def _energy_of_solve(scratch, p, dt):
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, energy = patches.p_GR[p], 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        x = data[CENTROID, f] - p_GR[0]
-        y = data[CENTROID + 1, f] - p_GR[1]
-        z = data[CENTROID + 2, f] - p_GR[2]
-        v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
-        v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
-        v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
+        v_n = speed_along_normal(data, f, p_GR, V)
         pressure = data[PRESSURE, f] - dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
         if pressure > 0.0:
             energy += _energy_of_face(data, f, pressure, True)

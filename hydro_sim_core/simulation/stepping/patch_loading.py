@@ -6,7 +6,14 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+    speed_along_normal,
+)
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
@@ -133,13 +140,7 @@ def _reach(model, state, scratch, p):
     relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
     p_GR, fastest = scratch.patches.p_GR[p], 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        x = data[CENTROID, f] - p_GR[0]
-        y = data[CENTROID + 1, f] - p_GR[1]
-        z = data[CENTROID + 2, f] - p_GR[2]
-        v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
-        v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
-        v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
-        fastest = max(fastest, abs(v_n))
+        fastest = max(fastest, abs(speed_along_normal(data, f, p_GR, V)))
     return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
 
 
