@@ -8,9 +8,8 @@ reported contacts. The scene of any number can be run again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -19,13 +18,12 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description import SceneBuilder
+from hydro_sim_core.experiments.reliability import STEPS_A_SCENE, Case, ReliabilityReport
 from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
 
 GRAVITY = 9.81
-#: Steps of a scene.
-STEPS = 250
 #: Depth (m) below the ground and imbalance of momentum (N s, per N s involved) that break a promise.
 DEPTH_BOUND, MOMENTUM_BOUND = 1e-12, 1e-9
 KINDS = ("box", "cylinder", "capsule", "sphere", "pile")
@@ -48,54 +46,7 @@ class Body:
     radius: float
 
 
-@dataclass(frozen=True)
-class PointCase:
-    """Where a step was worst, or broke a promise.
-
-    Attributes:
-        number: Of the scene.
-        step: Of the scene.
-        value: How bad.
-        detail: What.
-    """
-
-    number: int
-    step: int
-    value: float
-    detail: str = ""
-
-
-@dataclass
-class PointReport:
-    """Outcome of many scenes.
-
-    Attributes:
-        steps: Number of steps.
-        scenes: Number of scenes.
-        counts: How often a kind of scene or step came up.
-        worst: The worst step by quantity.
-        failures: Steps that broke a promise.
-    """
-
-    steps: int = 0
-    scenes: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    worst: dict[str, PointCase] = field(default_factory=dict)
-    failures: list[PointCase] = field(default_factory=list)
-
-    def look(self, quantity: str, value: float, bound: float, number: int, step: int) -> None:
-        """Keep the worst step by a quantity, and those beyond its bound."""
-        if quantity not in self.worst or not value <= self.worst[quantity].value:
-            self.worst[quantity] = PointCase(number, step, value)
-        if not value <= bound:
-            self.failures.append(PointCase(number, step, value, quantity))
-
-    def as_dict(self) -> dict[str, Any]:
-        """The report as JSON-compatible data."""
-        return asdict(self) | {"counts": dict(self.counts)}
-
-
-def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[PointReport]:
+def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[ReliabilityReport]:
     """Run scenes until they have some number of steps; yield the report, which grows, after each.
 
     Args:
@@ -103,13 +54,13 @@ def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[PointReport]:
         steps: Least number of steps.
         first: Number of the first scene.
     """
-    report = PointReport()
+    report = ReliabilityReport()
     while report.steps < steps:
         run_scene(seed, first + report.scenes, report)
         yield report
 
 
-def run_scene(seed: int, number: int, report: PointReport) -> None:
+def run_scene(seed: int, number: int, report: ReliabilityReport) -> None:
     """Run one scene of a series, and add it to a report."""
     rng = np.random.default_rng([seed, number])
     kind = KINDS[number % len(KINDS)]
@@ -117,21 +68,22 @@ def run_scene(seed: int, number: int, report: PointReport) -> None:
     report.scenes += 1
     report.counts[kind] += 1
     pushes = rng.choice([0.0, 1.0, 10.0])
-    for step in range(STEPS):
-        loads = {body.name: _push(rng, body, pushes) for body in bodies}
-        for name, load in loads.items():
-            world.apply_wrench(name, load)
+    for step in range(STEPS_A_SCENE):
+        loads = [_push(rng, body, pushes) for body in bodies]
+        for body, load in zip(bodies, loads, strict=True):
+            world.apply_wrench(body.name, load)
         before = _velocities(world)
         world.step()
         after = _velocities(world)
-        for body in bodies:
-            _check(world, body, loads[body.name], before[body.name], after[body.name], report, number, step)
+        at = Case(seed, number, step, 0.0, "")
+        for row in zip(bodies, loads, before, after, strict=True):
+            _check(world, *row, report, at)
         report.steps += 1
     diagnostics = world.diagnostics()
     for name in ("unconverged_steps", "cut_steps", "fast_steps"):
         report.counts[name] += int(diagnostics[name])
-    if diagnostics["unconverged_steps"]:
-        report.look("unconverged steps", float(diagnostics["unconverged_steps"]), 0.0, number, STEPS)
+    if unconverged := int(diagnostics["unconverged_steps"]):
+        _look(report, Case(seed, number, STEPS_A_SCENE, float(unconverged), "unconverged steps"), 0.0)
 
 
 def _make_scene(rng: np.random.Generator, kind: str) -> tuple[World, list[Body]]:
@@ -199,27 +151,17 @@ def _push(rng: np.random.Generator, body: Body, size: float) -> Array:
     return np.asarray(push)
 
 
-def _velocities(world: World) -> dict[str, Array]:
-    """Velocity (3,) of the origin of each body, which is its centre of mass, m/s, by name."""
-    return {
-        name: V[3:] + np.cross(V[:3], world.frame_pose(name)[:3, 3])
-        for name, V in zip(world.frame_names, world.frame_twists(), strict=True)
-    }
+def _velocities(world: World) -> Array:
+    """Velocities (bodies, 3) of the origins, which are the centres of mass, m/s, in the order of the bodies."""
+    return np.array(world.v).reshape(-1, 6)[:, 3:]
 
 
 def _check(
-    world: World,
-    body: Body,
-    load: Array,
-    before: Array,
-    after: Array,
-    report: PointReport,
-    number: int,
-    step: int,
+    world: World, body: Body, load: Array, before: Array, after: Array, report: ReliabilityReport, at: Case
 ) -> None:
     X_WB = world.frame_pose(body.name)
     lowest = float((body.ends @ X_WB[2, :3]).min() + X_WB[2, 3] - body.radius)
-    report.look("depth in the ground", max(-lowest, 0.0), DEPTH_BOUND, number, step)
+    _look(report, replace(at, value=max(-lowest, 0.0), detail="depth in the ground"), DEPTH_BOUND)
     dt = world.time_step
     contact = np.zeros(3)
     involved = body.mass * (np.linalg.norm(before) + GRAVITY * dt)
@@ -229,4 +171,11 @@ def _check(
         involved += abs(sign) * dt * float(np.linalg.norm(patch.force_on_b))
     impulse = dt * (contact + load[3:] + body.mass * np.array([0.0, 0.0, -GRAVITY]))
     off = float(np.linalg.norm(body.mass * (after - before) - impulse) / involved)
-    report.look("imbalance of momentum", off, MOMENTUM_BOUND, number, step)
+    _look(report, replace(at, value=off, detail="imbalance of momentum"), MOMENTUM_BOUND)
+
+
+def _look(report: ReliabilityReport, case: Case, bound: float) -> None:
+    """Keep a case that is among the worst, and one beyond the bound as a failure."""
+    report.note(case.detail, case)
+    if not case.value <= bound:
+        report.failures.append(case)
