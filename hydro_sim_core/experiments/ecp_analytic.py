@@ -8,13 +8,13 @@ and turns with w about the vertical. Friction at the point brakes by mu m g v_a 
 Chakraborty 2019, eqs. 12 to 15), where v_a is the velocity at the point and S^2 = |v_a|^2 + e_r^2 w^2. Friction pulls
 the point ahead by mu H v_a / S, so that v_a = v + (c / S) J v_a with c = mu H w and J a quarter turn: a quadratic
 equation for S^2. The two rates of change are integrated to ten digits; the simulator's implicit steps approach that in
-the first order. For e_r there are the mean distance of a square from its middle, s (sqrt 2 + ln(1 + sqrt 2)) / 6, which
-the simulator finds from the patch, and for a coin that of a disc, 2 R / 3. A coin so thin that c is next to nothing
-keeps w / w_0 = (v / v_0)^(8/9).
+the first order. For e_r it is told the mean distance of a square from its middle, s (sqrt 2 + ln(1 + sqrt 2)) / 6, and
+for a coin that of a disc, 2 R / 3. A coin so thin that c is next to nothing keeps w / w_0 = (v / v_0)^(8/9). On the
+spot the simulator finds e_r of the square itself.
 
 Pressure fields. Soft boxes of ever larger modulus approach the box at a point in the first order of softness: where
-they bear the weight under a push, for they tilt by as much, and in what brakes a square that spins on the spot, for the
-pressure is lower along its edges. While a patch slides and turns at the same time there is no such limit: friction
+they bear the weight under a push, for they tilt by as much. What brakes a soft disc on the spot comes to that at a
+point but for the edges of its mesh. While a patch slides and turns at the same time there is no such limit: friction
 spread over a disc brakes otherwise than an ellipsoid of forces with the same ends, and ends at v = 0.653 R w, as
 ``sliding_disk`` shows, where that of an ellipsoid ends with v / w = 0.
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -321,6 +321,7 @@ def _order(quantity: str, moduli: tuple[float, ...], differences: list[float]) -
 # --- picture
 
 _BLUE, _RED, _GREY = "#1f5fa8", "#c44e24", "#555555"
+_Corner = Literal["lower left", "lower right"]
 _SOFT = ("#c9a227", "#7a9a3a", "#3a7d6b")
 
 
@@ -348,11 +349,13 @@ def _plot_borne(axes: Axes, series: dict[str, Array]) -> None:
     axes.axhline(500.0 * SIDE, color=_GREY, ls=":", lw=1.0)
     axes.text(0.02, 500.0 * SIDE + 2.0, "edge: it tips", fontsize="small", color=_GREY)
     axes.set_ylim(0.0, 560.0 * SIDE)
-    axes.set_title("where a pushed box bears its weight", fontsize="medium")
-    axes.set_xlabel("force, of what tips it")
-    axes.set_ylabel("from the middle [mm]")
-    axes.legend(frameon=False, fontsize="small", loc="lower right")
-    axes.grid(alpha=0.3)
+    _finish(
+        axes,
+        "where a pushed box bears its weight",
+        "force, of what tips it",
+        "from the middle [mm]",
+        "lower right",
+    )
 
 
 def _plot_speeds(axes: Axes, series: dict[str, Array]) -> None:
@@ -370,11 +373,7 @@ def _plot_speeds(axes: Axes, series: dict[str, Array]) -> None:
             )
             axes.plot(times[few], series[f"{what}, {name}"][few] / size, "o", color=colour, ms=3)
     axes.set_ylim(0.0, 1.02)
-    axes.set_title("sliding and turning", fontsize="medium")
-    axes.set_xlabel("time [s] (dots: simulator)")
-    axes.set_ylabel("of that at the start")
-    axes.legend(frameon=False, fontsize="small", loc="lower right")
-    axes.grid(alpha=0.3)
+    _finish(axes, "sliding and turning", "time [s] (dots: simulator)", "of that at the start", "lower right")
 
 
 def _plot_soft(axes: Axes, series: dict[str, Array]) -> None:
@@ -387,9 +386,14 @@ def _plot_soft(axes: Axes, series: dict[str, Array]) -> None:
         axes.loglog(moduli, series[key] / scale[name], "o-", color=colour, ms=4, lw=1.2, label=label)
     last = series["soft box less the point"][-1] / scale["tilts"]
     axes.loglog(moduli, last * moduli[-1] / moduli, ":", color=_GREY, lw=1.0)
-    axes.set_title("soft bodies less the point", fontsize="medium")
-    axes.set_xlabel("modulus [Pa]")
-    axes.set_ylabel("relative")
     axes.set_ylim(bottom=1e-6)
-    axes.legend(frameon=False, fontsize="small", loc="lower left")
+    _finish(axes, "soft bodies less the point", "modulus [Pa]", "relative", "lower left")
+
+
+def _finish(axes: Axes, title: str, x: str, y: str, legend: _Corner) -> None:
+    """Write the title, the names of the axes, and the legend into a corner."""
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.legend(frameon=False, fontsize="small", loc=legend)
     axes.grid(alpha=0.3)
