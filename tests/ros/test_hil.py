@@ -182,20 +182,25 @@ def test_lock_step_hears_controllers_that_take_over_from_each_other(lock_step_no
 def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     """At the end, in a file: periods, deadline misses, and what became of the commands."""
     report = tmp_path / "report.json"
+    before_start = time.monotonic()
     node = start_node(*SCENE, "-p", f"report_file:={report}", "-p", "link_loss:=0.5")
     node.wait_for_output(STARTED, COMPILED)
     client = make_client(node)
     client.next("/joint_states")
+    stepping = time.monotonic()
     for _ in range(40):
         client.send_array("/forward_effort_controller/commands", [0.0] * 7)
         client.next("/joint_states")
     client.wait_for_time(client.time + 0.5)
+    still_stepping = time.monotonic()
     assert node.stop() == 0
+    after_end = time.monotonic()
     found = json.loads(report.read_text())
     pace, effort = found["pace"], found["commands"]["effort"]
     assert pace["period"]["count"] == sum(count for _, count in found["histograms"]["period"])
     assert pace["steps"] - 1 <= pace["period"]["count"] + 1
-    assert pace["period"]["mean"] == pytest.approx(1e-3, rel=0.1)
+    # A busy machine falls behind; but periods, together, are the time that the node has stepped.
+    assert still_stepping - stepping < pace["period"]["mean"] * pace["period"]["count"] < after_end - before_start
     # The publisher may find the subscription before the subscription finds it: the first may be heard by nobody.
     assert 38 <= effort["received"] <= 40
     assert effort["received"] == effort["applied"] + effort["lost"]
