@@ -26,7 +26,7 @@ from hydro_sim_core.solvers.point_law import bound_friction
 from hydro_sim_core.solvers.problem import DRIFT
 
 #: Momentum residual to reach, and that below which one that no longer falls is round-off of stiff conditions.
-TOLERANCE, ROUND_OFF = 1e-11, 1e-8
+TOLERANCE, ROUND_OFF = 1e-11, 5e-10
 #: Newton steps from one start.
 MOST_STEPS = 24
 #: Convex problems to start from one after another.

@@ -71,7 +71,7 @@ class PointScratch(NamedTuple):
         work: Memory of the search for contact.
         manifold: Points of the contact that is looked at.
         feature: (conditions,) feature of every condition of the problem.
-        gap: (conditions,) gap of each at the end of the step, m.
+        gap: (conditions,) gap of each at the end of the step, 0 where it presses, m.
         before: (conditions,) impulses that the conditions of one contact had, N s.
         feature_before: (conditions,) their features.
         pressed: (Q, 4) normal impulse of each (N s), and its equivalent contact point from the reference point (m).
