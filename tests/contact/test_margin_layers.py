@@ -63,6 +63,7 @@ def poses(other: str) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("name", "other"), PAIRS)
 def test_contact_is_that_of_all_pairs(name, other):
     a, b = BODIES[name], BODIES[other]

@@ -121,7 +121,7 @@ def largest_misfit(faces: FaceArrays, body: Geometry, X_WG: np.ndarray) -> float
     return float(np.abs(faces.pressures - expected).max())
 
 
-@pytest.mark.heavy
+@pytest.mark.heavy(20)
 @settings(max_examples=1200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scene=scenes)
 def test_any_two_meshes(scene):

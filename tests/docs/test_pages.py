@@ -1,4 +1,4 @@
-"""Every command and every example of the pages runs as it is printed; those of one page in full runs only."""
+"""Every command and every example of the pages runs as it is printed; those of some pages in full runs only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from support.docs.blocks import PAGES, ROOT, blocks_of
 from support.docs.run_blocks import Runner
 
 WITH_BLOCKS = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
-#: Its commands are those of other pages with other options, which tests of films and plots try too.
-IN_FULL_RUNS = [ROOT / "docs" / "pictures.md"]
+#: Of these, commands are those of other pages with other options, and tests of films, plots, recordings, meshes and
+#: nodes try them too; running them takes a twentieth of all the time of tests.
+IN_FULL_RUNS = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("pictures", "recording", "geometry", "solvers", "ros_hil", "ros_topics")
+]
 
 
 def pytest_generate_tests(metafunc):

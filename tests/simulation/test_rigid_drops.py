@@ -61,6 +61,7 @@ def groove(path: Path) -> str:
     return write_prism(path, points, [(0, 1, 7), (7, 1, 6), (1, 2, 6), (2, 3, 6), (6, 3, 5), (5, 3, 4)], 0.6)
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(
     ("shape", "ground", "seed", "time_step"),
     [

@@ -32,7 +32,7 @@ def spiky(folder: Path, seed: int, noise: float = 0.15) -> str:
     return str(path)
 
 
-@pytest.mark.heavy(3)
+@pytest.mark.heavy(6)
 @pytest.mark.parametrize(("seed", "time_step"), [(seed, step) for step in (1e-2, 1e-3) for seed in range(3)])
 def test_spiky_bodies_that_fall_on_each_other_gain_no_energy(
     tmp_path: Path, seed: int, time_step: float
