@@ -60,7 +60,7 @@ test: test-computing
 endif
 
 test-computing: $(VENV)/.browser-ready
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 4 --dist loadfile --no-loadscope-reorder -m 'not realtime'
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not realtime'
 
 test-realtime: $(VENV)/.browser-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m realtime $(REALTIME)

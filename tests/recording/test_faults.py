@@ -276,8 +276,11 @@ def test_a_kill_costs_the_last_moment_only(tmp_path):
     assert len(list(read_messages(path, ["/robot_description"]))) == 1
     with Recording(path) as replayed:
         assert replayed.end > 1e-9 * times[-1] - 0.02  # s; poses are recorded 60 times a second
-        touching = [row for row in range(len(replayed.instants)) if replayed.frame(row).patches]
-    assert len(touching) > 5
+        rows = range(len(replayed.instants))
+        touching = [row for row in rows if replayed.frame(row).patches]
+    # Once the spatula is held it stays so; how many instants there are depends on when the kill comes.
+    assert touching
+    assert touching == list(rows[touching[0] :])
 
 
 @pytest.mark.parametrize(

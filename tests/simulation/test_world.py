@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -282,6 +284,21 @@ def test_buffers_grow_with_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tight.diagnostics() == ample.diagnostics()
     np.testing.assert_array_equal(tight.q, ample.q)
     assert len(tight.contacts[0].areas) == len(ample.contacts[0].areas)
+
+
+def test_a_second_thread_that_steps_is_an_error() -> None:
+    """Compiled steps hold no lock of Python's: two at once ended the process."""
+    world = hs.load_scene(CONFIG / "drop_box.yaml")
+    stepping = threading.Thread(target=world.step, args=(100_000,))
+    stepping.start()
+    while world.step_count == 0:
+        time.sleep(1e-3)
+    with pytest.raises(hs.InputError, match=r"drop_box: is stepped by another thread; .*copy"):
+        world.step()
+    world.copy().step()
+    stepping.join()
+    assert world.step_count == 100_000
+    world.step()
 
 
 def test_more_faces_than_the_initial_buffer() -> None:

@@ -101,6 +101,15 @@ class WorldKinematics(WorldParts):
         """Position of every joint in ``joint_names``, rad or m."""
         return self._joint_scale * self._state.q[self._joint_q] + self._joint_offset
 
+    def joint_limits(self) -> tuple[Array, Array]:
+        """Lower and upper limits of the joints in ``joint_names``, rad or m; infinite where there are none."""
+        tree = self._built.model.tree
+        ends = [
+            self._joint_scale * limits[self._joint_v] + self._joint_offset
+            for limits in (tree.q_lower, tree.q_upper)
+        ]
+        return np.minimum(*ends), np.maximum(*ends)
+
     def joint_velocities(self) -> Array:
         """Velocity of every joint in ``joint_names``, rad/s or m/s."""
         return self._joint_scale * self._state.v[self._joint_v]

@@ -72,6 +72,8 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         like: A world with a similar scene; geometry in both is reused.
     """
 
+    _is_stepping = False
+
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
         spec, choice = scene.spec, scene.spec.solver.choice
@@ -172,10 +174,23 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         """Advance by ``n`` time steps.
 
         Raises:
-            InputError: ``n`` is negative or not a whole number.
+            InputError: ``n`` is negative or not a whole number, or another thread is stepping the world.
             FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
         """
-        last = self.step_count + whole_number("step", "n", n, least=0)
+        n = whole_number("step", "n", n, least=0)
+        # Compiled steps run beside other threads, and two in one memory would end the process.
+        if self._is_stepping:
+            raise InputError(
+                "step", self.name, "is stepped by another thread", "give each its own, world.copy()"
+            )
+        self._is_stepping = True
+        try:
+            self._advance(n)
+        finally:
+            self._is_stepping = False
+
+    def _advance(self, n: int) -> None:
+        last = self.step_count + n
         is_told = len(self._built.model.forest.prescribed) > 0
         while self.step_count < last:
             self._script.apply(self.time, self._drives)
@@ -284,8 +299,12 @@ class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
         return _unpickled, (version("hydro-sim-core"), numbers, values)
 
     def _values(self) -> dict[str, Any]:
-        """All attributes except the evaluators, which belong to threads and are made again when needed."""
-        return {name: value for name, value in self.__dict__.items() if name != "_evaluators"}
+        """All attributes except those that belong to threads: evaluators, made again when needed, and who steps."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_evaluators", "_is_stepping")
+        }
 
     @property
     def sensors(self) -> WorldSensors:
