@@ -108,7 +108,7 @@ def run(duration: float = DURATION) -> ExperimentReport:
         modes.append(mode)
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     comparisons = [
-        *_sequence(modes),
+        *_sequence(modes, sum(start + LIFT_TIME <= duration for start, _ in LIFTS)),
         Comparison("largest a_z", "m", 0.0, float(np.abs(table["a_z"]).max()), OVERLAP_BOUND, "absolute"),
         Comparison(
             "lowest corner of the hull", "m", 0.0, float(table["lowest"].min()), CORNER_BOUND, "absolute"
@@ -126,17 +126,23 @@ def run(duration: float = DURATION) -> ExperimentReport:
     return ExperimentReport("A T-shaped bar, tilted, pushed and spun", SOURCE, tuple(comparisons), series)
 
 
-def _sequence(modes: Sequence[str]) -> list[Comparison]:
-    """Which corners touch, one row for every mode in order; expected is one of the surface and of either side."""
+def _sequence(modes: Sequence[str], lifts: int) -> list[Comparison]:
+    """Which corners touch: the surface, and one spell on either side for each of so many lifts, in their order."""
     found = [(mode, len(list(group))) for mode, group in groupby(modes)]
-    spells = {mode: sum(1 for name, _ in found if name == mode) for mode in (ON_LEFT, ON_RIGHT, OTHER)}
     order = [mode for mode, _ in found if mode in (ON_LEFT, ON_RIGHT)]
-    in_order = float(order == [ON_LEFT, ON_RIGHT][: len(order)] and found[0][0] == found[-1][0] == SURFACE)
+    in_order = float(order == [ON_LEFT, ON_RIGHT][:lifts] and found[0][0] == found[-1][0] == SURFACE)
     return [
         Comparison(
             "surface, left points, right points, surface: in this order", "", 1.0, in_order, 0.0, "absolute"
         ),
-        Comparison("spells on other corners", "", 0.0, float(spells[OTHER]), 0.0, "absolute"),
+        Comparison(
+            "spells on other corners",
+            "",
+            0.0,
+            float(sum(mode == OTHER for mode, _ in found)),
+            0.0,
+            "absolute",
+        ),
     ]
 
 

@@ -2,15 +2,15 @@
 
 Boxes, cylinders, capsules and balls on the ground, and boxes on a table and on each other, with time steps of 1 to 20
 ms, friction of 0 to 1 and e_r given or from the patch, are pushed in every step. A step must converge, leave no corner
-of a box or end of a capsule below the ground, and change the momentum of each body by the impulses of weight, push and
-reported contacts. The scene of any number can be run again.
+of a box or end of a capsule below the ground and no two boxes in each other, and change the momentum of each body by
+the impulses of weight, push and reported contacts. The scene of any number can be run again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 GRAVITY = 9.81
 #: Depth (m) below the ground and imbalance of momentum (N s, per N s involved) that break a promise.
 DEPTH_BOUND, MOMENTUM_BOUND = 1e-12, 1e-9
+#: Size (m) of the table; it stands on the ground.
+TABLE = np.array([0.6, 0.6, 0.1])
+#: Sine of the angle below which two edges are parallel.
+PARALLEL = 1e-6
 KINDS = ("box", "cylinder", "capsule", "sphere", "pile")
 
 
@@ -60,15 +64,15 @@ def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[ReliabilityRep
         yield report
 
 
-def run_scene(seed: int, number: int, report: ReliabilityReport) -> None:
-    """Run one scene of a series, and add it to a report."""
+def run_scene(seed: int, number: int, report: ReliabilityReport, steps: int = STEPS_A_SCENE) -> None:
+    """Run so many steps of one scene of a series, and add them to a report."""
     rng = np.random.default_rng([seed, number])
     kind = KINDS[number % len(KINDS)]
     world, bodies = _make_scene(rng, kind)
     report.scenes += 1
     report.counts[kind] += 1
     pushes = rng.choice([0.0, 1.0, 10.0])
-    for step in range(STEPS_A_SCENE):
+    for step in range(steps):
         loads = [_push(rng, body, pushes) for body in bodies]
         for body, load in zip(bodies, loads, strict=True):
             world.apply_wrench(body.name, load)
@@ -78,12 +82,15 @@ def run_scene(seed: int, number: int, report: ReliabilityReport) -> None:
         at = Case(seed, number, step, 0.0, "")
         for row in zip(bodies, loads, before, after, strict=True):
             _check(world, *row, report, at)
+        if kind == "pile":
+            overlap = _deepest_overlap(world, bodies)
+            _look(report, replace(at, value=overlap, detail="overlap of boxes"), DEPTH_BOUND)
         report.steps += 1
     diagnostics = world.diagnostics()
     for name in ("unconverged_steps", "cut_steps", "fast_steps"):
         report.counts[name] += int(diagnostics[name])
     if unconverged := int(diagnostics["unconverged_steps"]):
-        _look(report, Case(seed, number, STEPS_A_SCENE, float(unconverged), "unconverged steps"), 0.0)
+        _look(report, Case(seed, number, steps, float(unconverged), "unconverged steps"), 0.0)
 
 
 def _make_scene(rng: np.random.Generator, kind: str) -> tuple[World, list[Body]]:
@@ -101,9 +108,9 @@ def _make_scene(rng: np.random.Generator, kind: str) -> tuple[World, list[Body]]
     bodies, starts, base = [], [], 0.0
     others = ["ground"]
     if kind == "pile":
-        scene.add_static("table", "box", size=(0.6, 0.6, 0.1), xyz=(0.0, 0.0, 0.05))
+        scene.add_static("table", "box", size=tuple(TABLE.tolist()), xyz=(0.0, 0.0, 0.5 * TABLE[2]))
         others.append("table")
-        base = 0.1
+        base = float(TABLE[2])
     for i in range(int(rng.integers(1, 4)) if kind == "pile" else 1):
         body, lengths = _random_body(rng, f"body{i}", "box" if kind == "pile" else kind)
         size = float(np.linalg.norm(body.ends, axis=1).max()) + body.radius
@@ -172,6 +179,23 @@ def _check(
     impulse = dt * (contact + load[3:] + body.mass * np.array([0.0, 0.0, -GRAVITY]))
     off = float(np.linalg.norm(body.mass * (after - before) - impulse) / involved)
     _look(report, replace(at, value=off, detail="imbalance of momentum"), MOMENTUM_BOUND)
+
+
+def _deepest_overlap(world: World, bodies: list[Body]) -> float:
+    """How far two of the boxes and the table are in each other, m: along none of their 15 axes is there less."""
+    boxes = [(np.eye(3), np.array([0.0, 0.0, 0.5 * TABLE[2]]), 0.5 * TABLE)]
+    for body in bodies:
+        X_WB = world.frame_pose(body.name)
+        boxes.append((X_WB[:3, :3], X_WB[:3, 3], body.ends.max(axis=0)))
+    deepest = 0.0
+    for (R_WA, p_WA, half_a), (R_WB, p_WB, half_b) in combinations(boxes, 2):
+        crossed = np.cross(R_WA.T[:, None], R_WB.T[None]).reshape(9, 3)
+        lengths = np.linalg.norm(crossed, axis=1)
+        crossed = crossed[lengths > PARALLEL] / lengths[lengths > PARALLEL, None]
+        axes = np.vstack([R_WA.T, R_WB.T, crossed])
+        apart = np.abs(axes @ (p_WB - p_WA)) - np.abs(axes @ R_WA) @ half_a - np.abs(axes @ R_WB) @ half_b
+        deepest = max(deepest, -float(apart.max()))
+    return deepest
 
 
 def _look(report: ReliabilityReport, case: Case, bound: float) -> None:

@@ -195,7 +195,7 @@ def _find_axis(hulls, a, b, band, size, work, manifold):
                     manifold.separation[0] = least
                     return
     edge_a, edge_b, apart = _edges_apart(hulls, a, b, best + EDGE_PREFERENCE * size, work, manifold.normal)
-    manifold.separation[0] = max(best, apart)
+    manifold.separation[0] = apart if edge_a >= 0 else best
     if edge_a >= 0:
         axis[0], axis[1], axis[2] = 2, edge_a, edge_b
 

@@ -144,6 +144,24 @@ def look_again(model, scratch, j, is_new, sets_radius, is_late, dt):
 
 
 @kernel
+def overlaps(model, scratch, j):
+    """Whether contact ``j`` of two polyhedra overlaps where the step ends, looked at along all axes.
+
+    That along which it was solved stays.
+
+    Reads scratch.points: R_WB, axis, depth, p_WB; scratch.points.manifold: separation.
+    Writes scratch.points: axis.
+    """
+    at = scratch.points
+    kind, a, b = at.axis[j, 0], at.axis[j, 1], at.axis[j, 2]
+    if kind < 0:
+        return False
+    find(model, scratch, j, True, at.R_WB, at.p_WB)
+    at.axis[j, 0], at.axis[j, 1], at.axis[j, 2] = kind, a, b
+    return at.manifold.separation[0] < -allowed_overlap(model, scratch, j) - at.depth[j]
+
+
+@kernel
 def _keep_vertices(model, scratch, j, count, kept):
     """Put vertices that pressed and are no longer among the ``count`` points back; return the new number.
 
@@ -173,12 +191,15 @@ def load(model, scratch, j, count, kept, sets_radius, dt):
 
     Reads model.points: ellipsoid; scratch.points: before, depth, feature, num_faced, p_WR, row, twist; scratch.solver:
     v; scratch.points.manifold: features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
-    Writes scratch.points: feature, gap, twist; scratch.problem.points: ahead, end, x.
+    Writes scratch.points: feature, gap, twist; scratch.solver: twists; scratch.problem.points: ahead, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
     _set_directions(model, scratch, j)
     _set_jacobian(model, scratch, j)
     relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
+    # Impulses told or kept of a contact that is not solved again are those of its reloaded conditions.
+    for i in range(6):
+        scratch.solver.twists[at.num_faced[0] + j, i] = at.twist[i]
     V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
     allowed = allowed_overlap(model, scratch, j)
     total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0

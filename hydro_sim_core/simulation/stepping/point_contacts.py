@@ -20,6 +20,7 @@ from hydro_sim_core.simulation.stepping.point_conditions import (
     let_overlap,
     load,
     look_again,
+    overlaps,
     place_centre,
     set_axes,
 )
@@ -185,7 +186,9 @@ def solve_contacts(machine, solve, dt):
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
         # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
-        if _all_repeat(model, state, scratch, n, n < solves_with_new_axes, dt):
+        if _all_repeat(model, state, scratch, n, n < solves_with_new_axes, dt) and not _any_overlaps(
+            model, scratch, n, dt
+        ):
             return converged
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0
@@ -216,6 +219,26 @@ def _all_repeat(model, state, scratch, n, is_new, dt):
     for island in range(islands.num[0]):
         all_repeat = all_repeat and islands.keeps[island]
     return all_repeat
+
+
+@kernel
+def _any_overlaps(model, scratch, n, dt):
+    """Load contacts anew that repeat themselves along an axis which the bodies have turned away from.
+
+    Returns:
+        Whether there are any: bodies that overlap, seen along another axis.
+
+    Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, patch_trees.
+    Writes scratch.problem.islands: keeps.
+    """
+    islands, first, found = scratch.problem.islands, scratch.points.num_faced[0], False
+    for p in range(first, scratch.patches.num[0]):
+        if overlaps(model, scratch, p - first):
+            look_again(model, scratch, p - first, True, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
+            tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
+            islands.keeps[islands.island[tree]] = False
+            found = True
+    return found
 
 
 @kernel
