@@ -85,7 +85,7 @@ def _solve_islands(problem, options, solve_island, law, scratch):
     Contacts at equivalent points need a Newton of their own, whatever the method.
 
     Reads problem: num_patches; scratch: island_report, normal_impulse, report, reports, twists; problem.islands:
-    keeps, num.
+    island, keeps, num, patch_trees.
     Writes scratch: island_report, normal_impulse, report, reports.
     """
     report, of_island = scratch.report, scratch.island_report
@@ -108,5 +108,7 @@ def _solve_islands(problem, options, solve_island, law, scratch):
             if worse:
                 report[i] = entry
     for p in range(problem.num_patches[0]):
-        sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
+        tree = max(problem.islands.patch_trees[p, 0], problem.islands.patch_trees[p, 1])
+        if tree < 0 or not problem.islands.keeps[problem.islands.island[tree]]:
+            sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
     return report[CONVERGED] > 0.0

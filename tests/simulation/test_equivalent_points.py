@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
@@ -119,6 +121,50 @@ def test_only_the_feet_of_a_table_resist_turning() -> None:
     side = 0.08 + 0.04 * (np.arange(2000) + 0.5) / 2000 - 0.02
     e_r = float(np.hypot(*np.meshgrid(side, side)).mean())
     assert twist(world)[2] == pytest.approx(20.0 - 0.3 * 2.0 * G * e_r / 0.05 * 0.1, rel=1e-7)
+
+
+def test_a_face_of_a_mesh_in_single_precision_is_one_patch(tmp_path: Path) -> None:
+    """Its vertices are not in a plane by some nanometres, as turned meshes in STL are."""
+    turn = Rotation.from_euler("xyz", [0.7, 0.3, 0.2])
+    prism = trimesh.creation.cylinder(0.1, 0.1, sections=24)
+    prism.vertices = turn.apply(prism.vertices)
+    prism.export(tmp_path / "prism.stl")
+    scene = hs.SceneBuilder("prism", contact={"compliance": "rigid"})
+    scene.add_ground()
+    rpy = tuple(turn.inv().as_euler("xyz").tolist())
+    body = scene.add_body("prism", 1.0, inertia=3 * (0.01,), xyz=(0.0, 0.0, 0.0501), rpy=rpy)
+    body.add_shape("mesh", path=str(tmp_path / "prism.stl"))
+    scene.set_contact_law("prism", "ground", "equivalent_point")
+    world = hs.World(scene.build())
+    world.step(200)
+    (patch,) = world.contacts
+    assert patch.area == pytest.approx(12 * 0.01 * math.sin(math.pi / 12), rel=1e-6)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_forces_that_are_told_do_not_depend_on_bodies_elsewhere(friction: float) -> None:
+    """Bodies that are solved already told impulses of their conditions with velocities of another place: 1e-3 off."""
+    rng = np.random.default_rng(100)
+    scene = hs.SceneBuilder("six", time_step=0.01, contact={"compliance": "rigid", "friction": friction})
+    scene.add_ground()
+    for i in range(6):
+        rpy, size = rng.normal(size=3).tolist(), rng.uniform(0.05, 0.3, 3).tolist()
+        body = scene.add_body(f"b{i}", 1.0, inertia=(0.003, 0.004, 0.005), xyz=(3.0 * i, 0.0, 0.6), rpy=rpy)
+        body.add_shape("box", size=size)
+        scene.set_contact_law(f"b{i}", "ground", "equivalent_point")
+    world = hs.World(scene.build())
+    for i in range(6):
+        world.place(f"b{i}", V_WB=np.r_[5.0 * rng.normal(size=3), rng.normal(size=3)])
+    compared = 0
+    for _ in range(120):
+        taken_in_pieces = world.diagnostics()["cut_steps"], world.diagnostics()["fast_steps"]
+        world.step()
+        if taken_in_pieces != (world.diagnostics()["cut_steps"], world.diagnostics()["fast_steps"]):
+            continue
+        for patch in world.contacts:
+            assert patch.normal_force_on_b[2] == pytest.approx(patch.force_on_b[2], rel=1e-8)
+            compared += 1
+    assert compared > 100
 
 
 def test_it_agrees_with_the_paper_s_equations_solved_on_their_own() -> None:

@@ -191,15 +191,12 @@ def load(model, scratch, j, count, kept, sets_radius, dt):
 
     Reads model.points: ellipsoid; scratch.points: before, depth, feature, num_faced, p_WR, row, twist; scratch.solver:
     v; scratch.points.manifold: features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
-    Writes scratch.points: feature, gap, twist; scratch.solver: twists; scratch.problem.points: ahead, end, x.
+    Writes scratch.points: feature, gap, twist; scratch.problem.points: ahead, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
     _set_directions(model, scratch, j)
     _set_jacobian(model, scratch, j)
     relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
-    # Impulses told or kept of a contact that is not solved again are those of its reloaded conditions.
-    for i in range(6):
-        scratch.solver.twists[at.num_faced[0] + j, i] = at.twist[i]
     V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
     allowed = allowed_overlap(model, scratch, j)
     total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0

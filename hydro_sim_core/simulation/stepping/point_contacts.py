@@ -202,22 +202,23 @@ def _all_repeat(model, state, scratch, n, is_new, dt):
     Returns:
         True if all did.
 
-    Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, keeps, num, patch_trees.
+    Reads scratch.points: num_faced; scratch.problem.islands: first_patch, keeps, num, patches.
     Writes scratch.points: momentum2; scratch.problem.islands: keeps.
     """
     islands, first = scratch.problem.islands, scratch.points.num_faced[0]
     _move_to_end(model, state, scratch, dt)
     scratch.points.momentum2[0] = _squared_momentum(model, scratch)
-    islands.keeps[:] = True
-    for p in range(first, scratch.patches.num[0]):
-        sets_radius, is_late = n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE
-        repeats = look_again(model, scratch, p - first, is_new, sets_radius, is_late, dt)
-        tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
-        if tree >= 0 and not repeats:
-            islands.keeps[islands.island[tree]] = False
     all_repeat = True
     for island in range(islands.num[0]):
-        all_repeat = all_repeat and islands.keeps[island]
+        # One that has repeated itself is not solved again, and its impulses belong to its conditions as they were.
+        if not islands.keeps[island]:
+            islands.keeps[island] = True
+            for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
+                p = islands.patches[i]
+                if p >= first and not look_again(
+                    model, scratch, p - first, is_new, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt
+                ):
+                    islands.keeps[island] = all_repeat = False
     return all_repeat
 
 
