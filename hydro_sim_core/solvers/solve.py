@@ -84,15 +84,15 @@ def _solve_islands(problem, options, solve_island, law, scratch):
 
     Contacts at equivalent points need a Newton of their own, whatever the method.
 
-    Reads problem: num_patches; scratch: island_report, normal_impulse, report, reports, twists; problem.islands:
-    island, keeps, num, patch_trees.
+    Reads scratch: island_report, normal_impulse, report, reports, twists; problem.islands: first_patch, keeps, num,
+    patches.
     Writes scratch: island_report, normal_impulse, report, reports.
     """
-    report, of_island = scratch.report, scratch.island_report
+    report, of_island, islands = scratch.report, scratch.island_report, problem.islands
     report[:] = 0.0
     report[CONVERGED] = 1.0
-    for island in range(problem.islands.num[0]):
-        if not problem.islands.keeps[island]:
+    for island in range(islands.num[0]):
+        if not islands.keeps[island]:
             of_island[:] = 0.0
             if has_points(problem, island):
                 solve_with_points(problem, options, law, island, scratch)
@@ -100,6 +100,9 @@ def _solve_islands(problem, options, solve_island, law, scratch):
                 solve_island(problem, options, law, island, scratch)
             for i in range(NUM_REPORT):
                 scratch.reports[island, i] = of_island[i]
+            for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+                p = islands.patches[n]
+                sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
         # Every entry of the report is the worst of all islands.
         for i in range(NUM_REPORT):
             # Written so that NaN is kept.
@@ -107,8 +110,4 @@ def _solve_islands(problem, options, solve_island, law, scratch):
             worse = entry < report[i] if i == CONVERGED else not entry <= report[i]
             if worse:
                 report[i] = entry
-    for p in range(problem.num_patches[0]):
-        tree = max(problem.islands.patch_trees[p, 0], problem.islands.patch_trees[p, 1])
-        if tree < 0 or not problem.islands.keeps[problem.islands.island[tree]]:
-            sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
     return report[CONVERGED] > 0.0

@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import null_space
 
 import hydro_sim_core as hs
+from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.manipulation import inverse_kinematics
 from hydro_sim_core.manipulation.inverse_kinematics import _rate_of_turn
 from hydro_sim_core.rotations import twist_between
@@ -65,17 +66,11 @@ def test_poses_of_random_postures_are_reached_within_limits(name: str) -> None:
 def test_pinocchio_agrees(gen3: hs.World) -> None:
     """A pose that Pinocchio finds for some positions is reached, by its own kinematics."""
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
-    model, parents = pin.Model(), {"base_link": (0, pin.SE3.Identity())}
-    for joint in gen3.scene.robots[0].joints:
-        parent, X = parents[joint.parent]
-        placement = X * pin.SE3(joint.X_PJ)
-        if joint.type == "fixed":
-            parents[joint.child] = (parent, placement)
-        else:
-            index = model.addJoint(parent, pin.JointModelRevoluteUnaligned(joint.axis), placement, joint.name)
-            parents[joint.child] = (index, pin.SE3.Identity())
-    index, X = parents["end_effector_link"]
-    data, rng = model.createData(), np.random.default_rng(3)
+    from support.dynamics.pinocchio_oracle import PinocchioScene
+
+    scene = PinocchioScene([PlacedRobot(gen3.scene.robots[0], np.eye(4))], np.zeros(3))
+    model, (index, X) = scene.model, scene.links["end_effector_link"]
+    data, rng = scene.data, np.random.default_rng(3)
 
     def tool(q: np.ndarray) -> np.ndarray:
         pin.forwardKinematics(model, data, q)

@@ -8,6 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.description import load_robot
+from hydro_sim_core.dynamics import PlacedRobot
+from support.dynamics.pinocchio_oracle import PinocchioScene
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
@@ -37,17 +39,8 @@ def test_it_is_what_the_pose_changes_by(arm, link):
 
 def test_it_is_that_of_pinocchio(arm):
     """For the same joints, in axes of the world, linear and angular rows exchanged."""
-    robot = load_robot(ARM)
-    model, parents = pin.Model(), {"base_link": (0, pin.SE3.Identity())}
-    for joint in robot.joints:
-        parent, X = parents[joint.parent]
-        placement = X * pin.SE3(joint.X_PJ)
-        if joint.type == "fixed":
-            parents[joint.child] = (parent, placement)
-        else:
-            index = model.addJoint(parent, pin.JointModelRevoluteUnaligned(joint.axis), placement, joint.name)
-            parents[joint.child] = (index, pin.SE3.Identity())
-    index, X = parents["end_effector_link"]
+    scene = PinocchioScene([PlacedRobot(load_robot(ARM), np.eye(4))], np.zeros(3))
+    model, (index, X) = scene.model, scene.links["end_effector_link"]
     frame = model.addFrame(pin.Frame("tool", index, 0, X, pin.FrameType.OP_FRAME))
     aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     expected = pin.computeFrameJacobian(model, model.createData(), arm.q, frame, aligned)

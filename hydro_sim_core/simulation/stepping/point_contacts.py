@@ -229,16 +229,17 @@ def _any_overlaps(model, scratch, n, dt):
     Returns:
         Whether there are any: bodies that overlap, seen along another axis.
 
-    Reads scratch.patches: num; scratch.points: num_faced; scratch.problem.islands: island, patch_trees.
+    Reads scratch.points: num_faced; scratch.problem.islands: first_patch, num, patches.
     Writes scratch.problem.islands: keeps.
     """
     islands, first, found = scratch.problem.islands, scratch.points.num_faced[0], False
-    for p in range(first, scratch.patches.num[0]):
-        if overlaps(model, scratch, p - first):
-            look_again(model, scratch, p - first, True, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
-            tree = max(islands.patch_trees[p, 0], islands.patch_trees[p, 1])
-            islands.keeps[islands.island[tree]] = False
-            found = True
+    for island in range(islands.num[0]):
+        for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
+            p = islands.patches[i]
+            if p >= first and overlaps(model, scratch, p - first):
+                look_again(model, scratch, p - first, True, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
+                islands.keeps[island] = False
+                found = True
     return found
 
 
