@@ -1,6 +1,7 @@
 """Property tests draw the same examples every time, so that a commit has one verdict, unless told to explore.
 
-Heavy tests do a share of what they can, but for a full run: of their examples, their cases or their steps.
+Heavy tests do a share of what they can, but for a full run: of their examples, their cases or their steps. Long ones
+run in full runs only: something shorter tests the same in every run.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if count != chosen.max_examples:
             test._hypothesis_internal_use_settings = settings(chosen, max_examples=count)
     left_out = {case for cases in heavy_cases.values() for case in _left_out(cases)}
+    if not _is_full():
+        left_out |= {item for item in items if item.get_closest_marker("long")}
     if left_out:
         config.hook.pytest_deselected(items=sorted(left_out, key=lambda case: case.nodeid))
         items[:] = [item for item in items if item not in left_out]
@@ -48,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _share(item: pytest.Item) -> int:
     """One of how many examples or cases of a test is enough in this run."""
     heavy = item.get_closest_marker("heavy")
-    if heavy is None or settings.get_current_profile_name() != "repeatable":
+    if heavy is None or _is_full():
         return 1
     return heavy.args[0] if heavy.args else _SHARE
 
@@ -72,10 +75,14 @@ def _values(case: pytest.Item) -> set[tuple[str, int]]:
     return {(name, id(value)) for name, value in case.callspec.params.items()}
 
 
+def _is_full() -> bool:
+    return settings.get_current_profile_name() != "repeatable"
+
+
 @pytest.fixture(scope="session")
 def full_run() -> bool:
     """Whether heavy tests should do all that they can."""
-    return settings.get_current_profile_name() != "repeatable"
+    return _is_full()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

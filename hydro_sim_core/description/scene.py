@@ -17,6 +17,7 @@ from hydro_sim_core.description.scene_fields import (
     TWIST_MODES,
     Acceleration,
     CommandMode,
+    Flag,
     Fraction,
     LinkPair,
     Name,
@@ -135,7 +136,7 @@ class ModelSpec(Section):
         "near to 0 as their limits allow.",
         json_schema_extra=unit("rad or m"),
     )
-    gravity_compensation: bool = Field(
+    gravity_compensation: Flag = Field(
         False,
         description="Add the effort that balances the weight each joint carries that has a drive, attached "
         "models too, within the joint's effort limit.",
@@ -234,7 +235,7 @@ class PairSpec(Section):
         description="With equivalent_point, semi-axes of friction along two tangents and about the normal, in units "
         "of mu times the normal force: e_t, e_o (1), e_r (m). Without it 1, 1, and e_r from the patch.",
     )
-    pieces: bool = Field(
+    pieces: Flag = Field(
         False,
         description="With equivalent_point, one point for every pair of collision geometries instead of one for the "
         "convex hulls of the links.",

@@ -12,6 +12,7 @@ from hydro_sim_core.description.spec import Array
 from hydro_sim_core.description.yaml_source import Section
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
 Positive = Annotated[Number, Field(gt=0.0)]
 NonNegative = Annotated[Number, Field(ge=0.0)]
 Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from hydro_sim_core.description.scene_fields import Positive, conflict, unit
+from hydro_sim_core.description.scene_fields import Flag, Positive, conflict, unit
 from hydro_sim_core.description.solver_choices import (
     Contradiction,
     FrictionLaw,
@@ -76,7 +76,7 @@ class SolverSettings(Section):
         description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so.",
         json_schema_extra=unit("m/s"),
     )
-    relag: bool = Field(
+    relag: Flag = Field(
         True, strict=True, description="Solve again with the new normal forces after an impact."
     )
 

@@ -13,7 +13,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
-from hydro_sim_core.solvers.point_law import evaluate_point, point_slope, press
+from hydro_sim_core.solvers.point_law import evaluate_point, point_slope, sum_pressed
 from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 
 #: Accumulators of one patch: wrench impulse (6), then the upper triangle of the Hessian (21).
@@ -192,13 +192,10 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
 def sum_normal_impulses(problem, law, p, V, impulse):
     """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes.
 
-    Reads law: normal_impulse; problem: blocks, first_block; problem.points: first_patch, normal.
+    Reads law: normal_impulse; problem: blocks, first_block; problem.points: first_patch.
     """
     if is_point(problem, p):
-        j = p - problem.points.first_patch[0]
-        pressed, _, _, _ = press(problem.points, j, V)
-        for k in range(3):
-            impulse[k] = pressed * problem.points.normal[j, k]
+        sum_pressed(problem.points, p - problem.points.first_patch[0], V, impulse)
         return
     patch, twist = patch_state(problem, p), twist_of(V)
     impulse[:] = 0.0

@@ -44,9 +44,9 @@ class PointFriction(NamedTuple):
 def condition_impulse(points, j, c, V):
     """Impulse of condition ``c`` of point ``j`` at the twist V (6,), N s.
 
-    Reads points: ahead, normal, stiffness, x.
+    Reads points: ahead, direction, stiffness, x.
     """
-    n, x = points.normal[j], points.x[c]
+    n, x = points.direction[c], points.x[c]
     v0 = V[3] + V[1] * x[2] - V[2] * x[1]
     v1 = V[4] + V[2] * x[0] - V[0] * x[2]
     v2 = V[5] + V[0] * x[1] - V[1] * x[0]
@@ -68,6 +68,19 @@ def press(points, j, V):
         a0, a1, a2 = a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
     share = 1.0 / max(total, TINY)
     return total, a0 * share, a1 * share, a2 * share
+
+
+@kernel
+def sum_pressed(points, j, V, impulse):
+    """Write the sum of the impulses (3,) of the conditions of point ``j`` at the twist V (6,), N s, without friction.
+
+    Reads points: direction, end, first.
+    """
+    impulse[:] = 0.0
+    for c in range(points.first[j], points.end[j]):
+        pressed = condition_impulse(points, j, c, V)
+        for k in range(3):
+            impulse[k] += pressed * points.direction[c, k]
 
 
 @kernel
@@ -131,13 +144,13 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
         impulse: (6,) out, N m s and N s.
         hessian: (6, 6) out.
 
-    Reads points: arm, bound, end, first, is_coupled, normal, share, stiffness, work, x.
+    Reads points: arm, bound, direction, end, first, is_coupled, share, stiffness, work, x.
     Writes points: work.
     """
     mu *= points.share[0]
     impulse[:] = 0.0
     hessian[:] = 0.0
-    n, stiffness, is_coupled = points.normal[j], points.stiffness[j], points.is_coupled[0] != 0
+    stiffness, is_coupled = points.stiffness[j], points.is_coupled[0] != 0
     total, a0, a1, a2 = press(points, j, V)
     # Rows: derivative of the normal impulse, of the impulse's first moment (3), slip rows (3), their coupling (3).
     work = points.work
@@ -147,7 +160,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
         pressed = condition_impulse(points, j, c, V)
         if pressed <= 0.0:
             continue
-        x = points.x[c]
+        n, x = points.direction[c], points.x[c]
         row = (
             x[1] * n[2] - x[2] * n[1],
             x[2] * n[0] - x[0] * n[2],
@@ -232,12 +245,12 @@ def _couple(points, mu, j, V, of, total, a0, a1, a2, fall, moment, slip, turn, h
 def point_slope(points, j, V, dV):
     """Power of the impulse of point ``j`` along ``dV`` at the twist V, both (6,), with a fixed bound and point.
 
-    Reads points: arm, bound, ellipsoid, end, first, normal, tangents, x.
+    Reads points: arm, bound, direction, ellipsoid, end, first, normal, tangents, x.
     """
-    n, t, e = points.normal[j], points.tangents[j], points.ellipsoid[j]
+    t, e = points.tangents[j], points.ellipsoid[j]
     power = 0.0
     for c in range(points.first[j], points.end[j]):
-        x = points.x[c]
+        n, x = points.direction[c], points.x[c]
         v0 = dV[3] + dV[1] * x[2] - dV[2] * x[1]
         v1 = dV[4] + dV[2] * x[0] - dV[0] * x[2]
         v2 = dV[5] + dV[0] * x[1] - dV[1] * x[0]
@@ -251,6 +264,7 @@ def point_slope(points, j, V, dV):
     v2 = dV[5] + dV[0] * a[1] - dV[1] * a[0]
     power += of.p0 * e[0] * (t[0] * v0 + t[1] * v1 + t[2] * v2)
     power += of.p1 * e[1] * (t[3] * v0 + t[4] * v1 + t[5] * v2)
+    n = points.normal[j]
     return power + of.p2 * e[2] * (n[0] * dV[0] + n[1] * dV[1] + n[2] * dV[2])
 
 

@@ -15,15 +15,15 @@ class PointContacts(NamedTuple):
     Each has conditions: points at which the bodies must not overlap at the end of the step. Vectors are in the axes of
     the patch, positions relative to its reference point.
 
-    A condition that is not met to the last digit presses with the impulse ``(ahead - stiffness n . v)_+``, where v is
-    the velocity at its point. ``ahead`` contains the impulse of the solution before, so that repeated solves drive what
-    is left of gaps and overlaps to zero with any stiffness (augmented Lagrangian).
+    A condition that is not met to the last digit presses with the impulse ``(ahead - stiffness n . v)_+``, where n is
+    its direction and v the velocity at its point. ``ahead`` contains the impulse of the solution before, so that
+    repeated solves drive what is left of gaps and overlaps to zero with any stiffness (augmented Lagrangian).
 
     Attributes:
         first_patch: (1,) first patch of this kind.
         first: (patches,) first condition of each.
         end: (patches,) one past its last condition.
-        normal: (patches, 3) unit normal from A into B.
+        normal: (patches, 3) unit normal from A into B, across which friction acts.
         tangents: (patches, 6) two unit vectors across it, one after the other.
         ellipsoid: (patches, 3) semi-axes e_t, e_o (1) and e_r (m) of the friction ellipsoid, in units of mu p_n.
         stiffness: (patches,) impulse lost per unit of the velocity n . v of a condition, N s^2/m.
@@ -31,6 +31,8 @@ class PointContacts(NamedTuple):
         held: (patches, 3) friction impulse of the solution before: along the tangents and about the normal, each
             divided by its semi-axis, N s.
         x: (conditions, 3) m.
+        direction: (conditions, 3) unit vector from A into B along which a condition presses; the normal of its patch,
+            unless that has conditions along several axes.
         ahead: (conditions,) N s.
         bound: (patches,) largest friction impulse, where it is known before a solve, N s.
         arm: (patches, 3) equivalent contact point, where it is, m.
@@ -50,6 +52,7 @@ class PointContacts(NamedTuple):
     grip: Float1D
     held: Float2D
     x: Float2D
+    direction: Float2D
     ahead: Float1D
     bound: Float1D
     arm: Float2D
@@ -72,6 +75,7 @@ def make_point_contacts(patches: int, conditions: int, first_patch: int) -> Poin
         grip=np.zeros(patches),
         held=np.zeros((patches, 3)),
         x=np.zeros((conditions, 3)),
+        direction=np.zeros((conditions, 3)),
         ahead=np.zeros(conditions),
         bound=np.zeros(patches),
         arm=np.zeros((patches, 3)),

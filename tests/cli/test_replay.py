@@ -148,6 +148,7 @@ def test_a_snapshot_of_a_scene_shows_contact_in_the_colours_of_pressure(tmp_path
     assert (np.abs(pixels - yellow).max(axis=2) < 10).sum() > 20
 
 
+@pytest.mark.long
 def test_a_snapshot_without_a_name_is_a_file_named_after_what_it_shows(recording, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for source, name in ((SCENE, f"{SCENE}.png"), (recording, "run.png")):
@@ -185,6 +186,7 @@ def test_a_run_is_filmed_in_simulated_time(tmp_path):
     assert sum(durations) == 300  # ms: frames at 0, 0.1 and 0.2 s
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
     """As at a terminal, where it reaches every process of the group."""
     command = [*PROGRAM, "run", SCENE, "--duration", "600", "--out", str(tmp_path / "x.mp4"), *SMALL]

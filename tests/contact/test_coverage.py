@@ -51,6 +51,7 @@ def boxes():
     }
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", ["rigid", "compliant", "margin"])
 @pytest.mark.parametrize("axis", range(3))
 def test_a_square_that_reaches_out_of_a_box(name, axis):

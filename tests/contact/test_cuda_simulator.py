@@ -65,6 +65,7 @@ def sorted_rows(faces: FaceBuffer, count: int) -> np.ndarray:
     return rows[np.lexsort(rows.T)]
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_same_faces(pair, tmp_path):
     expected, count = on_cpu(PAIRS[pair])

@@ -103,6 +103,7 @@ def errors_of_moment(name: str, resolution: float) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("name", ELLIPSOIDS)
 def test_the_moment_of_the_faces_converges_with_the_square_of_the_edges(name):
     # Between two meshes the energy visits all pairs of elements, so these stay coarser.

@@ -128,7 +128,7 @@ def random_body(rng: np.random.Generator) -> hs.geometry.Geometry:
     return pressurised(vertices, elements, modulus=modulus, field="distance", margin=margin)
 
 
-@pytest.mark.heavy(5)
+@pytest.mark.heavy(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_face_is_missed_at_a_chord(seed):
     rng = np.random.default_rng(seed)

@@ -72,7 +72,7 @@ def ball_patch(resolution: float, **options) -> ContactPatch:
 # --- the estimate beside the true error
 
 
-@pytest.mark.heavy(2)
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_estimate_is_near_the_true_error_of_smooth_shapes(name):
     """From four faces to thousands, and while the true error falls from 100 % to below 1 %."""

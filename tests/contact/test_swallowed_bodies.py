@@ -106,7 +106,7 @@ def assert_same(found, expected, tolerance: float) -> None:
     assert found.area == pytest.approx(expected.area, rel=tolerance, abs=1e-6 * tolerance)
 
 
-@pytest.mark.heavy(5)
+@pytest.mark.heavy(8)
 @pytest.mark.parametrize("large", LARGE)
 @pytest.mark.parametrize("small", SMALL)
 def test_contact_is_that_of_all_pairs(small, large):

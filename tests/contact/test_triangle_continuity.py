@@ -90,6 +90,7 @@ def test_changes_of_the_wrench_shrink_with_the_steps_of_a_sweep(name):
     assert largest_step(path, 80) / largest_step(path, 160) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_wrench_does_not_jump_where_faces_change(name):
     jumps = jumps_where_faces_change(patch_along(*PAIRS[name]), 12)

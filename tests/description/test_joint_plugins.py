@@ -169,6 +169,7 @@ else:
 """
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("program", [SCREW, BALL], ids=["screw", "ball"])
 def test_joints_of_a_package_move_as_ours(program, tmp_path):
     install(tmp_path, "joints", JOINTS, POINTS)
@@ -247,7 +248,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.heavy(3)
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_package_is_told_in_one_line(case, tmp_path):
     text, problem = BROKEN[case]

@@ -1,4 +1,4 @@
-"""Every command and every example of the pages runs as it is printed; those of some pages in full runs only."""
+"""Every command and every example of the pages runs as it is printed; those of most pages in full runs only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from support.docs.blocks import PAGES, ROOT, blocks_of
 from support.docs.run_blocks import Runner
 
 WITH_BLOCKS = [page for page in PAGES if any(block.is_run for block in blocks_of(page))]
-#: Of these, commands are those of other pages with other options, and tests of films, plots, recordings, meshes and
-#: nodes try them too; running them takes a twentieth of all the time of tests.
-IN_FULL_RUNS = [
-    ROOT / "docs" / f"{name}.md"
-    for name in ("pictures", "recording", "geometry", "solvers", "ros_hil", "ros_topics")
-]
+#: Commands of the others are tried by tests of their own, with other options; running them takes a tenth of all the
+#: time of tests.
+IN_EVERY_RUN = [ROOT / "README.md", ROOT / "docs" / "python.md"]
 
 
 def pytest_generate_tests(metafunc):
     if "page" in metafunc.fixturenames:
         full = settings.get_current_profile_name() != "repeatable"
-        pages = [page for page in WITH_BLOCKS if full or page not in IN_FULL_RUNS]
+        pages = [page for page in WITH_BLOCKS if full or page in IN_EVERY_RUN]
         metafunc.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
 
 

@@ -75,7 +75,7 @@ def test_where_nothing_touches_it_is_the_default():
     assert scale_of_world(load("gen3_7dof")).maximum == DEFAULT_FULL_SCALE
 
 
-@pytest.mark.heavy(2)
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", ["drop_box", "mug_on_plate", "cylinder_grasp", "peppers", "spatula_slip"])
 def test_contacts_of_shipped_scenes_use_the_colours(name):
     """At 20 kPa, the first two were one flat purple."""

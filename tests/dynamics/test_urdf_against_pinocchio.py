@@ -153,6 +153,7 @@ def test_gripper_with_mimic_and_welded_links(tmp_path: Path) -> None:
     assert_agrees_with_pinocchio(path, GRIPPER)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name.removesuffix(".urdf.xacro"))
 def test_shipped_robots(path: Path) -> None:
     """Every description that comes with the simulator."""

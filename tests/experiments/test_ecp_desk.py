@@ -63,6 +63,7 @@ def test_a_quadratic_step_may_end_at_rest():
     assert end.impulse[:2] == pytest.approx([-0.15 - 0.02, -0.01], abs=1e-15)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("part", "factor"), [("height", 1.0001), ("e_r", 1.0001), ("inertia", 0.9999)])
 def test_another_desk_is_noticed(monkeypatch, part, factor):
     body = ecp_desk.sliding_body

@@ -95,6 +95,7 @@ def test_a_release_with_another_inertia_or_of_a_tighter_grasp_is_noticed(monkeyp
     assert "turn in 0.3 s, published inertia" in wrong
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("name", ["spatula_slip", "spatula_slip_arm"])
 def test_a_tight_grasp_is_secure_and_a_loose_one_slips(name):
     report = EXPERIMENTS[name].run(False)
@@ -205,7 +206,18 @@ def bounced_once():
         yield
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in WITH_TESTS])
+#: Experiments with the longest quick forms.
+LONG = ("point_contact", "energy", "thin_plates")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in LONG else ())
+        for name in EXPERIMENTS
+        if name not in WITH_TESTS
+    ],
+)
 def test_every_experiment_agrees_in_its_quick_form(name, tmp_path):
     assert_quick_form_agrees(name, tmp_path)
 
@@ -247,6 +259,7 @@ def test_a_loss_beyond_that_of_first_order_is_noticed(monkeypatch):
     ]
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("part", "value", "noticed"),
     [

@@ -58,6 +58,7 @@ def test_an_exponent_is_fitted(exponent):
     assert face_scaling.fitted_exponent(faces, 3e-6 * faces**exponent) == pytest.approx(exponent)
 
 
+@pytest.mark.long
 def test_times_are_taken_of_both_tessellations(monkeypatch, tmp_path):
     for name, value in {"SAMPLES": 1, "REPEATS": 3, "TRIALS": 2}.items():
         monkeypatch.setattr(face_scaling, name, value)

@@ -16,6 +16,7 @@ from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
 COARSEST = [pair for pair in all_pairs() if pair.level == 0]
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize("pair", COARSEST, ids=lambda pair: pair.family)
 def test_a_pair_stays_in_contact_and_has_the_faces_of_drake(pair):
     a, b = pair.make()

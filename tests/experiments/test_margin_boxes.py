@@ -38,6 +38,7 @@ def measured_once():
         yield
 
 
+@pytest.mark.long
 def test_the_quick_form_agrees_with_the_page(tmp_path):
     report = EXPERIMENTS["margin_boxes"].run(True)
     assert_quick_form_agrees("margin_boxes", tmp_path, report)

@@ -12,6 +12,7 @@ from hydro_sim_core.experiments.rigid_pairs import bodies, cases, experiment, si
 from support.experiments.quick_forms import assert_quick_form_agrees
 
 
+@pytest.mark.long
 def test_the_quick_form_agrees(tmp_path):
     assert_quick_form_agrees("rigid_pairs", tmp_path)
 

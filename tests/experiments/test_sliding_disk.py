@@ -22,6 +22,7 @@ def report():
     return EXPERIMENTS["sliding_disk"].run(True)
 
 
+@pytest.mark.long
 def test_the_quick_form_agrees_with_the_paper(report, tmp_path):
     assert_quick_form_agrees("sliding_disk", tmp_path, report)
     # A disc, 152 faces, two starts, the farthest of them, two orders.

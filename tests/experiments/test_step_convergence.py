@@ -164,6 +164,7 @@ def test_the_steps_of_shipped_scenes_are_good(name):
     assert result.agrees_until == pytest.approx(result.duration)
 
 
+@pytest.mark.long
 def test_a_heap_that_falls_together_is_said_to_have_no_order():
     result = converge(open_world("peppers"), 0.4, 3)
     assert result.verdict.startswith("no order: the angle of p5_pepper ")

@@ -231,6 +231,7 @@ def test_every_experiment_has_a_record_and_a_picture_and_nothing_else_is_there()
     assert {path.name for path in FOLDER.iterdir()} == expected
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_picture_shows_the_record(name, records, tmp_path):
     assert differing_pixels(name, records[name].report, tmp_path) <= PIXELS

@@ -75,6 +75,7 @@ REPAIRED = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", sorted(REPAIRED))
 def test_repaired(name):
     surface, volume, words = REPAIRED[name]

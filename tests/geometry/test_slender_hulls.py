@@ -147,6 +147,7 @@ def test_cylinder_needs_no_axial_split():
     assert errors[1] == pytest.approx(errors[0], abs=0.01)
 
 
+@pytest.mark.long
 def test_time_grows_little_faster_than_the_number_of_faces():
     """Eight times as many took 240 times as long, which is minutes for the hulls of real robots."""
     took = []

@@ -81,6 +81,7 @@ def test_resolution_sets_the_edge_length():
     assert counts[1] > 3 * counts[0]
 
 
+@pytest.mark.long
 def test_fine_enough_meshes_are_several_tetrahedra_deep():
     surface = ring()
     mesh = hs.tetrahedralise(surface.vertices, surface.faces)  # a third of the thickness

@@ -72,6 +72,7 @@ LOADERS = {
 }
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_description_of_slow_files_is_refused(tmp_path, short, loader):
     write_slow_robot(tmp_path, count=30, instances=QUARTER)

@@ -1,4 +1,4 @@
-"""Of a heavy test every so-manieth case runs, of several parameters also every value; a full run has all."""
+"""Of a heavy test every so-manieth case runs, of several parameters also every value; a full run has all, and long."""
 
 import re
 
@@ -19,6 +19,10 @@ def test_shapes(shape, size):
 @pytest.mark.parametrize(("name", "length"), [("a", 1.0), ("b", 1.0), ("c", 2.0), ("d", 1.0)])
 def test_list(name, length):
     print("listed", name)
+
+@pytest.mark.long
+def test_long():
+    print("took long")
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_light(number):
@@ -43,3 +47,4 @@ def test_a_share_of_the_cases_runs_unless_told_to_run_all(tmp_path, options, sha
     assert {size for _, size in ran} == sizes
     assert "".join(re.findall(r"listed (\w)", printed)) == listed
     assert len(re.findall("counted", printed)) == 2
+    assert ("took long" in printed) == ("--hypothesis-profile=full" in options)

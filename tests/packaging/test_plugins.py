@@ -111,6 +111,7 @@ def test_programs_know_the_joint(plugin):
     assert float(speed) == pytest.approx(fall + 0.5 * drive, rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_pickled_world_needs_the_packages_that_it_was_made_with(plugin):
     """Its joint would move as another one, or not at all; its sensor could not be found."""
     make = (

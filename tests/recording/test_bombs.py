@@ -62,6 +62,7 @@ def file_of(*records):
     return MAGIC + FRAME.pack(1, 8) + bytes(8) + b"".join(records) + FRAME.pack(2, 20) + bytes(20) + MAGIC
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize(("name", "pack"), [(b"zstd", zstd_of_zeros), (b"lz4", lz4_of_zeros)])
 @pytest.mark.parametrize("claimed", [1000, GIGABYTES])
 def test_a_chunk_is_unpacked_as_far_as_it_may_be(tmp_path, name, pack, claimed):

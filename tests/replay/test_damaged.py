@@ -29,6 +29,7 @@ def places_in(path, kind):
         return [start + length // 2 for opcode, start, length in walk if opcode == kind]
 
 
+@pytest.mark.heavy(5)
 @pytest.mark.parametrize("seed", range(25))
 def test_one_wrong_byte_costs_no_more_than_its_chunk(run, tmp_path, seed):
     _, path, _ = run

@@ -420,6 +420,7 @@ def test_catalogue(tmp_path):
     assert world_file("drop_box") in {resource.path for resource in found}
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", ["box", "mug", "plate", "table", "cylinder"])
 def test_shipped_objects_can_be_spawned(shared, name):
     spawned, _ = shared.spawn(SpawnRequest(uri=name, name=f"a_{name}", X_FE=FAR))

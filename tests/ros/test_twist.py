@@ -122,6 +122,7 @@ def test_twist_without_a_frame_is_in_the_axes_of_the_tool(arm):
     assert arm.pose[:3, :3] == pytest.approx(before[:3, :3], abs=5e-3)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("frame", ["", "world", "base_link"])
 def test_stamped_twist_is_in_the_axes_of_its_frame(arm, frame):
     before = arm.pose

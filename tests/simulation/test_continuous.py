@@ -171,6 +171,7 @@ def test_it_converges_with_the_accuracy() -> None:
     assert np.abs(answers[1] - answers[2]).max() < 1e-5
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("margin", [0.0, 1e-4])
 def test_a_tumbling_box_bounces_without_losing_energy(margin: float) -> None:
     """On corners, edges and faces, without damping and friction: the wrench derives from the stored energy."""

@@ -42,6 +42,7 @@ def slide(
     return world, off
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("start", [0.0, 0.0137])
 @pytest.mark.parametrize("speed", [0.05, 1.0, 3.0])
 @pytest.mark.parametrize("yaw", [0.0, 0.3])
@@ -74,6 +75,7 @@ def test_light_and_heavy_boxes_slide_over_seams(mass: float) -> None:
     assert off < 1e-6
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("time_step", [1e-3, 1e-2])
 @pytest.mark.parametrize(
     ("yaw", "higher"), [(0.0, 1e-3), (0.3, 1e-3), (0.0, 1e-4), (0.1, 1e-4), (0.3, 1e-4), (0.6, 2e-4)]

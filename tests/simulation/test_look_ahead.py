@@ -96,6 +96,7 @@ def test_what_gravity_adds_within_a_step_is_looked_at(gap: float) -> None:
     assert 1 <= world.diagnostics()["fast_steps"] <= 2  # the landing alone
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("time_step", [1e-3, 1e-2])
 @pytest.mark.parametrize("modulus", [1e7, 1e8, 1e9])
 def test_a_stiff_compliant_body_lands_with_the_energy_it_came_with(modulus: float, time_step: float) -> None:

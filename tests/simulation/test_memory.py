@@ -14,10 +14,10 @@ import hydro_sim_core as hs
 from support.simulation.made_scenes import CONFIG
 
 WARM_UP = 2_000
-CALLS = 20_000
-STEPS = 100_000
-#: A thirtieth of a byte a call; half a number a step.
-TRACED_BOUND = CALLS // 30
+CALLS = 8_000
+STEPS = 40_000
+#: A twelfth of a byte a call; half a number a step.
+TRACED_BOUND = CALLS // 12
 RESIDENT_BOUND = 4 * STEPS
 
 

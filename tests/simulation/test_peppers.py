@@ -129,6 +129,7 @@ def test_the_inertia_of_the_crate_is_that_of_its_boards():
 # --- the scene
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("margin", ["thin", "thick"])
 def test_the_peppers_come_to_rest_in_the_crate(resting, margin):
     start, end = make_world().energies(), resting[margin].energies()
@@ -146,6 +147,7 @@ def test_the_peppers_come_to_rest_in_the_crate(resting, margin):
         assert 0.03 < z < 0.1
 
 
+@pytest.mark.long
 def test_a_margin_of_a_centimetre_puts_a_wide_skirt_around_the_same_patches(resting):
     """Figure 5 of Drake's page on the margin: faces of negative pressure far beyond the peppers."""
     areas = {}

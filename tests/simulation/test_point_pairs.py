@@ -308,6 +308,7 @@ def test_a_law_of_what_was_taken_out_is_no_error() -> None:
         ("friction_ellipsoid: [1, 1, .inf]", "friction_ellipsoid.2"),
         ("friction_ellipsoid: round", "friction_ellipsoid"),
         ("pieces: maybe", "pieces"),
+        ("pieces: 1", "pieces"),
         ("ellipsoid: [1, 1, 1]", "ellipsoid"),
     ],
 )

@@ -17,11 +17,11 @@ from hydro_sim_core.experiments.reliability import Auditor, ReliabilityReport, r
 
 def test_random_scenes_keep_their_promises(full_run: bool) -> None:
     """Drops, piles and grasps, soft and stiff, light and heavy: momentum balances, no energy comes from nowhere."""
-    steps = 12_000 if full_run else 4_800
+    steps = 12_000 if full_run else 2_400
     *_, report = run_scenes(seed=2, steps=steps)
     assert report.failures == []
     assert report.steps >= steps
-    assert all(report.counts[kind] > 5 for kind in USUAL.kinds)
+    assert all(report.counts[kind] > 0 for kind in USUAL.kinds)
     assert report.counts["unconverged"] <= 0.001 * report.steps
     assert report.worst["energy_excess"][0].value < reliability.ENERGY_SLACK
     json.dumps(report.as_dict(), allow_nan=False)
@@ -36,7 +36,7 @@ def test_scenes_that_make_little_sense_keep_their_promises_too(
 ) -> None:
     """Arms, every solver, soft ground, 0.1 g to 10 t, 1 kPa to 100 GPa, steps up to 50 ms, 30 m/s and 200 rad/s."""
     ranges, report = replace(WIDE, solvers=(solver,)), ReliabilityReport()
-    for number in range(60 if full_run else 10):
+    for number in range(60 if full_run else 5):
         # Of the other series one scene alone takes a minute.
         run_scene(make_random_scene(5 if full_run else 6, number, tmp_path, ranges), 60, report)
     assert report.failures == []

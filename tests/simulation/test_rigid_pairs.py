@@ -97,6 +97,7 @@ def test_a_slope_holds_below_the_friction_angle_and_not_above() -> None:
 # --- falling
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("time_step", [1e-3, 1e-2])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["box", "cylinder", "capsule"])

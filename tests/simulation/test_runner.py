@@ -381,7 +381,7 @@ def test_compiled_step_releases_the_interpreter() -> None:
     thread.start()
     wait_until(lambda: count[0] > 10)
     before = count[0]
-    world.step(20_000)
+    world.step(5_000)
     during = count[0] - before
     ended.set()
     thread.join()

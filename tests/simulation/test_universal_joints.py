@@ -83,6 +83,7 @@ def test_drives_and_stops_hold_for_each_turn(model: str) -> None:
     np.testing.assert_allclose(universal.frame_pose("bob"), hinges.frame_pose("bob"), atol=1e-7)
 
 
+@pytest.mark.long
 def test_a_pendulum_keeps_its_energy() -> None:
     made = hs.SceneBuilder("made", solver={"model": "continuous", "accuracy": 1e-9})
     model = made.add_model("m")

@@ -17,7 +17,7 @@ from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
 from hydro_sim_core.simulation.assembly.point_starts import START_SHARE, start_depth
-from hydro_sim_core.simulation.stepping.point_model import PointPairs, faces_of_outline
+from hydro_sim_core.simulation.stepping.point_model import MOST_AXES, PointPairs, faces_of_outline
 
 #: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
 HOLLOW = 1e-4
@@ -112,6 +112,7 @@ def _packed(
 ) -> PointPairs:
     hulls = make_hull_set([side.hull for side in made])
     most = [most_points(hulls, *pair) for pair in pairs]
+    room = MOST_AXES * np.array(most, dtype=np.int64)
     balls = [_ball(side.hull) for side in made]
     extent = np.array([radius for _, radius in balls])
     thickness = np.array([_thickness(side.hull) for side in made])
@@ -127,7 +128,7 @@ def _packed(
         size=frozen(2.0 * smaller),
         stride=frozen(STRIDE * thinner),
         ellipsoid=frozen(ellipsoids, shape=(-1, 3)),
-        first_condition=frozen(np.concatenate(([0], np.cumsum(most))), np.int64),
+        first_condition=frozen(np.concatenate(([0], np.cumsum(room))), np.int64),
         most_faces=frozen([sum(map(faces_of_outline, most))], np.int64),
     )
 

@@ -85,13 +85,14 @@ def place_centre(points, h, R_WB, p_WB, x):
 
 
 @kernel
-def find(model, scratch, j, is_new, R_WB, p_WB):
-    """Find the points of contact ``j`` with the bodies at the given poses; return their number.
+def find(model, scratch, j, along, is_new, R_WB, p_WB):
+    """Find the points of contact ``j`` along one of its axes, with the bodies at the given poses; return their number.
 
     Args:
         model: ``Model``.
         scratch: ``Scratch``.
         j: Index of the contact.
+        along: Number of the axis.
         is_new: Whether to look for the axis along which the bodies touch; else it is that of the last time.
         R_WB: (nb, 3, 3) orientations of the bodies.
         p_WB: (nb, 3) origins, m.
@@ -100,7 +101,7 @@ def find(model, scratch, j, is_new, R_WB, p_WB):
     Writes scratch.points: axis; scratch.points.manifold: axis.
     """
     points, at, row = model.points, scratch.points, scratch.points.row[j]
-    axis, known = at.manifold.axis, at.axis[j]
+    axis, known = at.manifold.axis, at.axis[j, along]
     for i in range(3):
         axis[i] = -1 if is_new else known[i]
     a, b = points.pairs[row, 0], points.pairs[row, 1]
@@ -122,7 +123,7 @@ def let_overlap(model, scratch, j, dt):
     Reads scratch: R_WB, p_WB; scratch.points.manifold: separation.
     Writes scratch.points: depth.
     """
-    find(model, scratch, j, True, scratch.R_WB, scratch.p_WB)
+    find(model, scratch, j, 0, True, scratch.R_WB, scratch.p_WB)
     scratch.points.depth[j] = max(-scratch.points.manifold.separation[0] - RECOVERY_SPEED * dt, 0.0)
 
 
@@ -136,10 +137,8 @@ def look_again(model, scratch, j, is_new, sets_radius, is_late, dt):
     Reads scratch.points: R_WB, p_WB.
     """
     kept, repeats = _keep_impulses(scratch, j, LATE_FRICTION_TOLERANCE if is_late else FRICTION_TOLERANCE)
-    count = find(model, scratch, j, is_new, scratch.points.R_WB, scratch.points.p_WB)
-    if is_late:
-        count = _keep_vertices(model, scratch, j, count, kept)
-    closes = load(model, scratch, j, count, kept, sets_radius, dt)
+    count = find(model, scratch, j, 0, is_new, scratch.points.R_WB, scratch.points.p_WB)
+    closes = load(model, scratch, j, count, kept, sets_radius, is_late, dt)
     return repeats and closes
 
 
@@ -147,31 +146,43 @@ def look_again(model, scratch, j, is_new, sets_radius, is_late, dt):
 def overlaps(model, scratch, j):
     """Whether contact ``j`` of two polyhedra overlaps where the step ends, looked at along all axes.
 
-    That along which it was solved stays.
+    Then the axis with the least overlap takes the place of that of the first solves. If they overlap yet again, the
+    bodies turn so much that each axis would lead back to another: from then on they must not overlap along any of them.
 
-    Reads scratch.points: R_WB, axis, depth, p_WB; scratch.points.manifold: separation.
-    Writes scratch.points: axis.
+    Reads scratch.points: R_WB, axis, depth, is_turned, num_axes, p_WB; scratch.points.manifold: separation.
+    Writes scratch.points: axis, is_turned, num_axes.
     """
     at = scratch.points
-    kind, a, b = at.axis[j, 0], at.axis[j, 1], at.axis[j, 2]
+    kind, a, b = at.axis[j, 0, 0], at.axis[j, 0, 1], at.axis[j, 0, 2]
     if kind < 0:
         return False
-    find(model, scratch, j, True, at.R_WB, at.p_WB)
-    at.axis[j, 0], at.axis[j, 1], at.axis[j, 2] = kind, a, b
-    return at.manifold.separation[0] < -allowed_overlap(model, scratch, j) - at.depth[j]
+    find(model, scratch, j, 0, True, at.R_WB, at.p_WB)
+    if at.manifold.separation[0] >= -allowed_overlap(model, scratch, j) - at.depth[j]:
+        at.axis[j, 0, 0], at.axis[j, 0, 1], at.axis[j, 0, 2] = kind, a, b
+        return False
+    if at.is_turned[j] != 0:
+        last = min(at.num_axes[j], at.axis.shape[1] - 1)
+        for i in range(3):
+            at.axis[j, last, i] = at.axis[j, 0, i]
+        at.axis[j, 0, 0], at.axis[j, 0, 1], at.axis[j, 0, 2] = kind, a, b
+        at.num_axes[j] = last + 1
+    at.is_turned[j] = 1
+    return True
 
 
 @kernel
-def _keep_vertices(model, scratch, j, count, kept):
-    """Put vertices that pressed and are no longer among the ``count`` points back; return the new number.
+def _keep_vertices(model, scratch, j, along, count, kept):
+    """Put vertices that pressed along an axis and are no longer among the ``count`` points back; return the new number.
 
-    Reads model.points: first_condition, pairs; scratch.points: before, feature_before, row; scratch.points.manifold:
-    features.
+    Reads model.points: first_condition, pairs; scratch.points: along_before, before, feature_before, row;
+    scratch.points.manifold: features.
     """
     at, row = scratch.points, scratch.points.row[j]
     a, b = model.points.pairs[row, 0], model.points.pairs[row, 1]
-    most = model.points.first_condition[row + 1] - model.points.first_condition[row]
+    most = (model.points.first_condition[row + 1] - model.points.first_condition[row]) // at.axis.shape[1]
     for i in range(kept):
+        if at.along_before[i] != along:
+            continue
         vertex, is_found = at.feature_before[i], False
         for c in range(count):
             is_found = is_found or at.manifold.features[c] == vertex
@@ -181,46 +192,33 @@ def _keep_vertices(model, scratch, j, count, kept):
 
 
 @kernel
-def load(model, scratch, j, count, kept, sets_radius, dt):
-    """Load the points that were found as conditions, with the impulses that are kept for what touches there.
+def load(model, scratch, j, count, kept, sets_radius, is_late, dt):
+    """Load the points that were found along the first axis, and those along others, as conditions.
 
-    If ``sets_radius`` an e_r that is not given is that of the patch, else it stays as it is.
+    They have the impulses that are kept for what touches there. If ``sets_radius`` an e_r that is not given is that of
+    the patch, else it stays as it is.
 
     Returns:
         Whether gaps are closed where there was an impulse, and nothing overlaps.
 
-    Reads model.points: ellipsoid; scratch.points: before, depth, feature, num_faced, p_WR, row, twist; scratch.solver:
-    v; scratch.points.manifold: features, gaps, points; scratch.problem.points: first, normal, stiffness, x.
-    Writes scratch.points: feature, gap, twist; scratch.problem.points: ahead, end, x.
+    Reads model.points: ellipsoid; scratch.points: R_WB, before, num_axes, num_faced, p_WB, row; scratch.solver: v;
+    scratch.problem.points: first.
+    Writes scratch.points: moments, twist; scratch.problem.points: end.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
-    _set_directions(model, scratch, j)
+    _set_directions(model, scratch, j, kept)
     _set_jacobian(model, scratch, j)
     relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
-    V, n, first, stiffness = at.twist, points.normal[j], points.first[j], points.stiffness[j]
-    allowed = allowed_overlap(model, scratch, j)
-    total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
-    for i in range(count):
-        c = first + i
-        for k in range(3):
-            points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
-        x, gap = points.x[c], at.manifold.gaps[i] + at.depth[j]
-        at.feature[c] = at.manifold.features[i]
-        impulse = _impulse_before(scratch, at.feature[c], kept)
-        # What presses touches, although the first solves leave gaps there.
-        at.gap[c] = gap if impulse == 0.0 else 0.0
-        total, a0, a1, a2 = total + impulse, a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
-        repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
-        v0, v1, v2 = (
-            V[3] + V[1] * x[2] - V[2] * x[1],
-            V[4] + V[2] * x[0] - V[0] * x[2],
-            V[5] + V[0] * x[1] - V[1] * x[0],
-        )
-        along = n[0] * v0 + n[1] * v1 + n[2] * v2
-        points.ahead[c] = impulse + stiffness * (along - gap / dt)
-    points.end[j] = first + count
+    points.end[j] = points.first[j]
+    at.moments[:] = 0.0
+    for along in range(at.num_axes[j]):
+        if along > 0:
+            count = find(model, scratch, j, along, False, at.R_WB, at.p_WB)
+        if is_late:
+            count = _keep_vertices(model, scratch, j, along, count, kept)
+        repeats = _add_conditions(model, scratch, j, along, count, kept, dt) and repeats
     if sets_radius and model.points.ellipsoid[at.row[j], 2] == 0.0:
-        repeats = _set_patch_radius(model, scratch, j, total, a0, a1, a2) and repeats
+        repeats = _set_patch_radius(model, scratch, j) and repeats
     # What touched and is no longer among the points has lost its impulse.
     for i in range(kept):
         repeats = repeats and at.before[i] == 0.0
@@ -228,24 +226,60 @@ def load(model, scratch, j, count, kept, sets_radius, dt):
 
 
 @kernel
-def _set_patch_radius(model, scratch, j, total, a0, a1, a2):
+def _add_conditions(model, scratch, j, along, count, kept, dt):
+    """Append the points that were found along an axis to the conditions of contact ``j``.
+
+    Returns:
+        Whether gaps are closed where there was an impulse, and nothing overlaps.
+
+    Reads scratch.points: depth, feature, moments, p_WR, twist; scratch.points.manifold: features, gaps, normal, points;
+    scratch.problem.points: end, stiffness, x.
+    Writes scratch.points: along, feature, gap, moments; scratch.problem.points: ahead, direction, end, x.
+    """
+    points, at, repeats = scratch.problem.points, scratch.points, True
+    V, n, sums, first, stiffness = (
+        at.twist,
+        at.manifold.normal,
+        at.moments,
+        points.end[j],
+        points.stiffness[j],
+    )
+    allowed = allowed_overlap(model, scratch, j)
+    for i in range(count):
+        c = first + i
+        for k in range(3):
+            points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
+            points.direction[c, k] = n[k]
+        x, gap = points.x[c], at.manifold.gaps[i] + at.depth[j]
+        at.feature[c], at.along[c] = at.manifold.features[i], along
+        impulse = _impulse_before(scratch, at.feature[c], along, kept)
+        # What presses touches, although the first solves leave gaps there.
+        at.gap[c] = gap if impulse == 0.0 else 0.0
+        sums[0] += impulse
+        for k in range(3):
+            sums[1 + k] += impulse * x[k]
+        repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
+        v0, v1, v2 = (
+            V[3] + V[1] * x[2] - V[2] * x[1],
+            V[4] + V[2] * x[0] - V[0] * x[2],
+            V[5] + V[0] * x[1] - V[1] * x[0],
+        )
+        speed = n[0] * v0 + n[1] * v1 + n[2] * v2
+        points.ahead[c] = impulse + stiffness * (speed - gap / dt)
+    points.end[j] = first + count
+    return repeats
+
+
+@kernel
+def _set_patch_radius(model, scratch, j):
     """Set e_r of contact ``j`` from its patch; whether it is that of the solution before.
 
-    Args:
-        model: ``Model``.
-        scratch: ``Scratch``.
-        j: Index of the contact.
-        total: Normal impulse, N s.
-        a0: First moment of the impulses about the reference point, N s m; with ``a1`` and ``a2``.
-        a1: See ``a0``.
-        a2: See ``a0``.
-
-    Reads model.points: size; scratch.points: row; scratch.problem.points: ellipsoid.
+    Reads model.points: size; scratch.points: moments, row; scratch.problem.points: ellipsoid.
     Writes scratch.problem.points: ellipsoid.
     """
-    ellipsoid = scratch.problem.points.ellipsoid[j]
-    before, inverse = ellipsoid[2], 1.0 / total if total > 0.0 else 0.0
-    ellipsoid[2] = patch_radius(model, scratch, j, a0 * inverse, a1 * inverse, a2 * inverse)
+    ellipsoid, sums = scratch.problem.points.ellipsoid[j], scratch.points.moments
+    before, inverse = ellipsoid[2], 1.0 / sums[0] if sums[0] > 0.0 else 0.0
+    ellipsoid[2] = patch_radius(model, scratch, j, sums[1] * inverse, sums[2] * inverse, sums[3] * inverse)
     return abs(ellipsoid[2] - before) <= FRICTION_TOLERANCE * model.points.size[scratch.points.row[j]]
 
 
@@ -261,9 +295,9 @@ def _keep_impulses(scratch, j, tolerance):
     Returns:
         Number of conditions, and whether friction is that of the solution before.
 
-    Reads scratch.points: feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver: twists;
-    scratch.problem.points: end, first, held.
-    Writes scratch.points: before, feature_before, pressed; scratch.problem.points: held.
+    Reads scratch.points: along, feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver:
+    twists; scratch.problem.points: end, first, held.
+    Writes scratch.points: along_before, before, feature_before, pressed; scratch.problem.points: held.
     """
     points, at = scratch.problem.points, scratch.points
     p, first = at.num_faced[0] + j, points.first[j]
@@ -272,7 +306,7 @@ def _keep_impulses(scratch, j, tolerance):
     at.pressed[j, 0], at.pressed[j, 1], at.pressed[j, 2], at.pressed[j, 3] = total, a0, a1, a2
     for i in range(kept):
         at.before[i] = condition_impulse(points, j, first + i, V)
-        at.feature_before[i] = at.feature[first + i]
+        at.feature_before[i], at.along_before[i] = at.feature[first + i], at.along[first + i]
     bound = scratch.problem.friction[p] * total
     if bound <= 0.0:
         points.held[j, :] = 0.0
@@ -286,15 +320,15 @@ def _keep_impulses(scratch, j, tolerance):
 
 
 @kernel
-def _impulse_before(scratch, feature, kept):
-    """Take the impulse of a feature out of those kept; 0 if it had none.
+def _impulse_before(scratch, feature, along, kept):
+    """Take the impulse of a feature along an axis out of those kept; 0 if it had none.
 
-    Reads scratch.points: before, feature_before.
+    Reads scratch.points: along_before, before, feature_before.
     Writes scratch.points: before.
     """
     at = scratch.points
     for i in range(kept):
-        if at.feature_before[i] == feature:
+        if at.feature_before[i] == feature and at.along_before[i] == along:
             impulse = at.before[i]
             at.before[i] = 0.0
             return impulse
@@ -313,14 +347,16 @@ def allowed_overlap(model, scratch, j):
 
 
 @kernel
-def _set_directions(model, scratch, j):
+def _set_directions(model, scratch, j, kept):
     """Set normal and tangents; the first tangent is along the x axis of A's body, or its y axis across that.
 
-    Reads model.points: hull_body, pairs; scratch.points: R_WB, row, still; scratch.points.manifold: normal;
-    scratch.problem.points: tangents.
-    Writes scratch.problem.points: normal, tangents.
+    The normal is the axis, or of several the mean of the directions of the ``kept`` conditions.
+
+    Reads model.points: hull_body, pairs; scratch.points: R_WB, row, still; scratch.problem.points: normal, tangents.
+    Writes scratch.problem.points: tangents.
     """
-    at, n, t = scratch.points, scratch.points.manifold.normal, scratch.problem.points.tangents[j]
+    at, n, t = scratch.points, scratch.problem.points.normal[j], scratch.problem.points.tangents[j]
+    _set_normal(scratch, j, kept)
     body = model.points.hull_body[model.points.pairs[at.row[j], 0]]
     R = at.R_WB[body] if body >= 0 else at.still
     along = n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0]
@@ -329,9 +365,28 @@ def _set_directions(model, scratch, j):
         axis, along = 1, n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1]
     length = math.sqrt(1.0 - along * along)
     for k in range(3):
-        scratch.problem.points.normal[j, k] = n[k]
         t[k] = (R[k, axis] - along * n[k]) / length
     t[3], t[4], t[5] = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]
+
+
+@kernel
+def _set_normal(scratch, j, kept):
+    """Set the normal of contact ``j``: see ``_set_directions``.
+
+    Reads scratch.points: num_axes; scratch.points.manifold: normal; scratch.problem.points: direction, first, normal.
+    Writes scratch.problem.points: normal.
+    """
+    points, at, n = scratch.problem.points, scratch.points, scratch.problem.points.normal[j]
+    n[:] = 0.0
+    if at.num_axes[j] > 1:
+        # The conditions are still those of the last solution. Weighted with their impulses, which follow from the
+        # normal, they would give another one every time.
+        for i in range(kept):
+            for k in range(3):
+                n[k] += points.direction[points.first[j] + i, k]
+    length = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    for k in range(3):
+        n[k] = n[k] / length if length > 0.0 else at.manifold.normal[k]
 
 
 @kernel

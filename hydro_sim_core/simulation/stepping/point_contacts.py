@@ -139,8 +139,8 @@ def load_points(model, state, scratch, dt):
 
     Reads model.points: first_condition; scratch.patches: num; scratch.points: R_WB, num_faced, p_WB, row;
     scratch.points.manifold: separation; scratch.problem.points: first.
-    Writes scratch.points: depth, pressed; scratch.problem: num_patches; scratch.problem.points: end, first, held,
-    is_new.
+    Writes scratch.points: depth, is_turned, num_axes, pressed; scratch.problem: num_patches; scratch.problem.points:
+    end, first, held, is_new.
     """
     points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
     scratch.problem.num_patches[0] = scratch.patches.num[0]
@@ -154,13 +154,14 @@ def load_points(model, state, scratch, dt):
         points.held[j, :] = 0.0
         scratch.points.pressed[j, :] = 0.0
         scratch.points.depth[j] = 0.0
-        count = find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
+        scratch.points.num_axes[j], scratch.points.is_turned[j] = 1, 0
+        count = find(model, scratch, j, 0, True, scratch.points.R_WB, scratch.points.p_WB)
         separation = scratch.points.manifold.separation[0]
         set_axes(model, scratch, j, count)
         if separation < -allowed_overlap(model, scratch, j):
             let_overlap(model, scratch, j, dt)
-            count = find(model, scratch, j, True, scratch.points.R_WB, scratch.points.p_WB)
-        load(model, scratch, j, count, 0, True, dt)
+            count = find(model, scratch, j, 0, True, scratch.points.R_WB, scratch.points.p_WB)
+        load(model, scratch, j, count, 0, True, False, dt)
 
 
 @kernel
@@ -237,7 +238,7 @@ def _any_overlaps(model, scratch, n, dt):
         for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
             p = islands.patches[i]
             if p >= first and overlaps(model, scratch, p - first):
-                look_again(model, scratch, p - first, True, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
+                look_again(model, scratch, p - first, False, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
                 islands.keeps[island] = False
                 found = True
     return found

@@ -16,7 +16,7 @@ from hydro_sim_core.compilation import (
     Float2D,
     Float3D,
     Int1D,
-    Int2D,
+    Int3D,
 )
 from hydro_sim_core.contact.equivalent_point.hull_set import (
     HullScratch,
@@ -25,6 +25,9 @@ from hydro_sim_core.contact.equivalent_point.hull_set import (
 )
 from hydro_sim_core.contact.equivalent_point.manifold import Manifold, make_manifold
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
+
+#: Axes along which a contact has conditions at most.
+MOST_AXES = 3
 
 
 class PointPairs(NamedTuple):
@@ -40,7 +43,7 @@ class PointPairs(NamedTuple):
         size: (Q,) extent of the smaller hull, m.
         stride: (Q,) way that the two may move relative to each other in a step, m.
         ellipsoid: (Q, 3) semi-axes e_t, e_o (1) and e_r (m) of friction; e_r is 0 where the patch gives it.
-        first_condition: (Q + 1,) number of points at which the pairs before touch at most.
+        first_condition: (Q + 1,) number of conditions that the pairs before have at most, along all axes.
         most_faces: (1,) number of faces that show all of their patches at most.
     """
 
@@ -71,12 +74,16 @@ class PointScratch(NamedTuple):
         work: Memory of the search for contact.
         manifold: Points of the contact that is looked at.
         feature: (conditions,) feature of every condition of the problem.
+        along: (conditions,) number of the axis of its contact to which each belongs.
         gap: (conditions,) gap of each at the end of the step, 0 where it presses, m.
         before: (conditions,) impulses that the conditions of one contact had, N s.
         feature_before: (conditions,) their features.
+        along_before: (conditions,) their axes.
         pressed: (Q, 4) normal impulse of each (N s), and its equivalent contact point from the reference point (m).
         depth: (Q,) overlap that each contact may have at the end of the step, m.
-        axis: (Q, 3) axis along which each touches, see ``Manifold``.
+        axis: (Q, MOST_AXES, 3) axes along which each touches, see ``Manifold``.
+        num_axes: (Q,) number of them.
+        is_turned: (Q,) whether bodies were seen to overlap along another axis than that of the first solves.
         outline: (conditions,) conditions around a patch, in order.
         p_WR: (Q, 3) reference points, m.
         still: (3, 3) orientation of the world in itself.
@@ -85,6 +92,8 @@ class PointScratch(NamedTuple):
         corners: (N, 2) outline of a patch along the tangents, m.
         tile: (3, 2) a triangle along them, m.
         clipped: (2, N, 2) what of it is in the outline, m.
+        moments: (4,) sum of the impulses of the contact that is looked at (N s), and of its first moments about the
+            reference point (N s m).
         shift: (3,) a point as the motion at the begin of the step has it.
         twist: (6,) relative twist of the contact that is looked at.
     """
@@ -99,12 +108,16 @@ class PointScratch(NamedTuple):
     work: HullScratch
     manifold: Manifold
     feature: Int1D
+    along: Int1D
     gap: Float1D
     before: Float1D
     feature_before: Int1D
+    along_before: Int1D
     pressed: Float2D
     depth: Float1D
-    axis: Int2D
+    axis: Int3D
+    num_axes: Int1D
+    is_turned: Int1D
     outline: Int1D
     p_WR: Float2D
     still: Float2D
@@ -113,6 +126,7 @@ class PointScratch(NamedTuple):
     corners: Float2D
     tile: Float2D
     clipped: Float3D
+    moments: Float1D
     shift: Float1D
     twist: Float1D
 
@@ -138,12 +152,16 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         work=make_hull_scratch(points.hulls),
         manifold=make_manifold(most),
         feature=np.zeros(total, dtype=np.int64),
+        along=np.zeros(total, dtype=np.int64),
         gap=np.zeros(total),
         before=np.zeros(most),
         feature_before=np.zeros(most, dtype=np.int64),
+        along_before=np.zeros(most, dtype=np.int64),
         pressed=np.zeros((len(points.pairs), 4)),
         depth=np.zeros(len(points.pairs)),
-        axis=np.zeros((len(points.pairs), 3), dtype=np.int64),
+        axis=np.zeros((len(points.pairs), MOST_AXES, 3), dtype=np.int64),
+        num_axes=np.zeros(len(points.pairs), dtype=np.int64),
+        is_turned=np.zeros(len(points.pairs), dtype=np.int64),
         outline=np.zeros(most + 1, dtype=np.int64),
         p_WR=np.zeros((len(points.pairs), 3)),
         still=np.eye(3),
@@ -152,6 +170,7 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         corners=np.zeros((most + 1, 2)),
         tile=np.zeros((3, 2)),
         clipped=np.zeros((2, most + 8, 2)),
+        moments=np.zeros(4),
         shift=np.zeros(3),
         twist=np.zeros(6),
     )
