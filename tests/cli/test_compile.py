@@ -56,6 +56,7 @@ def test_entry_points_are_kept_for_this_machine(cache):
     assert f"2 entry points, 1 kB, in {cache}" in result.stdout.replace("2 kB", "1 kB")
 
 
+@pytest.mark.long
 def test_portable_code_is_for_every_level(cache, tmp_path):
     """And comes into a folder a level, as wheels carry it."""
     wheel, seen = tmp_path / "wheel", []
@@ -82,11 +83,13 @@ def test_a_damaged_file_is_made_anew_and_not_copied(cache, tmp_path, monkeypatch
     assert copied.read_bytes() == kept.read_bytes()
 
 
+@pytest.mark.long
 def test_without_a_folder_to_keep_it_in_that_is_said(cache):
     cache.touch()
     assert f"{cache}: kernels: cannot be kept there" in refused(call())
 
 
+@pytest.mark.long
 def test_on_a_full_disk_that_is_said(cache, monkeypatch):
     """After compiling once."""
     compiled = []
@@ -106,6 +109,7 @@ def test_on_a_full_disk_that_is_said(cache, monkeypatch):
     assert compiled == [2]
 
 
+@pytest.mark.long
 def test_what_came_with_a_wheel_need_not_be_kept(cache, tmp_path, monkeypatch):
     call("--portable", "--out", tmp_path / "wheel")
     forget(monkeypatch)

@@ -166,6 +166,7 @@ def test_a_snapshot_without_a_name_is_a_file_named_after_what_it_shows(recording
     assert sorted(os.listdir()) == ["run.png", f"{SCENE}.png"]
 
 
+@pytest.mark.long
 def test_a_recording_is_filmed_from_where_it_is_told(recording, tmp_path):
     out = tmp_path / "run.gif"
     result = call("replay", recording, "--out", out, "--fps", 20, "--from", 0.1, "--speed", 0.5, *SMALL)

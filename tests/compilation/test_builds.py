@@ -86,6 +86,7 @@ def test_progress_counts_kernels_up_to_all_of_them(module):
     assert second == "0 6.0"
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("processors", [1, 2])
 def test_what_cannot_be_compiled_is_named(module, processors):
     done = run(
@@ -206,6 +207,7 @@ print(toy_kernels.third.is_loaded)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
+@pytest.mark.long
 def test_an_observer_that_raises_ends_compiling_in_the_thread_that_asked(module):
     """As Ctrl-C does; nothing is then called compiled that is not."""
     done = run(
@@ -221,6 +223,7 @@ def test_an_observer_that_raises_ends_compiling_in_the_thread_that_asked(module)
     assert done.stdout.splitlines() == ["raised", "False 1.0"], done.stderr
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(
     "spoil", ["store._folder = refuse", "store.write = refuse"], ids=["no folder", "full disk"]
 )

@@ -187,6 +187,7 @@ def _replace(path):
     path.write_text("something else")
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(
     "spoilt",
     [{"scaled": _shorten, "alone": _flip, "through": _replace}, {"scaled": _empty}],
@@ -243,6 +244,7 @@ def test_without_a_writable_folder_nothing_is_kept_and_one_warning_says_so(toys,
         assert "HYDRO_SIM_CACHE_DIR" in line
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("which", [".", "kernels"])
 def test_a_folder_that_others_may_write_is_refused(toys, cache, which):
     """Its files are executed."""
@@ -327,6 +329,7 @@ def test_another_processor_has_files_of_its_own(toys, cache):
     assert len(list((cache / "kernels").iterdir())) == 2
 
 
+@pytest.mark.long
 def test_code_for_a_level_that_another_processor_left_is_used(toys, tmp_path):
     """As on a cluster: one folder for machines of several kinds."""
     cache = tmp_path / "cache"
@@ -367,6 +370,7 @@ def test_a_relative_cache_folder_is_one_of_the_working_folder(tmp_path, monkeypa
     assert cache_root() == tmp_path / "cache"
 
 
+@pytest.mark.long
 def test_a_constant_that_changes_in_a_process_is_not_kept_as_another(toys, tmp_path):
     """Neither what was translated before, nor what is translated after, is saved under the other's digest."""
     cache = tmp_path / "cache"
@@ -381,6 +385,7 @@ def test_a_constant_that_changes_in_a_process_is_not_kept_as_another(toys, tmp_p
     assert run(toys, cache, before=program)[0] == [9.0, 4.0, 10.0]
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("which", [".", "kernels"])
 def test_a_link_to_nowhere_is_no_folder(toys, tmp_path, which):
     cache = tmp_path / "cache"

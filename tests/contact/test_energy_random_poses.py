@@ -89,6 +89,7 @@ def all_faces(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.ndarray) -> C
         return contact_by_all_pairs(a, X_WA, b, X_WB)
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("name", PAIRS)
 def test_force_and_moment_are_slopes_of_the_energy(name, full_run):
     a, b = PAIRS[name]

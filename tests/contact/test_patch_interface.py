@@ -84,6 +84,7 @@ def test_what_a_patch_holds(a, b, representation):
     assert patch.area == pytest.approx(patch.areas[patch.pressures >= 0.0].sum(), rel=1e-12)
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("representation", ["polygon", "triangle"])
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_polygons_are_the_faces(a, b, representation):

@@ -93,6 +93,7 @@ def test_coarse_patches_are_told_from_fine_ones():
     assert ball_patch(0.01).quality.is_resolved
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("splits", [0, 1, 2])
 @pytest.mark.parametrize("partner", ["compliant box", "rigid box", "rigid ground"])
 def test_boxes_are_exact_in_any_mesh(partner, splits):

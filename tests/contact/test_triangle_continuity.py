@@ -84,6 +84,7 @@ def jumps_where_faces_change(path: Path, count: int) -> list[float]:
     return jumps
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_changes_of_the_wrench_shrink_with_the_steps_of_a_sweep(name):
     path = patch_along(*PAIRS[name])

@@ -195,6 +195,7 @@ def test_a_step_from_flat_contact_solves_the_model(V, mu, e, wrench):
     assert_solves_the_step(BLOCK, ON_PLANE, V, friction, step, wrench=wrench)
 
 
+@pytest.mark.long
 @settings(max_examples=10, deadline=None)
 @given(X=poses(), V=vectors(6, 3.0), mu=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_every_step_of_a_tumble_solves_the_model(X, V, mu):

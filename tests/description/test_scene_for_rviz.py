@@ -33,6 +33,7 @@ def test_every_visual_keeps_place_and_colour_in_a_link_of_its_colour(name):
             assert visual.rgba[:3] == (before.rgba or (0.6, 0.6, 0.6))[:3]
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", SCENES)
 def test_added_links_are_welded_where_they_belong(name):
     scene = find_scene(name)

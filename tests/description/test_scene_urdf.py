@@ -17,6 +17,7 @@ URDF = Path(__file__).parents[2] / "urdf"
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
 def test_joints_and_links_survive_the_round_trip(path, tmp_path):
     """Read back by the loader: the same joints between the same links, at the same places, with the same mass."""

@@ -112,6 +112,7 @@ def test_every_collision_states_its_compliance(name):
     assert all(collision.proximity.compliance is not None for collision in collisions)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_two_of_a_kind_share_a_scene_under_a_prefix(name):
     plain = load_robot(URDF / name)
@@ -141,6 +142,7 @@ def inertia_about_centre(body, plant):
     return spatial.get_mass(), spatial.get_com(), spatial.Shift(spatial.get_com()).CalcRotationalInertia()
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_drake_reads_the_same(name):
     """Link by link: mass, centre and inertia, and the pose that the start joints give."""

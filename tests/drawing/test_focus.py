@@ -9,6 +9,7 @@ from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.simulation.loading import find_scene, scene_of_robot, shipped_scenes
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("name", sorted(shipped_scenes()))
 def test_start_poses_are_those_of_the_world(name):
     """Of every link, mimic joints and prefixes included."""

@@ -16,6 +16,7 @@ def assert_equal(ours: object, reference: object) -> None:
     np.testing.assert_allclose(ours, reference, rtol=0.0, atol=1e-10 * np.abs(reference).max(initial=1e-6))
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_scenes(seed: int, full_run: bool) -> None:
     """Every quantity agrees on robots with all joint types, branches, mimic joints and welded links."""

@@ -63,6 +63,7 @@ def swing(assembly: Assembly, q: np.ndarray, v: np.ndarray, dt: float, steps: in
     return y[: len(q)], y[len(q) :]
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_passive_swing_keeps_its_energy(seed: int) -> None:
     """A robot swinging freely under gravity trades kinetic for potential energy and loses none."""
@@ -77,6 +78,7 @@ def test_passive_swing_keeps_its_energy(seed: int) -> None:
     assert kinetic_end + potential_end == pytest.approx(kinetic + potential, abs=1e-9 * kinetic)
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_free_flight_keeps_its_momentum(seed: int) -> None:
     """Without gravity a floating robot keeps linear and angular momentum however its joints move."""

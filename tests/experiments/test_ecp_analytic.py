@@ -50,6 +50,7 @@ def test_without_height_both_speeds_fall_together():
 SOFT = ecp_analytic.MODULI[1:]
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize(
     ("right", "part", "compare", "wrong"),
     [

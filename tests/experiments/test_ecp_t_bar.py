@@ -34,6 +34,7 @@ def test_the_point_of_two_is_on_the_line_between_them_where_the_bar_is_not(repor
     assert point == pytest.approx(a + share * (b - a), abs=1e-3)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("part", ["MASS", "FRICTION", "GRAVITY"])
 def test_another_bar_is_noticed(monkeypatch, part):
     monkeypatch.setattr(ecp_t_bar, part, 1.0001 * getattr(ecp_t_bar, part))

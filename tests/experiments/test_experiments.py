@@ -85,6 +85,7 @@ def test_a_spatula_of_physical_inertia_swings_down_as_in_drake_when_it_is_releas
     assert physical > 300.0 * published
 
 
+@pytest.mark.long
 def test_a_release_with_another_inertia_or_of_a_tighter_grasp_is_noticed(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(spatula_release, "make_world", lambda _: spatula_slip.make_world("spatula_slip_welded"))
@@ -240,6 +241,7 @@ def test_a_figure_that_cannot_be_written_is_bad_input(tmp_path):
         incline.plot(report, tmp_path / "missing" / "incline.png")
 
 
+@pytest.mark.long
 def test_damping_of_a_contact_is_noticed(monkeypatch):
     monkeypatch.setattr(energy, "DISSIPATION", 1e-3)
     report = energy.run(3)
@@ -250,6 +252,7 @@ def test_damping_of_a_contact_is_noticed(monkeypatch):
     ]
 
 
+@pytest.mark.long
 def test_a_loss_beyond_that_of_first_order_is_noticed(monkeypatch):
     twice_as_long = ("lagged", 2.0 * energy.SHORT_STEP)
     monkeypatch.setattr(energy, "SERIES", {**energy.SERIES, "lagged, 0.1 ms": twice_as_long})

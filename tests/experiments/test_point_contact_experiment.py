@@ -121,6 +121,7 @@ def test_the_moment_of_friction_is_found_from_the_turn():
     assert pad_grip.moment_of_turn(free, 0.2) == pytest.approx(0.0, abs=1e-8)
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize(
     ("part", "value"),
     [("FRICTION", 1.01 * pad_grip.FRICTION), ("FORCE", 1.01 * pad_grip.FORCE)],
@@ -139,6 +140,7 @@ def test_another_grip_on_the_pads_is_noticed(monkeypatch, part, value):
     assert not any(c.agrees for c in comparisons[:2])
 
 
+@pytest.mark.long
 def test_pads_that_do_not_shrink_do_not_come_to_points(monkeypatch):
     worlds = pad_grip.make_world
     monkeypatch.setattr(pad_grip, "make_world", lambda radius: worlds(radius + 5e-5))

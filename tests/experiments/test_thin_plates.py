@@ -30,6 +30,7 @@ def test_one_percent_more_friction_is_noticed(monkeypatch):
     assert {"strip of 1 mm, downwards: friction", "strip of 1 mm, outwards: friction"} <= noticed
 
 
+@pytest.mark.long
 def test_an_object_that_is_heavier_than_told_is_noticed(monkeypatch):
     """Friction is measured by the motion of the mass that it is said to have."""
     make_world = thin_plates.make_world
@@ -51,6 +52,7 @@ def test_friction_by_motion_is_that_of_the_patches():
     assert friction[-1] == pytest.approx(np.linalg.norm(told), rel=1e-6)
 
 
+@pytest.mark.long
 def test_an_object_that_does_not_slip_has_no_onset(monkeypatch):
     """The pull ends at twice the expected force, and the report says that it did not agree."""
     monkeypatch.setattr(thin_plates, "FRICTION", 0.3)

@@ -167,6 +167,7 @@ def test_most_rows_are_checked_with_the_curves(records):
     assert checked > 0.7 * rows
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_row_that_its_curve_does_not_give_is_seen(name, records):
     """By a thousandth, each row that comes from a curve."""

@@ -89,6 +89,7 @@ def test_repaired(name):
         assert any(part in repair for repair in solid.repairs for part in words.split("|")), solid.repairs
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3])
 def test_repairs_do_not_depend_on_the_unit(scale):
     surface = soup(turned(without(BALL, 1), [7]))

@@ -276,6 +276,7 @@ def crumpled():
     return directions * radii[:, None] * [1.0, 1.0, 2.0], np.asarray(surface.faces)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("margin", [1e-5, 1e-3, 1e-2])
 def test_margin_on_a_crumpled_body(margin):
     vertices, faces = crumpled()

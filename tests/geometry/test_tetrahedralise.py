@@ -102,6 +102,7 @@ print(hashlib.sha256(mesh.vertices.tobytes() + mesh.tetrahedra.tobytes()).hexdig
 """
 
 
+@pytest.mark.long
 def test_same_input_gives_the_same_mesh_in_every_process(tmp_path):
     digests = []
     for number in range(2):
@@ -341,6 +342,7 @@ def _is_gone(pid):
         return True
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc; only Linux ends children with their parents")
 @pytest.mark.parametrize(("sent", "status"), [("SIGINT", 130), ("SIGTERM", -15), ("SIGKILL", -9)])
 def test_the_mesher_ends_with_who_waits_for_it(tmp_path, sent, status):

@@ -35,6 +35,7 @@ def moving_joints(arm, gripper):
     return arm_joints | (FINGERS if gripper == "soft_bubble" else set())
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("arm", "gripper"), COMBINATIONS)
 def test_description_is_plain_urdf_of_the_simulated_robot(arm, gripper, tmp_path):
     """urdfdom, which robot_state_publisher and ros2_control use, reads it: same joints, same mass as the scene's."""
@@ -63,6 +64,7 @@ def test_description_is_plain_urdf_of_the_simulated_robot(arm, gripper, tmp_path
     }
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(("arm", "gripper"), COMBINATIONS)
 def test_controllers_command_the_joints_that_the_block_offers(arm, gripper):
     """The block offers position and velocity for every moving joint; the controllers lead each joint once, by both."""
@@ -250,6 +252,7 @@ def test_own_description_without_controllers_file_is_refused(own_arm):
         plan(scene="spatula_slip", description_file=str(own_arm), controllers="ros2_control")
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("arm", "gripper"), [key for key in COMBINATIONS if ROBOTS[key].scene != "spatula_slip"]
 )
@@ -293,6 +296,7 @@ def test_rviz_has_room_for_the_picture():
     assert _displays(config)["RobotModel"]["Alpha"] == 1
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("scene", sorted(shipped_scenes()))
 def test_rviz_looks_at_what_the_scene_handles(scene):
     """From a distance, with a grid and a near plane, that follow from its size; displays bear the scene's name."""

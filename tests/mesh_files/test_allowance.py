@@ -43,6 +43,7 @@ def read_all(paths, read=read_surface):
             read(path)
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("read", [read_surface, read_coloured_parts])
 def test_many_slow_files_end_with_one_error(tmp_path, short, read):
     words = (

@@ -225,6 +225,7 @@ def test_recordings_hold_the_topic(plugin):
     assert np.all(fell != 0.0)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("value", "says"),
     [

@@ -25,7 +25,11 @@ def test_draws_much(x, y):
 
 @pytest.mark.parametrize(
     ("profile", "light", "heavy", "repeats"),
-    [(None, 20, 2, True), ("full", 20, 20, True), ("explore", 200, 200, False)],
+    [
+        (None, 20, 2, True),
+        ("full", 20, 20, True),
+        pytest.param("explore", 200, 200, False, marks=pytest.mark.long),
+    ],
 )
 def test_examples_repeat_unless_told_to_explore(tmp_path, profile, light, heavy, repeats):
     """A tenth of them is drawn of a heavy test, unless for a full run or to explore."""

@@ -38,6 +38,7 @@ def recorded(request, tmp_path_factory):
     return request.param, folder / "whole.mcap", recording_files(folder / "part.mcap")
 
 
+@pytest.mark.heavy(2)
 def test_parts_have_the_colours_of_one_file(recorded):
     view, whole, parts = recorded
     assert len(parts) > 3

@@ -150,6 +150,7 @@ def test_files_are_replaced_where_the_node_is_started_so(run_here, tmp_path):
     assert record.stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_a_recording_is_parted_at_its_limit_and_replayed_from_its_first_file(run_here, tmp_path):
     record = tmp_path / "run.mcap"
     status, output = run_here(

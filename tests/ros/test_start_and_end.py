@@ -199,6 +199,7 @@ def test_logs_that_cannot_be_written_are_told_with_the_mend(start_node, monkeypa
     _check_bad_start(node.output, "set ROS_LOG_DIR to a folder that can be written")
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("mistake", ["missing parameter file", "unknown joint"])
 def test_bad_start_ends_the_process(start_node, mistake):
     """With status 1, before there is a node and once there is a scene."""

@@ -112,6 +112,7 @@ def test_rates_change_smoothly_through_a_singular_posture(size, angle):
 # --- the arm
 
 
+@pytest.mark.heavy(2)
 def test_twist_without_a_frame_is_in_the_axes_of_the_tool(arm):
     """As Kinova's driver sends it to the arm."""
     before = arm.pose
@@ -140,6 +141,7 @@ def test_angular_part_turns_the_tool_about_its_origin(arm):
     assert np.abs(arm.twist[3:]).max() < 5e-3
 
 
+@pytest.mark.heavy(2)
 def test_stretched_arm_stays_within_its_speeds_and_does_not_jump(arm):
     """Pulled beyond its reach it slows down; drives are never told to jump."""
     limits = arm.world.built.assembly.tree.velocity_limit
@@ -155,6 +157,7 @@ def test_stretched_arm_stays_within_its_speeds_and_does_not_jump(arm):
     assert np.isfinite(arm.world.q).all()
 
 
+@pytest.mark.heavy(2)
 def test_joint_at_its_stop_stays_there_and_others_make_up_for_it(arm):
     """No joint is driven beyond its limits."""
     tree = arm.world.built.assembly.tree

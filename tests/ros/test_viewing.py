@@ -216,6 +216,7 @@ def test_page_lives_from_configuring_to_cleaning_up_and_again(shown_node, tmp_pa
         process.stop()
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize(
     ("parameter", "expected"),
     [

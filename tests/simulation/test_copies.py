@@ -57,6 +57,7 @@ def running(request: pytest.FixtureRequest) -> World:
     return world
 
 
+@pytest.mark.heavy(3)
 def test_a_thousand_forks_go_on_as_their_original(running: World, full_run: bool) -> None:
     """Each forked from the one before, so that nothing is shared that a step of one changes for another.
 
@@ -85,6 +86,7 @@ def test_a_copy_goes_on_as_its_original_would(running: World, way: Callable[[Wor
     assert bits(other) == bits(original)
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("solver", SOLVERS, ids=["tamsi", "error control", "continuous"])
 @pytest.mark.parametrize("way", [World.copy, pickled], ids=["copy", "pickle"])
 def test_other_integrators_are_copied_too(solver: dict, way: Callable[[World], World]) -> None:
@@ -99,6 +101,7 @@ def test_other_integrators_are_copied_too(solver: dict, way: Callable[[World], W
     assert bits(other) == bits(world)
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_what_a_copy_is_told_its_original_does_not_hear(way: Callable[[World], World]) -> None:
     """Commands, states and scripts are each one's own."""
@@ -140,6 +143,7 @@ print(world.time, world.q.tobytes().hex(), world.v.tobytes().hex(), len(world.co
 """
 
 
+@pytest.mark.heavy(3)
 def test_another_process_goes_on_with_a_pickle(running: World) -> None:
     world = running.copy()
     done = subprocess.run(

@@ -56,6 +56,7 @@ def test_meshing_has_a_time_of_its_own(monkeypatch):
         pass
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("value", ["soon", "0", "nan"])
 def test_a_variable_that_is_no_number_is_named(tmp_path, monkeypatch, value):
     monkeypatch.setenv(VARIABLE, value)

@@ -61,6 +61,7 @@ def test_drive_does_not_push_beyond_the_velocity_limit(model: str) -> None:
     assert max(speeds) - 0.5 <= 1.1 * excess
 
 
+@pytest.mark.heavy(2)
 @pytest.mark.parametrize("commanded", [1.0, 3.0, 1e6, -3.0])
 def test_a_wrist_does_not_outrun_its_velocity_limit(commanded: float) -> None:
     """A joint whose drive could add several times the limit in one step; told to go on for ever."""

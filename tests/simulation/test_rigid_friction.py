@@ -63,6 +63,7 @@ def way_when_pushed(case: Case, direction: tuple[float, float], share: float) ->
     return float(np.linalg.norm(world.frame_pose("body")[:2, 3] - start))
 
 
+@pytest.mark.heavy(4)
 @pytest.mark.parametrize("direction", [(1.0, 0.0), (0.0, 1.0), (-0.6, 0.8)])
 @pytest.mark.parametrize(
     "case",

@@ -65,6 +65,7 @@ def state(world: hs.World) -> ArrayLike:
     return [*world.q, *world.v]
 
 
+@pytest.mark.heavy(3)
 @pytest.mark.parametrize("model", ["lagged", "tamsi", "continuous"])
 def test_drives_and_stops_hold_for_each_turn(model: str) -> None:
     """As those of two hinges: one goes where it is told, and the other, told a speed, runs into its stop."""
