@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 import hydro_sim_core as hs
 from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.manipulation import inverse_kinematics
-from hydro_sim_core.manipulation.inverse_kinematics import _rate_of_turn
+from hydro_sim_core.manipulation.arm import _rate_of_turn
 from hydro_sim_core.rotations import twist_between
 
 URDF = Path(__file__).parents[2] / "urdf"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -243,6 +244,59 @@ def test_round_bodies_rest_on_boxes_and_planes(shape: tuple[str, dict[str, float
         assert abs(world.frame_pose("body")[2, 3] - 0.05) <= 1e-9
 
 
+@pytest.mark.parametrize("yaw", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("tilt", [0.0, 0.1])
+def test_a_capsule_rests_across_a_narrower_box(yaw: float, tilt: float) -> None:
+    """At both edges that it crosses, each now the closest one; with one point at a time it never came to rest."""
+    world = capsule_over("box", {"size": (0.1, 0.1, 0.1)}, (0.0, 0.0, -0.05), yaw, tilt)
+    world.step(200)
+    (patch,) = world.contacts
+    V = twist(world, "capsule")
+    # After a tilted landing it may roll on along the box.
+    np.testing.assert_allclose(V[2:], [0.0, 0.05 * V[1], -0.05 * V[0], 0.0], rtol=0.0, atol=1e-12)
+    assert tilt > 0.0 or np.abs(V).max() <= 1e-12
+    assert world.frame_pose("capsule")[2, 3] == pytest.approx(0.05, abs=1e-11)
+    np.testing.assert_allclose(patch.force_on_b, [0.0, 0.0, -0.5 * G], atol=1e-9)
+    # The line between the edges, of which it rolls over another after some landings.
+    (ends,) = patch.polygons
+    length = np.linalg.norm(ends[1] - ends[0])
+    assert length == pytest.approx(0.1 / math.cos(yaw), rel=1e-8 if tilt == 0.0 else 0.02)
+    assert world.diagnostics()["unconverged_steps"] == 0
+
+
+@pytest.mark.parametrize("yaw", [0.0, 1e-5, 0.3, 1.5])
+def test_a_capsule_rests_on_another(yaw: float) -> None:
+    """On all of its length where they are parallel, at a point where they cross."""
+    lying = {"radius": 0.2, "length": 0.3}
+    world = capsule_over("capsule", lying, (0.0, 0.0, -0.2), yaw, 0.0)
+    world.step(200)
+    (patch,) = world.contacts
+    assert np.abs(twist(world, "capsule")).max() <= 1e-10
+    assert world.frame_pose("capsule")[2, 3] == pytest.approx(0.05, abs=1e-11)
+    length = np.linalg.norm(np.ptp(patch.polygons[0], axis=0))
+    assert length == pytest.approx(0.0 if yaw >= 0.3 else 0.3, abs=1e-5)
+    assert world.diagnostics()["unconverged_steps"] == 0
+
+
+def capsule_over(
+    shape: str, lengths: dict[str, Any], place: tuple[float, float, float], yaw: float, tilt: float
+) -> hs.World:
+    """A lying capsule that falls by a millimetre on a body that stands still, whose top is at z = 0."""
+    scene = hs.SceneBuilder("capsules", contact={"compliance": "rigid", "friction": 0.5}, time_step=0.005)
+    lies = (math.pi / 2, 0.0, 0.0) if shape == "capsule" else (0.0, 0.0, 0.0)
+    scene.add_static("under", shape, xyz=place, rpy=lies, **lengths)
+    body = scene.add_body(
+        "capsule",
+        0.5,
+        inertia=(1e-3, 1e-3, 1e-3),
+        xyz=(0.0, 0.0, 0.051 + 0.15 * math.sin(tilt)),
+        rpy=(math.pi / 2 + tilt, 0.0, yaw),
+    )
+    body.add_shape("capsule", radius=0.05, length=0.3)
+    scene.set_contact_law("capsule", "under", "equivalent_point")
+    return hs.World(scene.build())
+
+
 def test_a_ball_rolls_down_a_slope_as_theory_says() -> None:
     """Without torsion a ball of one contact point gains 5/7 g sin(slope)."""
     slope = 0.2
@@ -282,6 +336,17 @@ def test_bodies_that_start_in_each_other_come_apart_slowly() -> None:
         fastest = max(fastest, twist(world)[5])
     assert fastest == pytest.approx(0.1, rel=1e-6)
     assert world.frame_pose("box")[2, 3] == pytest.approx(0.05, abs=1e-9)
+
+
+def test_a_body_that_is_put_deep_into_another_is_told() -> None:
+    world = box_on_ground((0.2, 0.1, 0.3))
+    world.step()
+    assert world.diagnostics()["deep_steps"] == 0
+    X_WB = world.frame_pose("box")
+    X_WB[2, 3] = -5.0
+    world.place("box", X_WB)
+    world.step(3)
+    assert world.diagnostics()["deep_steps"] == 3
 
 
 def test_a_link_of_a_robot_comes_to_rest_on_a_box() -> None:

@@ -29,8 +29,9 @@ class Manifold(NamedTuple):
 
     Attributes:
         normal: (3,) unit vector out of A into B.
+        directions: (N, 3) unit vectors out of A into B along which the points part; the normal, unless a body is round.
         points: (N, 3) midway between the surfaces, m.
-        gaps: (N,) distance of the surfaces along the normal, m; negative where they overlap.
+        gaps: (N,) distance of the surfaces along that direction, m; negative where they overlap.
         features: (N,) what touches: a vertex, or -1 less a number of two edges. Later searches know points by it.
         separation: (1,) distance of the two hulls, or less than that, m; minus the depth of an overlap.
         axis: (3,) what gives the normal: 0 or 1 and a face of hull A or B, or 2 and an edge of each; -1 is unknown.
@@ -38,6 +39,7 @@ class Manifold(NamedTuple):
     """
 
     normal: Float1D
+    directions: Float2D
     points: Float2D
     gaps: Float1D
     features: Int1D
@@ -49,6 +51,7 @@ def make_manifold(most: int) -> Manifold:
     """Allocate for at most so many points."""
     return Manifold(
         normal=np.zeros(3),
+        directions=np.zeros((most, 3)),
         points=np.zeros((most, 3)),
         gaps=np.zeros(most),
         features=np.zeros(most, dtype=np.int64),
@@ -74,18 +77,23 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
         work: ``HullScratch``.
         manifold: ``Manifold``, out. Where its ``axis`` is known, two polyhedra are looked at along that alone.
 
-    Reads hulls: face_start, vertex_start; work: planes.
-    Writes work: planes, vertices.
+    Reads hulls: face_start, vertex_start; manifold: normal; work: planes.
+    Writes manifold: directions; work: planes, vertices.
     """
     place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
     place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
     num_a = hulls.vertex_start[a + 1] - hulls.vertex_start[a]
     num_b = hulls.vertex_start[b + 1] - hulls.vertex_start[b]
     if num_a == 0 or num_b == 0:
-        return _touch_half_space(hulls, a, b, band, work, manifold)
-    if hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:
+        count = _touch_half_space(hulls, a, b, band, work, manifold)
+    elif hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:
         return touch_rounded(hulls, a, b, band, size, work, manifold)
-    return _touch_polyhedra(hulls, a, b, band, size, work, manifold)
+    else:
+        count = _touch_polyhedra(hulls, a, b, band, size, work, manifold)
+    for i in range(count):
+        for k in range(3):
+            manifold.directions[i, k] = manifold.normal[k]
+    return count
 
 
 @kernel
@@ -329,7 +337,8 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
     Returns:
         The new number of points; the old one if another kind of contact was found.
 
-    Reads hulls: vertex_start; manifold: axis; work: planes, vertices.
+    Reads hulls: vertex_start; manifold: axis, normal; work: planes, vertices.
+    Writes manifold: directions.
     """
     side = manifold.axis[0]
     if side != 0 and side != 1:
@@ -339,6 +348,8 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
     if not 0 <= i < hulls.vertex_start[other + 1] - hulls.vertex_start[other]:
         return count
     plane, x = work.planes[side, manifold.axis[1]], work.vertices[1 - side, i]
+    for k in range(3):
+        manifold.directions[count, k] = manifold.normal[k]
     return append_point(x, plane, vertex, math.inf, manifold, count)
 
 

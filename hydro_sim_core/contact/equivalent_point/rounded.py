@@ -1,5 +1,10 @@
 # mypy: allow-untyped-defs
-"""Contact of spheres and capsules, with each other and with polyhedra."""
+"""Contact of spheres and capsules, with each other and with polyhedra.
+
+A capsule that lies along another, or across a face, touches at both ends of what they share. Of these only one is the
+closest point, now one and now the other. So both are conditions: any two points of the bodies must not overlap, each
+pair along its own direction.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,8 @@ from hydro_sim_core.contact.equivalent_point.clipping import height
 FACE_PREFERENCE = 1e-9
 #: Distance of two cores, as a share of the size, that has no direction.
 COINCIDENT = 1e-12
+#: Sine of the angle between a core and a face below which it may lie along it; and between two cores.
+NEARLY_FLAT, NEARLY_PARALLEL = 0.3, 1e-3
 
 
 @kernel
@@ -29,10 +36,10 @@ def touch_rounded(hulls, a, b, band, size, work, manifold):
 
 @kernel
 def _touch_cores(hulls, a, b, band, size, work, manifold):
-    """One point, between the closest points of two cores.
+    """Points between the closest points of two cores, and of nearly parallel ones at the ends of what they share.
 
-    Reads hulls: radius, vertex_start; manifold: normal; work: vertices.
-    Writes manifold: features, gaps, normal, points, separation.
+    Reads hulls: radius, vertex_start; manifold: gaps, normal; work: vertices.
+    Writes manifold: normal, separation.
     """
     p, q = work.vertices[0], work.vertices[1]
     last_p = hulls.vertex_start[a + 1] - hulls.vertex_start[a] - 1
@@ -47,11 +54,66 @@ def _touch_cores(hulls, a, b, band, size, work, manifold):
     manifold.separation[0] = gap
     if gap > band:
         return 0
+    count, least = 0, math.inf
+    if last_p > 0 and last_q > 0 and _are_nearly_parallel(p[0], p[last_p], q[0], q[last_q]):
+        for end in range(2):
+            share = float(end)
+            beside = _share_beside(p[last_p * end], q[0], q[last_q])
+            count = _add_between(hulls, a, b, share, beside, 1 + end, band, size, work, manifold, count)
+            beside = _share_beside(q[last_q * end], p[0], p[last_p])
+            count = _add_between(hulls, a, b, beside, share, 3 + end, band, size, work, manifold, count)
+        for i in range(count):
+            least = min(least, manifold.gaps[i])
+    # Of parallel ones the middle of what they share is as close as its ends.
+    if gap < least - FACE_PREFERENCE * size:
+        count = _add_between(hulls, a, b, s, t, 0, band, size, work, manifold, count)
+    return count
+
+
+@kernel
+def _add_between(hulls, a, b, s, t, feature, band, size, work, manifold, count):
+    """Append the point between shares of two cores, if they are on the cores and close; return the new count.
+
+    Reads hulls: radius, vertex_start; manifold: directions, normal; work: vertices.
+    Writes manifold: directions, features, gaps, points.
+    """
+    if not (0.0 <= s <= 1.0 and 0.0 <= t <= 1.0):
+        return count
+    p, q = work.vertices[0], work.vertices[1]
+    last_p = hulls.vertex_start[a + 1] - hulls.vertex_start[a] - 1
+    last_q = hulls.vertex_start[b + 1] - hulls.vertex_start[b] - 1
+    direction = manifold.directions[count]
+    distance = _between(p[0], p[last_p], s, q[0], q[last_q], t, direction)
+    gap = distance - hulls.radius[a] - hulls.radius[b]
+    if gap > band:
+        return count
     for k in range(3):
+        if distance <= COINCIDENT * size:
+            direction[k] = manifold.normal[k]
         on_core = p[0, k] + s * (p[last_p, k] - p[0, k])
-        manifold.points[0, k] = on_core + (hulls.radius[a] + 0.5 * gap) * manifold.normal[k]
-    manifold.gaps[0], manifold.features[0] = gap, 0
-    return 1
+        manifold.points[count, k] = on_core + (hulls.radius[a] + 0.5 * gap) * direction[k]
+    manifold.gaps[count], manifold.features[count] = gap, feature
+    return count + 1
+
+
+@kernel
+def _are_nearly_parallel(p, p_end, q, q_end):
+    """Whether the angle between two segments is small."""
+    dd = de = ee = 0.0
+    for k in range(3):
+        d, e = p_end[k] - p[k], q_end[k] - q[k]
+        dd, de, ee = dd + d * d, de + d * e, ee + e * e
+    return dd * ee - de * de <= NEARLY_PARALLEL * NEARLY_PARALLEL * dd * ee
+
+
+@kernel
+def _share_beside(x, q, q_end):
+    """Share of a segment's line at which it is closest to a point; beyond 0 to 1 it is outside the segment."""
+    along, squared = 0.0, 0.0
+    for k in range(3):
+        e = q_end[k] - q[k]
+        along, squared = along + e * (x[k] - q[k]), squared + e * e
+    return along / squared
 
 
 @kernel
@@ -125,7 +187,7 @@ def _touch_solid(hulls, solid, rounded, side, band, size, work, manifold):
         return 0
     if face >= 0:
         return _touch_face(hulls, solid, rounded, side, face, True, band, size, work, manifold)
-    return _touch_edge(hulls, solid, side, edge, last, distance, radius, work, manifold)
+    return _touch_edge(hulls, solid, side, edge, last, distance, radius, band, size, work, manifold)
 
 
 @kernel
@@ -143,12 +205,12 @@ def _nearest(hulls, solid, side, last, faces, size, work, direction):
         if distance < nearest:
             nearest, edge = distance, i
     for i in range(faces):
-        for end in range(last + 1):
-            h = height(planes[i], core[end])
-            if 0.0 <= h <= nearest + FACE_PREFERENCE * size:
-                low, high = _over_face(hulls, solid, i, core[end], core[end], size, vertices, planes[i])
-                if low <= high:
-                    nearest, face = min(h, nearest), i
+        begin, end = height(planes[i], core[0]), height(planes[i], core[last])
+        if min(begin, end) <= nearest + FACE_PREFERENCE * size:
+            low, high = _over_face(hulls, solid, i, core[0], core[last], size, vertices, planes[i])
+            h = begin + (low if begin <= end else high) * (end - begin)
+            if low <= high and 0.0 <= h <= nearest + FACE_PREFERENCE * size:
+                nearest, face = min(h, nearest), i
     return edge, face, nearest
 
 
@@ -184,8 +246,8 @@ def _over_face(hulls, solid, face, x, y, size, vertices, plane):
 def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work, manifold):
     """Write the points of a core over a face; of all of it if it is inside the polyhedron.
 
-    Reads hulls: radius, vertex_start; work: planes, vertices.
-    Writes manifold: features, gaps, normal, points.
+    Reads hulls: radius, vertex_start; manifold: normal; work: planes, vertices.
+    Writes manifold: directions, features, gaps, normal, points.
     """
     plane, core = work.planes[side, face], work.vertices[1 - side]
     last, radius = hulls.vertex_start[rounded + 1] - hulls.vertex_start[rounded] - 1, hulls.radius[rounded]
@@ -206,6 +268,7 @@ def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work,
         for k in range(3):
             on_core = core[0, k] + share * (core[last, k] - core[0, k])
             manifold.points[count, k] = on_core - (radius + 0.5 * gap) * plane[k]
+            manifold.directions[count, k] = manifold.normal[k]
         manifold.gaps[count] = gap
         manifold.features[count] = end
         count += 1
@@ -213,21 +276,47 @@ def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work,
 
 
 @kernel
-def _touch_edge(hulls, solid, side, edge, last, distance, radius, work, manifold):
-    """Write the point of a core closest to an edge.
+def _touch_edge(hulls, solid, side, edge, last, distance, radius, band, size, work, manifold):
+    """Write the point of a core closest to an edge, and where it lies along a face of that edge the one beyond.
 
-    Reads hulls: edges, vertex_start; manifold: normal; work: vertices.
-    Writes manifold: features, gaps, normal, points.
+    Reads hulls: edges, face_start, vertex_start; manifold: gaps, normal; work: planes, vertices.
+    Writes manifold: directions, features, gaps, normal, points.
     """
     core, vertices, first = work.vertices[1 - side], work.vertices[side], hulls.vertex_start[solid]
     p, p_end = vertices[hulls.edges[edge, 0] - first], vertices[hulls.edges[edge, 1] - first]
     s, t = _closest(p, p_end, core[0], core[last])
     _between(p, p_end, s, core[0], core[last], t, manifold.normal)
-    gap = distance - radius
+    gap, sign = distance - radius, 1.0 if side == 0 else -1.0
     for k in range(3):
         on_edge = p[k] + s * (p_end[k] - p[k])
         manifold.points[0, k] = on_edge + 0.5 * gap * manifold.normal[k]
-        if side == 1:
-            manifold.normal[k] = -manifold.normal[k]
+        manifold.normal[k] *= sign
+        manifold.directions[0, k] = manifold.normal[k]
     manifold.gaps[0], manifold.features[0] = gap, 0
+    for of_edge in range(2, 4):
+        face = hulls.edges[edge, of_edge] - hulls.face_start[solid]
+        plane = work.planes[side, face]
+        low, high = _over_face(hulls, solid, face, core[0], core[last], size, vertices, plane)
+        begin, end = height(plane, core[0]), height(plane, core[last])
+        if last == 0 or low >= high or not _is_flat(core[0], core[last], end - begin):
+            continue
+        beyond = 1 if abs(t - low) < abs(t - high) else 0
+        share = high if beyond == 1 else low
+        over = begin + share * (end - begin)
+        if not 0.0 < over <= band + radius:
+            continue
+        manifold.features[0], manifold.features[1] = 1 - beyond, beyond
+        manifold.gaps[1] = over - radius
+        for k in range(3):
+            on_core = core[0, k] + share * (core[last, k] - core[0, k])
+            manifold.points[1, k] = on_core - (radius + 0.5 * manifold.gaps[1]) * plane[k]
+            manifold.directions[1, k] = sign * plane[k]
+        return 2
     return 1
+
+
+@kernel
+def _is_flat(x, y, rise):
+    """Whether a segment that rises so much over a face is nearly parallel to it."""
+    squared = (y[0] - x[0]) ** 2 + (y[1] - x[1]) ** 2 + (y[2] - x[2]) ** 2
+    return rise * rise <= NEARLY_FLAT * NEARLY_FLAT * squared

@@ -16,7 +16,8 @@ from hydro_sim_core.geometry.polyhedra import Polyhedron, polyhedron
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
-from hydro_sim_core.simulation.assembly.point_starts import START_SHARE, start_depth
+from hydro_sim_core.simulation.assembly.point_starts import start_depth
+from hydro_sim_core.simulation.stepping.point_conditions import START_SHARE
 from hydro_sim_core.simulation.stepping.point_model import MOST_AXES, PointPairs, faces_of_outline
 
 #: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.

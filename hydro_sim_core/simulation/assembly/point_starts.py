@@ -9,8 +9,6 @@ from hydro_sim_core.contact.equivalent_point.hull_set import Hull
 
 Floats = NDArray[np.float64]
 
-#: Largest depth at the start as a share of the smaller body's size. Less comes apart at 0.1 m/s.
-START_SHARE = 0.01
 #: Distance of cores, as a share of their size, below which they count as overlapping.
 _ROUND_OFF = 1e-9
 

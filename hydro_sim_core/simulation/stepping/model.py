@@ -179,7 +179,8 @@ class PatchTable(NamedTuple):
         is_recovered: (P,) whether the patch includes faces of deep contact that are otherwise dropped (see
             ``collision``).
         dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
-        num_deep: (1,) number of pairs that lost more than ``DEEP_SHARE`` of their force.
+        num_deep: (1,) number of pairs that lost more than ``DEEP_SHARE`` of their force, or overlap by more than
+            ``START_SHARE`` of their size at an equivalent point.
         num_faceless: (1,) number of pairs that overlap without any face; they have no patch.
         faceless_pair: (pairs,) rows of ``Model.pairs`` of those pairs.
     """

@@ -31,6 +31,8 @@ FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
 LATE_FRICTION_TOLERANCE = 1e-7
 #: Points are conditions if they are closer than this share of the size.
 BAND = 0.05
+#: Overlap at the begin of a step, as a share of the size, that a scene may start with; deeper ones are told.
+START_SHARE = 0.01
 #: Speed at which bodies that start in each other come apart, m/s.
 RECOVERY_SPEED = 0.1
 
@@ -120,11 +122,15 @@ def let_overlap(model, scratch, j, dt):
 
     Only what starts like that overlaps. Pushed apart at once it would keep the speed.
 
-    Reads scratch: R_WB, p_WB; scratch.points.manifold: separation.
-    Writes scratch.points: depth.
+    Reads scratch: R_WB, p_WB; model.points: size; scratch.patches: num_deep; scratch.points: row;
+    scratch.points.manifold: separation.
+    Writes scratch.patches: num_deep; scratch.points: depth.
     """
     find(model, scratch, j, 0, True, scratch.R_WB, scratch.p_WB)
-    scratch.points.depth[j] = max(-scratch.points.manifold.separation[0] - RECOVERY_SPEED * dt, 0.0)
+    depth = -scratch.points.manifold.separation[0]
+    scratch.points.depth[j] = max(depth - RECOVERY_SPEED * dt, 0.0)
+    if depth > START_SHARE * model.points.size[scratch.points.row[j]]:
+        scratch.patches.num_deep[0] += 1
 
 
 @kernel
@@ -232,8 +238,8 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
     Returns:
         Whether gaps are closed where there was an impulse, and nothing overlaps.
 
-    Reads scratch.points: depth, feature, moments, p_WR, twist; scratch.points.manifold: features, gaps, normal, points;
-    scratch.problem.points: end, stiffness, x.
+    Reads scratch.points: depth, feature, moments, p_WR, twist; scratch.points.manifold: directions, features, gaps,
+    points; scratch.problem.points: end, stiffness, x.
     Writes scratch.points: along, feature, gap, moments; scratch.problem.points: ahead, direction, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
@@ -246,7 +252,7 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
     )
     allowed = allowed_overlap(model, scratch, j)
     for i in range(count):
-        c = first + i
+        c, n = first + i, at.manifold.directions[i]
         for k in range(3):
             points.x[c, k] = at.manifold.points[i, k] - at.p_WR[j, k]
             points.direction[c, k] = n[k]

@@ -110,6 +110,10 @@ class WorldKinematics(WorldParts):
         ]
         return np.minimum(*ends), np.maximum(*ends)
 
+    def joint_velocity_limits(self) -> Array:
+        """Largest speeds of the joints in ``joint_names``, rad/s or m/s; infinite where there are none."""
+        return np.abs(self._joint_scale) * self._built.model.tree.velocity_limit[self._joint_v]
+
     def joint_velocities(self) -> Array:
         """Velocity of every joint in ``joint_names``, rad/s or m/s."""
         return self._joint_scale * self._state.v[self._joint_v]

@@ -1,0 +1,194 @@
+"""The joints of a robot that move a frame, and their positions for its pose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.rotations import twist_between
+from hydro_sim_core.simulation import World
+
+Array = NDArray[np.float64]
+
+#: A turn of one radian counts as much as this distance, m.
+LEVER = 0.3
+#: Errors below which a pose is reached, m and rad.
+TOLERANCE = 1e-7
+#: Starts from other positions of the joints, after the present one: the arm's ways around are few.
+ATTEMPTS = 20
+#: Weight of the pose beside the distance from the preferred positions, 1/m.
+POSE_WEIGHT = 1e4
+#: Largest change of a joint's position in the difference that gives the rate of the Jacobian, rad or m.
+RATE_STEP = 1e-5
+
+
+class Arm:
+    """The joints that may move a frame, with a copy of the world to try them in.
+
+    Args:
+        asks: Name of the function that asks, for errors.
+        world: World with the robot.
+        frame: Name of the link.
+        joints: Joints that may move; all that move the frame by default.
+
+    Attributes:
+        names: Joints that may move.
+        present: Their positions, within their limits, rad or m.
+        speed_limits: Their largest speeds, rad/s or m/s.
+
+    Raises:
+        InputError: There is no such frame or joint, or no joint moves the frame.
+    """
+
+    def __init__(self, asks: str, world: World, frame: str, joints: Sequence[str] | None) -> None:
+        self._asks, self._world, self._frame = asks, world.copy(), frame
+        moves = np.abs(self._world.frame_jacobian(frame)).max(axis=0) > 0.0
+        own = [
+            name
+            for name, can_move in zip(world.velocity_names, moves, strict=True)
+            if can_move and name in world.joint_names
+        ]
+        for name in joints if joints is not None else ():
+            if name not in own:
+                element = f"joint '{shortened(str(name))}'"
+                raise InputError(
+                    self._asks, element, f"does not move '{frame}'", did_you_mean(str(name), own)
+                )
+        self.names = tuple(own if joints is None else joints)
+        if not self.names:
+            raise InputError(
+                self._asks,
+                f"frame '{frame}'",
+                "is moved by no joint",
+                "give a link of a robot with joints",
+            )
+        self._columns = [world.velocity_names.index(name) for name in self.names]
+        self._rows = [world.joint_names.index(name) for name in self.names]
+        self._lower, self._upper = (limits[self._rows] for limits in world.joint_limits())
+        self.speed_limits = world.joint_velocity_limits()[self._rows]
+        self.present = self.positions(world)
+
+    def positions(self, world: World) -> Array:
+        """Positions of the joints in a world, within their limits, rad or m."""
+        return np.asarray(np.clip(world.joint_positions()[self._rows], self._lower, self._upper))
+
+    def goal(self, preferred: Mapping[str, float]) -> dict[int, float]:
+        """Preferred positions by the number of the joint."""
+        for name in preferred:
+            if name not in self.names:
+                element = f"preferred['{shortened(str(name))}']"
+                mend = did_you_mean(str(name), self.names)
+                raise InputError(self._asks, element, "is no joint that may move", mend)
+            if not math.isfinite(preferred[name]):
+                raise InputError(
+                    self._asks,
+                    f"preferred['{shortened(name)}']",
+                    "is not finite",
+                    "give rad or m",
+                )
+        return {self.names.index(name): float(value) for name, value in preferred.items()}
+
+    def starts(self) -> list[Array]:
+        """Where to start from: the present positions, then others within the limits, the same ones every time."""
+        rng = np.random.default_rng(0)
+        low = np.where(np.isfinite(self._lower), self._lower, self.present - math.pi)
+        high = np.where(np.isfinite(self._upper), self._upper, self.present + math.pi)
+        return [self.present, *rng.uniform(low, high, (ATTEMPTS, len(self.names)))]
+
+    def error(self, q: Array, target: Array) -> Array:
+        """Turn (rad) and shift (m) of the frame from where it shall be, (6,), world axes."""
+        self._move(q)
+        return twist_between(target, self._world.frame_pose(self._frame), 1.0)
+
+    def nearest(self, start: Array, target: Array, goal: Mapping[int, float] | None = None) -> Array:
+        """Positions from ``start`` on at which the error is least, and with a goal those among them nearest to it."""
+        from scipy.optimize import least_squares  # 0.3 s, which not every start of a program should take
+
+        goal = goal or {}
+        towards, weight = list(goal), POSE_WEIGHT if goal else 1.0
+        scale = weight * np.array(3 * [LEVER] + 3 * [1.0])
+        wanted = np.array([goal[i] for i in towards])
+
+        def residual(q: Array) -> Array:
+            return np.concatenate([scale * self.error(q, target), q[towards] - wanted])
+
+        def slope(q: Array) -> Array:
+            error = self.error(q, target)
+            J = self._world.frame_jacobian(self._frame)[:, self._columns]
+            J[:3] = _rate_of_turn(error[:3]) @ J[:3]
+            return np.vstack([scale[:, None] * J, np.eye(len(q))[towards]])
+
+        # Starts on a limit would be refused by the method, which stays inside.
+        width = np.where(np.isfinite(self._upper - self._lower), self._upper - self._lower, 1.0)
+        inside = np.clip(start, self._lower + 1e-9 * width, self._upper - 1e-9 * width)
+        found = least_squares(
+            residual,
+            inside,
+            slope,
+            (self._lower, self._upper),
+            ftol=1e-15,
+            xtol=1e-15,
+            gtol=1e-15,
+            max_nfev=200,
+        )
+        return np.asarray(found.x)
+
+    def velocities(self, q: Array, V_WF: Array) -> Array:
+        """The least joint velocities that come closest to a twist (6,) of the frame at ``q``."""
+        self._move(q)
+        J = self._world.frame_jacobian(self._frame)[:, self._columns]
+        return np.asarray(np.linalg.lstsq(J, V_WF, rcond=None)[0])
+
+    def dynamics(self, world: World) -> tuple[Array, Array, Array, Array]:
+        """Mass matrix (J, J), Jacobian (6, J), velocities (J,) and bias forces (J,) of the joints in a world.
+
+        All other joints count as held. What drives bear of gravity is not among the bias forces.
+        """
+        columns = self._columns
+        M = world.mass_matrix()[np.ix_(columns, columns)]
+        J = world.frame_jacobian(self._frame)[:, columns]
+        is_borne = np.array([name in world.weightless_joint_names for name in self.names])
+        bias = world.bias_forces()[columns] - np.where(is_borne, world.gravity_forces()[columns], 0.0)
+        return M, J, np.array(world.v)[columns], bias
+
+    def jacobian_rate(self, world: World) -> Array:
+        """Rate of the Jacobian (6, J) as the joints move in a world, 1/s: a central difference."""
+        q, v = self.positions(world), np.array(world.v)[self._columns]
+        h = RATE_STEP / (1.0 + float(np.abs(v).max()))
+        ends = []
+        for sign in (1.0, -1.0):
+            self._move(q + sign * h * v)
+            ends.append(self._world.frame_jacobian(self._frame)[:, self._columns])
+        return np.asarray((ends[0] - ends[1]) / (2.0 * h))
+
+    def by_name(self, q: Array) -> dict[str, float]:
+        """Positions by name, those of joints without limits within half a turn of the present ones."""
+        turns = np.round((q - self.present) / (2.0 * math.pi))
+        q = np.where(np.isinf(self._upper - self._lower), q - 2.0 * math.pi * turns, q)
+        return dict(zip(self.names, q.tolist(), strict=True))
+
+    def _move(self, q: Array) -> None:
+        self._world.set_joint_positions(dict(zip(self.names, q.tolist(), strict=True)))
+
+
+def size_of(error: Array) -> float:
+    return float(np.hypot(LEVER * np.linalg.norm(error[:3]), np.linalg.norm(error[3:])))
+
+
+def is_reached(error: Array) -> bool:
+    return bool(max(np.linalg.norm(error[:3]), np.linalg.norm(error[3:])) <= TOLERANCE)
+
+
+def _rate_of_turn(turn: Array) -> Array:
+    """Rate of a rotation vector per angular velocity, (3, 3), both in the axes that it turns from."""
+    x, y, z = turn
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    angle = float(np.linalg.norm(turn))
+    # (1 - (t/2) cot(t/2)) / t^2 with its limit 1/12.
+    bend = (1.0 - 0.5 * angle / math.tan(0.5 * angle)) / angle**2 if angle > 1e-4 else 1.0 / 12.0
+    return np.asarray(np.eye(3) - 0.5 * cross + bend * cross @ cross)

@@ -1,0 +1,169 @@
+"""Motion of a tool from pose to pose, as fast as limits of speed, acceleration and jerk allow.
+
+Between two poses the tool moves along a straight line while it turns about a fixed axis, and both end together. It
+comes to rest at every pose. The share of the way is time-optimal (Berscheid and Kröger 2021, as in the library Ruckig).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.rotations import twist_between
+
+Array = NDArray[np.float64]
+
+#: Ways shorter than this, m and rad, are none.
+NO_WAY = 1e-12
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """What a tool may not exceed.
+
+    Attributes:
+        speed: m/s.
+        acceleration: m/s^2.
+        jerk: m/s^3.
+        angular_speed: rad/s.
+        angular_acceleration: rad/s^2.
+        angular_jerk: rad/s^3.
+
+    Raises:
+        InputError: One is not a positive number.
+    """
+
+    speed: float = 0.25
+    acceleration: float = 1.0
+    jerk: float = 10.0
+    angular_speed: float = 1.0
+    angular_acceleration: float = 4.0
+    angular_jerk: float = 40.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
+                raise InputError("MotionLimits", field.name, f"is {value}", "give a number above 0")
+
+
+class CartesianMotion:
+    """A tool's motion through poses, at each of which it rests for an instant.
+
+    Args:
+        X_WF: Two or more poses (4, 4) of the tool in the world.
+        limits: Its limits.
+
+    Attributes:
+        duration: Time of the whole motion, s.
+        times: Time at which it is at each pose, s.
+
+    Raises:
+        InputError: There are less than two poses, or one is none.
+    """
+
+    def __init__(self, X_WF: Sequence[ArrayLike], limits: MotionLimits | None = None) -> None:
+        if len(X_WF) < 2:
+            raise InputError("CartesianMotion", "X_WF", f"holds {len(X_WF)} poses", "give two or more")
+        poses = [as_pose(X, "CartesianMotion", f"X_WF[{i}]") for i, X in enumerate(X_WF)]
+        limits = limits or MotionLimits()
+        self._legs = [_Leg(begin, end, limits) for begin, end in pairwise(poses)]
+        self.times = [0.0, *np.cumsum([leg.duration for leg in self._legs]).tolist()]
+        self.duration: float = self.times[-1]
+
+    def at(self, time: float) -> tuple[Array, Array, Array]:
+        """Pose, twist and acceleration at a time; before the begin and after the end it rests there.
+
+        Args:
+            time: s.
+
+        Returns:
+            ``X_WF`` (4, 4); angular velocity and velocity of the tool's origin ``V_WF`` (6,), rad/s and m/s; and their
+            rates ``A_WF`` (6,), world axes.
+        """
+        within = min(max(time, 0.0), self.duration)
+        i = min(int(np.searchsorted(self.times, within, side="right")) - 1, len(self._legs) - 1)
+        return self._legs[i].at(within - self.times[i])
+
+
+class _Leg:
+    """The way between two poses."""
+
+    def __init__(self, X_WA: Array, X_WB: Array, limits: MotionLimits) -> None:
+        self._start = X_WA
+        # Rotation vector (rad, world axes) and shift (m) of the whole way.
+        self._way = twist_between(X_WA, X_WB, 1.0)
+        turn, shift = (float(np.linalg.norm(part)) for part in (self._way[:3], self._way[3:]))
+        self._profile: _Profile | None = None
+        self.duration = 0.0
+        if max(turn, shift) > NO_WAY:
+            share_limits = [
+                min(linear / max(shift, NO_WAY), angular / max(turn, NO_WAY))
+                for linear, angular in (
+                    (limits.speed, limits.angular_speed),
+                    (limits.acceleration, limits.angular_acceleration),
+                    (limits.jerk, limits.angular_jerk),
+                )
+            ]
+            self.duration, self._profile = _fastest(*share_limits)
+
+    def at(self, time: float) -> tuple[Array, Array, Array]:
+        """Pose, twist and acceleration; see ``CartesianMotion.at``."""
+        share, rate, change = 1.0, 0.0, 0.0
+        if self._profile is not None:
+            share, rate, change = self._profile.at(time)
+        X = self._start.copy()
+        X[:3, :3] = Rotation.from_rotvec(share * self._way[:3]).as_matrix() @ self._start[:3, :3]
+        X[:3, 3] += share * self._way[3:]
+        return X, rate * self._way, change * self._way
+
+
+class _Profile(NamedTuple):
+    """A motion of constant jerk in every phase.
+
+    Attributes:
+        begin: (P,) begin of each phase, s.
+        position: (P,) there; with ``velocity`` (1/s), ``acceleration`` (1/s^2), and the ``jerk`` (1/s^3) of the phase.
+    """
+
+    begin: Array
+    position: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+
+    def at(self, time: float) -> tuple[float, float, float]:
+        """Position, velocity and acceleration."""
+        i = max(int(np.searchsorted(self.begin, time, side="right")) - 1, 0)
+        t, p, v, a, j = (
+            time - self.begin[i],
+            self.position[i],
+            self.velocity[i],
+            self.acceleration[i],
+            self.jerk[i],
+        )
+        return p + t * (v + t * (a / 2.0 + t * j / 6.0)), v + t * (a + t * j / 2.0), a + t * j
+
+
+def _fastest(speed: float, acceleration: float, jerk: float) -> tuple[float, _Profile]:
+    """Duration (s) and course of the time-optimal motion from 0 to 1, from rest to rest."""
+    from ruckig import InputParameter, Ruckig, Trajectory
+
+    asked, found = InputParameter(1), Trajectory(1)
+    asked.current_position, asked.target_position = [0.0], [1.0]
+    asked.max_velocity, asked.max_acceleration, asked.max_jerk = [speed], [acceleration], [jerk]
+    Ruckig(1).calculate(asked, found)
+    ((phases,),) = found.profiles
+    begin = np.concatenate([[0.0], np.cumsum(phases.t)[:-1]])
+    # Beyond the last phase there are the values at the end.
+    course = [np.array(values)[: len(begin)] for values in (phases.p, phases.v, phases.a, phases.j)]
+    return float(found.duration), _Profile(begin, *course)

@@ -1,0 +1,135 @@
+"""Operational-space impedance (Khatib 1987; Ott 2008): a frame that yields like a mass on springs and dampers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.arm import LEVER, Arm
+from hydro_sim_core.rotations import twist_between
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.world.parts import checked_array
+
+Array = NDArray[np.float64]
+
+#: Least eigenvalue of the frame's mobility, as a share of the largest, along which it can still be pushed; a turn of
+#: one radian counts as ``LEVER``.
+SINGULAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Impedance:
+    """How a frame yields.
+
+    Attributes:
+        stiffness: (6,) against turns (N m/rad) and shifts (N/m) along the world's axes.
+        damping_ratio: Share of critical damping of each mode.
+        posture_stiffness: Stiffness with which a redundant arm keeps its posture without moving the frame, N m/rad.
+
+    Raises:
+        InputError: A number is negative or not finite.
+    """
+
+    stiffness: ArrayLike = (30.0, 30.0, 30.0, 500.0, 500.0, 500.0)
+    damping_ratio: float = 1.0
+    posture_stiffness: float = 5.0
+
+    def __post_init__(self) -> None:
+        stiffness = np.asarray(self.stiffness, dtype=float)
+        if stiffness.shape != (6,):
+            raise InputError("Impedance", "stiffness", f"has shape {stiffness.shape}", "give 6 numbers")
+        for name in ("stiffness", "damping_ratio", "posture_stiffness"):
+            value = np.asarray(getattr(self, name), dtype=float)
+            if not np.all(np.isfinite(value) & (value >= 0.0)):
+                raise InputError("Impedance", name, f"is {value}", "give finite numbers, 0 or more")
+        object.__setattr__(self, "stiffness", stiffness)
+
+
+class ImpedanceControl:
+    """Makes a link's frame follow a motion and yield to forces like a damped spring.
+
+    The wrench at the frame is ``Lambda (A - Jdot v) + K e + D (V - J v)``, with the frame's inertia
+    ``Lambda = (J M^-1 J^T)^-1`` and D so that each mode of Lambda and K has the damping ratio. Along directions in
+    which the arm is singular it does not push. Coriolis forces are compensated, and gravity where the drives do not.
+
+    Args:
+        world: World with the robot, in whose present state efforts are asked for.
+        frame: Name of the link.
+        impedance: How it yields.
+        posture: Positions (rad or m) by name to which joints are drawn as far as the frame leaves them free; by default
+            none are, and only their speed is damped.
+
+    Raises:
+        InputError: There is no such frame or joint, or no joint moves the frame.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        frame: str,
+        impedance: Impedance | None = None,
+        posture: Mapping[str, float] | None = None,
+    ) -> None:
+        self._world, self._frame = world, frame
+        self._how = impedance or Impedance()
+        self._arm = Arm("ImpedanceControl", world, frame, None)
+        self._posture = self._arm.goal(posture or {})
+
+    def efforts(
+        self, X_WF: ArrayLike, V_WF: ArrayLike = (0.0,) * 6, A_WF: ArrayLike = (0.0,) * 6
+    ) -> dict[str, float]:
+        """Efforts for the world's present state.
+
+        Args:
+            X_WF: (4, 4) pose that the frame shall have.
+            V_WF: (6,) twist that it shall have, rad/s and m/s, world axes.
+            A_WF: (6,) rate of that twist.
+
+        Returns:
+            Efforts (N m or N) of the joints that move the frame, by name, as ``World.set_command`` takes them.
+
+        Raises:
+            InputError: An argument has another shape, or is not finite.
+        """
+        target = as_pose(X_WF, "ImpedanceControl", "X_WF")
+        twist, rate = (checked_array(name, value, 6) for name, value in (("V_WF", V_WF), ("A_WF", A_WF)))
+        stiffness = np.asarray(self._how.stiffness)
+        M, J, v, bias = self._arm.dynamics(self._world)
+        inertia = _inertia(J, M)
+        damping = _damping(inertia, np.diag(stiffness), self._how.damping_ratio)
+        error = twist_between(self._world.frame_pose(self._frame), target, 1.0)
+        wrench = inertia @ (rate - self._arm.jacobian_rate(self._world) @ v)
+        wrench += stiffness * error + damping @ (twist - J @ v)
+        towards = self._towards_posture(M, v)
+        # Of the rest only what does not accelerate the frame (dynamically consistent null space).
+        rest = towards - J.T @ (inertia @ (J @ np.linalg.solve(M, towards)))
+        return dict(zip(self._arm.names, (J.T @ wrench + bias + rest).tolist(), strict=True))
+
+    def _towards_posture(self, M: Array, v: Array) -> Array:
+        """Efforts that draw joints to the posture, and damp all."""
+        q, stiffness = self._arm.positions(self._world), self._how.posture_stiffness
+        towards = -2.0 * np.sqrt(stiffness * np.diag(M)) * v
+        for i, wanted in self._posture.items():
+            towards[i] += stiffness * (wanted - q[i])
+        return np.asarray(towards)
+
+
+def _inertia(J: Array, M: Array) -> Array:
+    """Inertia (6, 6) of a frame, 0 along directions in which it cannot move."""
+    scale = np.array(3 * [LEVER] + 3 * [1.0])
+    mobility = scale[:, None] * (J @ np.linalg.solve(M, J.T)) * scale
+    values, vectors = np.linalg.eigh(0.5 * (mobility + mobility.T))
+    inverse = np.where(values > SINGULAR * values[-1], 1.0 / np.maximum(values, 1e-300), 0.0)
+    return np.asarray(scale[:, None] * ((vectors * inverse) @ vectors.T) * scale)
+
+
+def _damping(inertia: Array, stiffness: Array, ratio: float) -> Array:
+    """Damping (6, 6) that gives each mode a ratio, by the square roots of both (Albu-Schäffer 2003)."""
+    root_inertia, root_stiffness = (np.real(scipy.linalg.sqrtm(matrix)) for matrix in (inertia, stiffness))
+    return np.asarray(ratio * (root_inertia @ root_stiffness + root_stiffness @ root_inertia))

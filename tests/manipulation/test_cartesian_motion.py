@@ -1,0 +1,96 @@
+"""Motions between poses: straight, within limits, as fast as a closed form says, and at rest at every pose."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from hydro_sim_core import InputError
+from hydro_sim_core.manipulation import CartesianMotion, MotionLimits
+
+
+def pose(xyz=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
+    X = np.eye(4)
+    X[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    X[:3, 3] = xyz
+    return X
+
+
+def test_a_long_way_takes_the_time_of_the_seven_phases() -> None:
+    """Jerk-limited from rest to rest, with a phase at full speed: T = L/v + v/a + a/j."""
+    motion = CartesianMotion(
+        [pose(), pose((1.0, 0.0, 0.0))], MotionLimits(speed=0.25, acceleration=1.0, jerk=10.0)
+    )
+    assert motion.duration == pytest.approx(1.0 / 0.25 + 0.25 / 1.0 + 1.0 / 10.0, rel=1e-12)
+
+
+def test_a_short_way_takes_the_time_of_four_phases_of_jerk() -> None:
+    motion = CartesianMotion([pose(), pose((1e-3, 0.0, 0.0))], MotionLimits(jerk=10.0))
+    assert motion.duration == pytest.approx(4.0 * (1e-3 / 2.0 / 10.0) ** (1.0 / 3.0), rel=1e-12)
+
+
+vectors = st.tuples(*3 * [st.floats(-1.0, 1.0)])
+
+
+@settings(max_examples=50)
+@given(vectors, vectors, vectors)
+def test_it_stays_within_its_limits_on_a_straight_line(end, first_turn, turn) -> None:
+    limits = MotionLimits()
+    X_WA, X_WB = pose((0.1, 0.2, 0.3), first_turn), pose(end, turn)
+    motion = CartesianMotion([X_WA, X_WB], limits)
+    way = X_WB[:3, 3] - X_WA[:3, 3]
+    for time in np.linspace(0.0, motion.duration, 21):
+        X, V, A = motion.at(time)
+        share = (X[:3, 3] - X_WA[:3, 3]) @ way / max(way @ way, 1e-300)
+        np.testing.assert_allclose(X[:3, 3], X_WA[:3, 3] + share * way, atol=1e-12)
+        assert np.linalg.norm(V[3:]) <= limits.speed * (1.0 + 1e-9)
+        assert np.linalg.norm(V[:3]) <= limits.angular_speed * (1.0 + 1e-9)
+        assert np.linalg.norm(A[3:]) <= limits.acceleration * (1.0 + 1e-9)
+        assert np.linalg.norm(A[:3]) <= limits.angular_acceleration * (1.0 + 1e-9)
+    np.testing.assert_allclose(motion.at(0.0)[0], X_WA, atol=1e-12)
+    np.testing.assert_allclose(motion.at(motion.duration)[0], X_WB, atol=1e-9)
+
+
+def test_twist_and_acceleration_are_the_rates_of_the_pose() -> None:
+    motion = CartesianMotion([pose(), pose((0.3, 0.1, -0.2), (0.5, -1.0, 0.3))])
+    h = 1e-5
+    for time in np.linspace(0.1, motion.duration - 0.1, 7):
+        (X_before, V_before, _), (X, V, A), (X_after, V_after, _) = (
+            motion.at(t) for t in (time - h, time, time + h)
+        )
+        turned = Rotation.from_matrix(X_after[:3, :3] @ X_before[:3, :3].T).as_rotvec()
+        np.testing.assert_allclose(V[:3], turned / (2.0 * h), atol=1e-7)
+        np.testing.assert_allclose(V[3:], (X_after[:3, 3] - X_before[:3, 3]) / (2.0 * h), atol=1e-7)
+        np.testing.assert_allclose(A, (V_after - V_before) / (2.0 * h), atol=1e-4)
+        np.testing.assert_allclose(X[:3, :3] @ X[:3, :3].T, np.eye(3), atol=1e-14)
+
+
+def test_it_rests_at_every_pose_and_beyond_its_ends() -> None:
+    poses = [pose(), pose((0.1, 0.0, 0.0)), pose((0.1, 0.0, 0.0)), pose((0.1, 0.1, 0.0), (0.0, 0.0, 1.0))]
+    motion = CartesianMotion(poses)
+    assert motion.times[1] == motion.times[2]
+    for time, X_WF in zip(
+        [-1.0, *motion.times, motion.duration + 1.0], [poses[0], *poses, poses[-1]], strict=True
+    ):
+        X, V, _ = motion.at(time)
+        np.testing.assert_allclose(X, X_WF, atol=1e-9)
+        np.testing.assert_allclose(V, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("poses", "limits", "told"),
+    [
+        ([np.eye(4)], {}, r"CartesianMotion: X_WF: holds 1 poses; give two or more"),
+        ([np.eye(4), np.zeros((4, 4))], {}, r"X_WF\[1\]"),
+        ([np.eye(4), np.eye(4)], {"speed": 0.0}, r"MotionLimits: speed: is 0.0; give a number above 0"),
+        ([np.eye(4), np.eye(4)], {"jerk": math.nan}, "jerk: is nan"),
+    ],
+)
+def test_what_cannot_be_is_one_error(poses, limits, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        CartesianMotion(poses, MotionLimits(**limits))
