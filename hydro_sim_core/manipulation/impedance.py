@@ -1,4 +1,4 @@
-"""Operational-space impedance (Khatib 1987; Ott 2008): a frame that yields like a mass on springs and dampers."""
+"""Operational-space impedance (Khatib 1987): a frame that yields like a mass on springs and dampers."""
 
 from __future__ import annotations
 
