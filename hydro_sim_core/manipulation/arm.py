@@ -70,6 +70,8 @@ class Arm:
         self._columns = [world.velocity_names.index(name) for name in self.names]
         self._rows = [world.joint_names.index(name) for name in self.names]
         self._lower, self._upper = (limits[self._rows] for limits in world.joint_limits())
+        weightless = world.weightless_joint_names
+        self._is_borne = np.array([name in weightless for name in self.names])
         self.speed_limits = world.joint_velocity_limits()[self._rows]
         self.present = self.positions(world)
 
@@ -119,7 +121,7 @@ class Arm:
 
         def slope(q: Array) -> Array:
             error = self.error(q, target)
-            J = self._world.frame_jacobian(self._frame)[:, self._columns]
+            J = self._jacobian(self._world)
             J[:3] = _rate_of_turn(error[:3]) @ J[:3]
             return np.vstack([scale[:, None] * J, np.eye(len(q))[towards]])
 
@@ -141,8 +143,7 @@ class Arm:
     def velocities(self, q: Array, V_WF: Array) -> Array:
         """The least joint velocities that come closest to a twist (6,) of the frame at ``q``."""
         self._move(q)
-        J = self._world.frame_jacobian(self._frame)[:, self._columns]
-        return np.asarray(np.linalg.lstsq(J, V_WF, rcond=None)[0])
+        return np.asarray(np.linalg.lstsq(self._jacobian(self._world), V_WF, rcond=None)[0])
 
     def dynamics(self, world: World) -> tuple[Array, Array, Array, Array]:
         """Mass matrix (J, J), Jacobian (6, J), velocities (J,) and bias forces (J,) of the joints in a world.
@@ -151,10 +152,8 @@ class Arm:
         """
         columns = self._columns
         M = world.mass_matrix()[np.ix_(columns, columns)]
-        J = world.frame_jacobian(self._frame)[:, columns]
-        is_borne = np.array([name in world.weightless_joint_names for name in self.names])
-        bias = world.bias_forces()[columns] - np.where(is_borne, world.gravity_forces()[columns], 0.0)
-        return M, J, np.array(world.v)[columns], bias
+        bias = world.bias_forces()[columns] - np.where(self._is_borne, world.gravity_forces()[columns], 0.0)
+        return M, self._jacobian(world), np.array(world.v)[columns], bias
 
     def jacobian_rate(self, world: World) -> Array:
         """Rate of the Jacobian (6, J) as the joints move in a world, 1/s: a central difference."""
@@ -163,7 +162,7 @@ class Arm:
         ends = []
         for sign in (1.0, -1.0):
             self._move(q + sign * h * v)
-            ends.append(self._world.frame_jacobian(self._frame)[:, self._columns])
+            ends.append(self._jacobian(self._world))
         return np.asarray((ends[0] - ends[1]) / (2.0 * h))
 
     def by_name(self, q: Array) -> dict[str, float]:
@@ -171,6 +170,10 @@ class Arm:
         turns = np.round((q - self.present) / (2.0 * math.pi))
         q = np.where(np.isinf(self._upper - self._lower), q - 2.0 * math.pi * turns, q)
         return dict(zip(self.names, q.tolist(), strict=True))
+
+    def _jacobian(self, world: World) -> Array:
+        """Jacobian (6, J) of the frame as the joints stand in a world."""
+        return world.frame_jacobian(self._frame)[:, self._columns]
 
     def _move(self, q: Array) -> None:
         self._world.set_joint_positions(dict(zip(self.names, q.tolist(), strict=True)))

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError
@@ -118,6 +117,8 @@ class _Leg:
 
     def at(self, time: float) -> tuple[Array, Array, Array]:
         """Pose, twist and acceleration; see ``CartesianMotion.at``."""
+        from scipy.spatial.transform import Rotation  # 0.3 s, which not every start of a program should take
+
         share, rate, change = 1.0, 0.0, 0.0
         if self._profile is not None:
             share, rate, change = self._profile.at(time)

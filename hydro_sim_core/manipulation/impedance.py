@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation.arm import LEVER, Arm
 from hydro_sim_core.rotations import twist_between
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.world.parts import checked_array
 
 Array = NDArray[np.float64]
 
@@ -98,7 +96,10 @@ class ImpedanceControl:
             InputError: An argument has another shape, or is not finite.
         """
         target = as_pose(X_WF, "ImpedanceControl", "X_WF")
-        twist, rate = (checked_array(name, value, 6) for name, value in (("V_WF", V_WF), ("A_WF", A_WF)))
+        twist, rate = (
+            as_array(value, (6,), "ImpedanceControl", name)
+            for name, value in (("V_WF", V_WF), ("A_WF", A_WF))
+        )
         stiffness = np.asarray(self._how.stiffness)
         M, J, v, bias = self._arm.dynamics(self._world)
         inertia = _inertia(J, M)
@@ -131,5 +132,11 @@ def _inertia(J: Array, M: Array) -> Array:
 
 def _damping(inertia: Array, stiffness: Array, ratio: float) -> Array:
     """Damping (6, 6) that gives each mode a ratio, by the square roots of both (Albu-Schäffer 2003)."""
-    root_inertia, root_stiffness = (np.real(scipy.linalg.sqrtm(matrix)) for matrix in (inertia, stiffness))
+    root_inertia, root_stiffness = (_root(matrix) for matrix in (inertia, stiffness))
     return np.asarray(ratio * (root_inertia @ root_stiffness + root_stiffness @ root_inertia))
+
+
+def _root(matrix: Array) -> Array:
+    """Square root of a symmetric matrix without negative eigenvalues, but for round-off."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -32,7 +32,7 @@ class PointContacts(NamedTuple):
             divided by its semi-axis, N s.
         x: (conditions, 3) m.
         direction: (conditions, 3) unit vector from A into B along which a condition presses; the normal of its patch,
-            unless that has conditions along several axes.
+            unless that has conditions along several axes, or a body is round.
         ahead: (conditions,) N s.
         bound: (patches,) largest friction impulse, where it is known before a solve, N s.
         arm: (patches, 3) equivalent contact point, where it is, m.

@@ -12,13 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import InputError
 from hydro_sim_core.manipulation import CartesianMotion, MotionLimits
-
-
-def pose(xyz=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0)):
-    X = np.eye(4)
-    X[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
-    X[:3, 3] = xyz
-    return X
+from support.contact_models.rigid_poses import pose
 
 
 def test_a_long_way_takes_the_time_of_the_seven_phases() -> None:

@@ -21,7 +21,7 @@ def test_random_scenes_keep_their_promises(full_run: bool) -> None:
     *_, report = run_scenes(seed=2, steps=steps)
     assert report.failures == []
     assert report.steps >= steps
-    assert all(report.counts[kind] > 0 for kind in USUAL.kinds)
+    assert all(report.counts[kind] > (5 if full_run else 0) for kind in USUAL.kinds)
     assert report.counts["unconverged"] <= 0.001 * report.steps
     assert report.worst["energy_excess"][0].value < reliability.ENERGY_SLACK
     json.dumps(report.as_dict(), allow_nan=False)

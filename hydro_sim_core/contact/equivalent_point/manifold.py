@@ -77,23 +77,18 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
         work: ``HullScratch``.
         manifold: ``Manifold``, out. Where its ``axis`` is known, two polyhedra are looked at along that alone.
 
-    Reads hulls: face_start, vertex_start; manifold: normal; work: planes.
-    Writes manifold: directions; work: planes, vertices.
+    Reads hulls: face_start, vertex_start; work: planes.
+    Writes work: planes, vertices.
     """
     place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
     place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
     num_a = hulls.vertex_start[a + 1] - hulls.vertex_start[a]
     num_b = hulls.vertex_start[b + 1] - hulls.vertex_start[b]
     if num_a == 0 or num_b == 0:
-        count = _touch_half_space(hulls, a, b, band, work, manifold)
-    elif hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:
+        return _touch_half_space(hulls, a, b, band, work, manifold)
+    if hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:
         return touch_rounded(hulls, a, b, band, size, work, manifold)
-    else:
-        count = _touch_polyhedra(hulls, a, b, band, size, work, manifold)
-    for i in range(count):
-        for k in range(3):
-            manifold.directions[i, k] = manifold.normal[k]
-    return count
+    return _touch_polyhedra(hulls, a, b, band, size, work, manifold)
 
 
 @kernel
@@ -121,8 +116,8 @@ def place_hull(hulls, h, R, p, vertices, planes):
 def _touch_half_space(hulls, a, b, band, work, manifold):
     """Points of a body against a half space: all of its vertices that are close.
 
-    Reads hulls: radius, vertex_start; manifold: separation; work: planes, vertices.
-    Writes manifold: features, gaps, normal, points, separation.
+    Reads hulls: radius, vertex_start; manifold: normal, separation; work: planes, vertices.
+    Writes manifold: directions, features, gaps, normal, points, separation.
     """
     side = 0 if hulls.vertex_start[a] == hulls.vertex_start[a + 1] else 1
     body = b if side == 0 else a
@@ -140,6 +135,7 @@ def _touch_half_space(hulls, a, b, band, work, manifold):
             continue
         for k in range(3):
             manifold.points[count, k] = x[k] - (radius + 0.5 * gap) * plane[k]
+            manifold.directions[count, k] = manifold.normal[k]
         manifold.gaps[count] = gap
         manifold.features[count] = hulls.vertex_start[body] + i
         count += 1
@@ -279,8 +275,8 @@ def _apart_along(hulls, a, b, edge_a, edge_b, work, normal):
 def _touch_edges(hulls, a, b, edge_a, edge_b, gap, work, manifold):
     """Write the point midway between two edges that cross.
 
-    Reads hulls: edges, vertex_start; work: vertices.
-    Writes manifold: features, gaps, points.
+    Reads hulls: edges, vertex_start; manifold: normal; work: vertices.
+    Writes manifold: directions, features, gaps, points.
     """
     first_a, first_b = hulls.vertex_start[a], hulls.vertex_start[b]
     p, p_end = (
@@ -300,6 +296,7 @@ def _touch_edges(hulls, a, b, edge_a, edge_b, gap, work, manifold):
     for k in range(3):
         on_a, on_b = p[k] + s * (p_end[k] - p[k]), q[k] + t * (q_end[k] - q[k])
         manifold.points[0, k] = 0.5 * (on_a + on_b)
+        manifold.directions[0, k] = manifold.normal[k]
     manifold.gaps[0] = gap
     low, high = min(edge_a, edge_b), max(edge_a, edge_b)
     manifold.features[0] = -1 - (low * hulls.edges.shape[0] + high)
@@ -337,8 +334,7 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
     Returns:
         The new number of points; the old one if another kind of contact was found.
 
-    Reads hulls: vertex_start; manifold: axis, normal; work: planes, vertices.
-    Writes manifold: directions.
+    Reads hulls: vertex_start; manifold: axis; work: planes, vertices.
     """
     side = manifold.axis[0]
     if side != 0 and side != 1:
@@ -348,8 +344,6 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
     if not 0 <= i < hulls.vertex_start[other + 1] - hulls.vertex_start[other]:
         return count
     plane, x = work.planes[side, manifold.axis[1]], work.vertices[1 - side, i]
-    for k in range(3):
-        manifold.directions[count, k] = manifold.normal[k]
     return append_point(x, plane, vertex, math.inf, manifold, count)
 
 
@@ -357,13 +351,15 @@ def add_vertex(hulls, a, b, vertex, work, manifold, count):
 def append_point(x, plane, feature, band, manifold, count):
     """Append the point of contact at a point (3,) of the other body, if it is close; return the new count.
 
-    Writes manifold: features, gaps, points.
+    Reads manifold: normal.
+    Writes manifold: directions, features, gaps, points.
     """
     gap = height(plane, x)
     if gap > band:
         return count
     for k in range(3):
         manifold.points[count, k] = x[k] - 0.5 * gap * plane[k]
+        manifold.directions[count, k] = manifold.normal[k]
     manifold.gaps[count] = gap
     manifold.features[count] = feature
     return count + 1

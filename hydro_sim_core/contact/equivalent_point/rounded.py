@@ -246,8 +246,8 @@ def _over_face(hulls, solid, face, x, y, size, vertices, plane):
 def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work, manifold):
     """Write the points of a core over a face; of all of it if it is inside the polyhedron.
 
-    Reads hulls: radius, vertex_start; manifold: normal; work: planes, vertices.
-    Writes manifold: directions, features, gaps, normal, points.
+    Reads hulls: radius, vertex_start; work: planes, vertices.
+    Writes manifold: normal.
     """
     plane, core = work.planes[side, face], work.vertices[1 - side]
     last, radius = hulls.vertex_start[rounded + 1] - hulls.vertex_start[rounded] - 1, hulls.radius[rounded]
@@ -260,26 +260,33 @@ def _touch_face(hulls, solid, rounded, side, face, is_outside, band, size, work,
     count = 0
     for end in range(last + 1):
         share = low if end == 0 else high
-        gap = -plane[3] - radius
-        for k in range(3):
-            gap += plane[k] * (core[0, k] + share * (core[last, k] - core[0, k]))
-        if gap > band:
-            continue
-        for k in range(3):
-            on_core = core[0, k] + share * (core[last, k] - core[0, k])
-            manifold.points[count, k] = on_core - (radius + 0.5 * gap) * plane[k]
-            manifold.directions[count, k] = manifold.normal[k]
-        manifold.gaps[count] = gap
-        manifold.features[count] = end
-        count += 1
+        count = _add_over(plane, sign, core[0], core[last], share, radius, end, band, manifold, count)
     return count
+
+
+@kernel
+def _add_over(plane, sign, x, y, share, radius, feature, band, manifold, count):
+    """Append the point below a share of a core from x to y over the plane of a face, if close; return the new count.
+
+    Writes manifold: directions, features, gaps, points.
+    """
+    gap = -plane[3] - radius
+    for k in range(3):
+        gap += plane[k] * (x[k] + share * (y[k] - x[k]))
+    if gap > band:
+        return count
+    for k in range(3):
+        manifold.points[count, k] = x[k] + share * (y[k] - x[k]) - (radius + 0.5 * gap) * plane[k]
+        manifold.directions[count, k] = sign * plane[k]
+    manifold.gaps[count], manifold.features[count] = gap, feature
+    return count + 1
 
 
 @kernel
 def _touch_edge(hulls, solid, side, edge, last, distance, radius, band, size, work, manifold):
     """Write the point of a core closest to an edge, and where it lies along a face of that edge the one beyond.
 
-    Reads hulls: edges, face_start, vertex_start; manifold: gaps, normal; work: planes, vertices.
+    Reads hulls: edges, face_start, vertex_start; manifold: normal; work: planes, vertices.
     Writes manifold: directions, features, gaps, normal, points.
     """
     core, vertices, first = work.vertices[1 - side], work.vertices[side], hulls.vertex_start[solid]
@@ -302,16 +309,11 @@ def _touch_edge(hulls, solid, side, edge, last, distance, radius, band, size, wo
             continue
         beyond = 1 if abs(t - low) < abs(t - high) else 0
         share = high if beyond == 1 else low
-        over = begin + share * (end - begin)
-        if not 0.0 < over <= band + radius:
+        if begin + share * (end - begin) <= 0.0:
             continue
-        manifold.features[0], manifold.features[1] = 1 - beyond, beyond
-        manifold.gaps[1] = over - radius
-        for k in range(3):
-            on_core = core[0, k] + share * (core[last, k] - core[0, k])
-            manifold.points[1, k] = on_core - (radius + 0.5 * manifold.gaps[1]) * plane[k]
-            manifold.directions[1, k] = sign * plane[k]
-        return 2
+        if _add_over(plane, sign, core[0], core[last], share, radius, beyond, band, manifold, 1) == 2:
+            manifold.features[0] = 1 - beyond
+            return 2
     return 1
 
 

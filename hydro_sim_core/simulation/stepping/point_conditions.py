@@ -243,13 +243,7 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
     Writes scratch.points: along, feature, gap, moments; scratch.problem.points: ahead, direction, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
-    V, n, sums, first, stiffness = (
-        at.twist,
-        at.manifold.normal,
-        at.moments,
-        points.end[j],
-        points.stiffness[j],
-    )
+    V, sums, first, stiffness = at.twist, at.moments, points.end[j], points.stiffness[j]
     allowed = allowed_overlap(model, scratch, j)
     for i in range(count):
         c, n = first + i, at.manifold.directions[i]
