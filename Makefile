@@ -1,6 +1,6 @@
 # make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
-# make test       set up what is missing and run every test, heavy ones on a share of their examples
-# make test-full  the same with all examples
+# make test       set up what is missing and run the tests; expensive ones take turns from commit to commit
+# make test-full  every test, with all examples
 # make hostile    read every hostile input: files of strangers that must do no harm
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake and MuJoCo into benchmarks/results
@@ -12,7 +12,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full hostile workspace bench bench-ros farms validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros farms validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -25,6 +25,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PACKAGES := ros2_ws/src tests/workspace
 # Options for pytest, beside the tests that PYTEST_ARGS chooses.
 PYTEST_FLAGS ?=
+TURNS ?= --turns
 REALTIME = $(shell grep -rl --include='test_*.py' 'pytest.mark.realtime' tests)
 PACKAGING := pyproject.toml constraints.txt ros2_ws/src/hydro_sim/setup.py
 
@@ -50,6 +51,7 @@ scene-exists:
 # Numba starts threads as it likes; the machine's cores are for the stepping and the publishing thread. What measures real
 # time comes by itself, the rest beside each other: processes under test wait for each other half of their time, so there
 # may be more than cores. Files come in their own order: a long one would come last for the few tests that it has.
+# Expensive tests take turns from commit to commit, but for full runs (tests/support/turns.py).
 test test-computing test-realtime: export OMP_NUM_THREADS ?= 1
 ifdef PYTEST_ARGS
 test: $(VENV)/.browser-ready
@@ -60,13 +62,17 @@ test: test-computing
 endif
 
 test-computing: $(VENV)/.browser-ready
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not realtime'
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses 3 --dist loadfile --no-loadscope-reorder -m 'not realtime' $(TURNS)
 
 test-realtime: $(VENV)/.browser-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m realtime $(REALTIME)
 
 test-full:
-	$(MAKE) test PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
+	$(MAKE) test TURNS= PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
+
+# What of a quick run is expensive, for the turns.
+test-costs:
+	$(MAKE) test-computing TURNS=--measure-costs
 
 hostile: $(VENV)/.test-ready
 	$(MAKE) test PYTEST_ARGS=tests/hostile PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
