@@ -102,6 +102,24 @@ class Arm:
         high = np.where(np.isfinite(self._upper), self._upper, self.present + math.pi)
         return [self.present, *rng.uniform(low, high, (ATTEMPTS, len(self.names)))]
 
+    def pose(self, q: Array) -> Array:
+        """Pose (4, 4) of the frame."""
+        self._move(q)
+        return self._world.frame_pose(self._frame)
+
+    def efforts(self, q: Array, v: Array, a: Array) -> Array:
+        """Efforts (J,) that a motion through positions takes, but for what drives bear of gravity."""
+        self._move(q)
+        self._world.set_joint_velocities(dict(zip(self.names, v.tolist(), strict=True)))
+        M, _, _, bias = self.dynamics(self._world)
+        return np.asarray(M @ a + bias)
+
+    def step_towards(self, q: Array, target: Array) -> Array:
+        """Positions after one Newton step from ``q`` towards a pose near to the present one."""
+        error = self.error(q, target)
+        # From here to there the least motion, whose error is of second order in the way.
+        return np.asarray(q - np.linalg.lstsq(self._jacobian(self._world), error, rcond=None)[0])
+
     def error(self, q: Array, target: Array) -> Array:
         """Turn (rad) and shift (m) of the frame from where it shall be, (6,), world axes."""
         self._move(q)

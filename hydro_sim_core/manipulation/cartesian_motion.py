@@ -36,6 +36,7 @@ class MotionLimits:
         angular_speed: rad/s.
         angular_acceleration: rad/s^2.
         angular_jerk: rad/s^3.
+        braking: Share of the accelerations with which it slows down, as for what lies loosely on it.
 
     Raises:
         InputError: One is not a positive number.
@@ -47,6 +48,7 @@ class MotionLimits:
     angular_speed: float = 1.0
     angular_acceleration: float = 4.0
     angular_jerk: float = 40.0
+    braking: float = 1.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -102,7 +104,7 @@ class _Leg:
         # Rotation vector (rad, world axes) and shift (m) of the whole way.
         self._way = twist_between(X_WA, X_WB, 1.0)
         turn, shift = (float(np.linalg.norm(part)) for part in (self._way[:3], self._way[3:]))
-        self._profile: _Profile | None = None
+        self._profile: Profile | None = None
         self.duration = 0.0
         if max(turn, shift) > NO_WAY:
             share_limits = [
@@ -113,7 +115,8 @@ class _Leg:
                     (limits.jerk, limits.angular_jerk),
                 )
             ]
-            self.duration, self._profile = _fastest(*share_limits)
+            self._profile = fastest_share(*share_limits, braking=limits.braking)
+            self.duration = self._profile.duration
 
     def at(self, time: float) -> tuple[Array, Array, Array]:
         """Pose, twist and acceleration; see ``CartesianMotion.at``."""
@@ -128,14 +131,16 @@ class _Leg:
         return X, rate * self._way, change * self._way
 
 
-class _Profile(NamedTuple):
+class Profile(NamedTuple):
     """A motion of constant jerk in every phase.
 
     Attributes:
+        duration: s.
         begin: (P,) begin of each phase, s.
         position: (P,) there; with ``velocity`` (1/s), ``acceleration`` (1/s^2), and the ``jerk`` (1/s^3) of the phase.
     """
 
+    duration: float
     begin: Array
     position: Array
     velocity: Array
@@ -155,16 +160,20 @@ class _Profile(NamedTuple):
         return p + t * (v + t * (a / 2.0 + t * j / 6.0)), v + t * (a + t * j / 2.0), a + t * j
 
 
-def _fastest(speed: float, acceleration: float, jerk: float) -> tuple[float, _Profile]:
-    """Duration (s) and course of the time-optimal motion from 0 to 1, from rest to rest."""
+def fastest_share(speed: float, acceleration: float, jerk: float, braking: float = 1.0) -> Profile:
+    """The time-optimal motion from 0 to 1, from rest to rest, within limits of its derivatives (1/s, 1/s^2, 1/s^3).
+
+    It slows down with at most the share ``braking`` of the acceleration.
+    """
     from ruckig import InputParameter, Ruckig, Trajectory
 
     asked, found = InputParameter(1), Trajectory(1)
     asked.current_position, asked.target_position = [0.0], [1.0]
+    asked.min_acceleration = [-braking * acceleration]
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = [speed], [acceleration], [jerk]
     Ruckig(1).calculate(asked, found)
     ((phases,),) = found.profiles
     begin = np.concatenate([[0.0], np.cumsum(phases.t)[:-1]])
     # Beyond the last phase there are the values at the end.
     course = [np.array(values)[: len(begin)] for values in (phases.p, phases.v, phases.a, phases.j)]
-    return float(found.duration), _Profile(begin, *course)
+    return Profile(float(found.duration), begin, *course)

@@ -1,0 +1,181 @@
+"""Pancake flip (Masterjohn 2022, V-B): an arm takes a spatula from its stand and turns a pancake over on the stove.
+
+The blade slides under the pancake until it takes it along, and then, faster than friction can follow, a little further.
+Tipped back, the pancake slides to the heel of the blade. On the stove the blade turns about its lower edge: the pancake
+leans on it, stands on its rim and falls over to the other side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.manipulation import MotionLimits
+from hydro_sim_core.manipulation.cartesian_motion import fastest_share
+from hydro_sim_core.simulation import World
+from hydro_sim_core.tasks.robot import Gripper, Measurement, Robot, Script
+from hydro_sim_core.tasks.skills import (
+    follow_tool,
+    grasp,
+    move_to,
+    move_tool,
+    periods,
+    wait,
+    while_held,
+)
+from hydro_sim_core.tasks.task import Outcome
+
+Array = NDArray[np.float64]
+
+GRIPPER = Gripper(
+    "gripper", ("left_finger_joint", "right_finger_joint"), ("left_finger", "right_finger"), (-1.0, 1.0)
+)
+#: Force of each finger on the handle, N.
+GRIP = 30.0
+#: Middle of the bubbles in the palm, m, whose fingers point along -z.
+MIDDLE = pose([0.0, 0.0, -0.182])
+
+# The spatula, as urdf/turner.urdf.xacro has it; its frame is in the middle of the blade, x towards the tip.
+X_SH = pose([-0.200, 0.0, 0.080], [0.0, math.radians(25.0), 0.0])  # handle, x along it towards the blade
+HALF_LENGTH, HALF_WIDTH = 0.055, 0.050
+HEEL = pose([-HALF_LENGTH, 0.0, 0.0])
+
+#: Radius of the pancake, m.
+RADIUS = 0.055
+#: Nose down while the blade is pushed under the pancake, nose up not to lose it, and to let it slide to the heel, rad.
+DIP, SAFE, STEEP = math.radians(4.0), math.radians(-7.0), math.radians(-15.0)
+#: Force on the spatula at which its tip has touched the stove, N.
+TOUCH = 1.0
+#: What the arm can do along its reach; to take the pancake along, and to get further under it than friction allows.
+SLOWLY = MotionLimits(speed=0.1)
+SUDDENLY = MotionLimits(speed=0.175, acceleration=4.0, jerk=100.0, braking=0.2)
+#: With something loose on the blade.
+GENTLY = MotionLimits(speed=0.1, acceleration=0.5, angular_speed=0.5, angular_acceleration=1.0)
+#: How far the blade turns, rad, and how long it takes, s.
+TURN, TURN_TIME = math.radians(105.0), 3.5
+
+
+class PancakeFlip:
+    """The controller.
+
+    Args:
+        model: World of the scene, to plan in.
+        period: Time between two commands, s.
+    """
+
+    def __init__(self, model: World, period: float) -> None:
+        self._model = model
+        self.robot = Robot(model, GRIPPER, period)
+        self._X_WO = pose_of_static(model.scene, "stove_top")
+
+    def script(self, measured: Measurement) -> Script:
+        """The whole task."""
+        robot = self.robot
+        robot.start(measured)
+        yield from self._take_the_spatula()
+        yield from while_held(robot, "handle", self._use_it())
+
+    def _take_the_spatula(self) -> Script:
+        robot = self.robot
+        robot.phase = "take the spatula"
+        # The fingers along the handle, which is between them.
+        X_HP = pose(rpy=[0.0, -math.pi / 2.0, 0.0]) @ np.linalg.inv(MIDDLE)
+        X_WP = robot.measured.poses["spatula"] @ X_SH @ X_HP
+        yield from move_to(robot, self._model, X_WP @ pose([0.0, 0.0, 0.13]))
+        yield from move_tool(robot, [X_WP], MotionLimits(speed=0.15))
+        yield from grasp(robot, "handle", GRIP)
+        robot.hold_tool("spatula")
+        yield from move_tool(robot, [lifted(robot.X_WT, 0.1)])
+
+    def _use_it(self) -> Script:
+        yield from self._touch_the_stove()
+        yield from self._get_under_the_pancake()
+        yield from self._lift_it()
+        yield from self._turn_it_over()
+        yield from self._leave()
+
+    def _touch_the_stove(self) -> Script:
+        robot = self.robot
+        robot.phase = "touch the stove"
+        pancake = robot.measured.poses["pancake"][:3, 3]
+        before = self._on_stove(pancake[0] - 0.15, pancake[1], 0.05, DIP)
+        yield from move_to(robot, self._model, shifted(before, [-0.09, 0.0, 0.0]))
+        yield from wait(robot, 0.2)
+        # It has turned in the grasp a little by now.
+        robot.hold_tool("spatula")
+        yield from move_tool(robot, [before])
+        load = robot.load_of("handle")[2]
+        yield from move_tool(
+            robot,
+            [lifted(before, -0.06)],
+            MotionLimits(speed=0.04),
+            until=lambda: robot.load_of("handle")[2] > load + TOUCH,
+        )
+        # Where it touches, and no further.
+        yield from move_tool(robot, [lifted(robot.measured.poses["spatula"], 5e-4)], MotionLimits(speed=0.02))
+
+    def _get_under_the_pancake(self) -> Script:
+        robot = self.robot
+        robot.phase = "get under the pancake"
+        pancake = robot.measured.poses["pancake"][:3, 3]
+        begin = robot.X_WT
+        # The pancake comes along from where its middle is over the tip.
+        to_the_middle = pancake[0] - begin[0, 3] - HALF_LENGTH
+        under = shifted(begin, [to_the_middle, 0.0, 0.0])
+        yield from move_tool(robot, [under], SLOWLY)
+        yield from move_tool(robot, [shifted(under, [0.12, 0.0, 0.0])], SUDDENLY)
+
+    def _lift_it(self) -> Script:
+        robot = self.robot
+        robot.phase = "lift the pancake"
+        x, y = robot.X_WT[:2, 3]
+        tipped = self._on_stove(x, y, 0.002, 0.0) @ HEEL @ pose(rpy=[0.0, SAFE, 0.0]) @ np.linalg.inv(HEEL)
+        high = shifted(tipped, [-0.06, 0.0, 0.06])
+        yield from move_tool(robot, [tipped, high, high @ pose(rpy=[0.0, STEEP - SAFE, 0.0])], GENTLY)
+        yield from wait(robot, 0.3)
+
+    def _turn_it_over(self) -> Script:
+        robot = self.robot
+        robot.phase = "turn the pancake over"
+        x, y = self._X_WO[:2, 3]
+        # It falls over to the middle of the stove.
+        edge = y + RADIUS
+        level = math.radians(-4.0)
+        yield from move_tool(robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], MotionLimits(speed=0.15))
+        high, low = 0.04, 0.004  # of the lower edge over the stove
+        course = fastest_share(1.5 / TURN_TIME, 8.0 / TURN_TIME**2, 60.0 / TURN_TIME**3)
+        for k in range(1, periods(robot, course.duration) + 1):
+            angle = course.at(k * robot.period)[0] * TURN
+            # Down within the first 20 degrees, before the pancake slides to the edge.
+            height = max(low, high - (high - low) * angle / math.radians(20.0))
+            X_WE = self._on_stove(x, edge, height, 0.0) @ pose(rpy=[angle, 0.0, 0.0])
+            yield from follow_tool(robot, X_WE @ pose([0.0, HALF_WIDTH, 0.0], [0.0, level, 0.0]))
+        yield from move_tool(robot, [shifted(robot.X_WT, [0.0, -0.04, 0.012])])
+
+    def _leave(self) -> Script:
+        robot = self.robot
+        robot.phase = "leave"
+        yield from move_tool(robot, [shifted(robot.X_WT, [-0.045, 0.075, 0.15])])
+        yield from wait(robot, 0.5)
+
+    def _on_stove(self, x: float, y: float, height: float, pitch: float) -> Array:
+        """Pose of the spatula at a place of the world, so high over the stove."""
+        return pose([x, y, self._X_WO[2, 3] + height], [0.0, pitch, 0.0])
+
+
+def pose_of_static(scene: LoadedScene, name: str) -> Array:
+    raise NotImplementedError
+
+
+def shifted(X_WS: Array, by: list[float]) -> Array:
+    """A pose moved along the world's axes, m."""
+    return np.asarray(pose(by) @ X_WS)
+
+
+def lifted(X_WS: Array, height: float) -> Array:
+    return shifted(X_WS, [0.0, 0.0, height])

@@ -1,0 +1,152 @@
+"""A robot as the controller of a task sees it: what is measured, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.manipulation.arm import Arm
+from hydro_sim_core.simulation import JointCommand, World
+
+Array = NDArray[np.float64]
+#: (A, B) of the wrench of A on B.
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the node publishes of an instant.
+
+    Attributes:
+        time: s.
+        positions: Of joints by name, rad or m (``joint_states``).
+        wrenches: (6,) force (N) and moment (N m) of A on B about B's origin, in B's axes, by (A, B)
+            (``~/wrench/A_on_B``).
+        poses: (4, 4) pose in the world by link (``/tf``), for objects as from a camera that tells where they are.
+    """
+
+    time: float
+    positions: Mapping[str, float]
+    wrenches: Mapping[Pair, Array]
+    poses: Mapping[str, Array]
+
+
+#: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what is
+#: measured at its end.
+Script = Generator[dict[str, JointCommand], Measurement, None]
+
+
+class TaskFailed(Exception):
+    """What a controller ends with that cannot go on, with the reason."""
+
+
+@dataclass(frozen=True)
+class Gripper:
+    """Two fingers that move against each other along the y axis of the palm.
+
+    Attributes:
+        palm: Link that carries them.
+        joints: Their joints.
+        links: Their links, in the same order.
+        sides: Sign of y on the side of each.
+    """
+
+    palm: str
+    joints: tuple[str, str]
+    links: tuple[str, str]
+    sides: tuple[float, float]
+
+
+class Robot:
+    """An arm with a gripper.
+
+    Args:
+        model: World with the robot at its place, for its kinematics and dynamics.
+        gripper: Its gripper.
+        period: Time between two commands, s.
+
+    Attributes:
+        measured: The newest measurement.
+        q: (J,) commanded positions of the arm, rad.
+        X_PT: (4, 4) tool in the palm.
+        opening: Commanded distance of each finger from the middle, m.
+        squeeze: Force (N) with which fingers close instead; they then keep their middle, as geared ones do.
+        phase: What it is doing, in words.
+    """
+
+    def __init__(self, model: World, gripper: Gripper, period: float) -> None:
+        self.arm = Arm("task", model, gripper.palm, None)
+        self.gripper, self.period = gripper, period
+        self.X_PT: Array = np.eye(4)
+        self.squeeze: float | None = None
+        self.phase = "to begin"
+        self._v = np.zeros(len(self.arm.names))
+        self._efforts = np.zeros(len(self.arm.names))
+        self._moves = False
+
+    def start(self, measured: Measurement) -> None:
+        """Begin where the robot stands."""
+        self.measured = measured
+        self.q = np.array([measured.positions[name] for name in self.arm.names])
+        self.opening = self._measured_opening()
+
+    # --- what is known
+
+    @property
+    def X_WT(self) -> Array:
+        """Commanded pose (4, 4) of the tool."""
+        return np.asarray(self.arm.pose(self.q) @ self.X_PT)
+
+    def forces_of(self, held: str) -> Array:
+        """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
+        poses, gripper = self.measured.poses, self.gripper
+        R_PH = poses[gripper.palm][:3, :3].T @ poses[held][:3, :3]
+        return np.array([-R_PH @ self.measured.wrenches[link, held][:3] for link in gripper.links])
+
+    def grip_on(self, held: str) -> float:
+        """Force with which the looser of the fingers presses on a link, N."""
+        outward = self.forces_of(held)[:, 1] * np.array(self.gripper.sides)
+        return float(outward.min())
+
+    def load_of(self, held: str) -> Array:
+        """(3,) force of a link on the fingers together, world axes, N."""
+        return np.asarray(self.measured.poses[self.gripper.palm][:3, :3] @ self.forces_of(held).sum(axis=0))
+
+    def hold_tool(self, link: str) -> None:
+        """Take a link as the tool, as it is held now."""
+        poses = self.measured.poses
+        self.X_PT = np.linalg.inv(poses[self.gripper.palm]) @ poses[link]
+
+    # --- what it is told
+
+    def go_to(self, q: Array) -> None:
+        """Be at positions (J,) at the end of the coming period, with the efforts that this takes."""
+        v = (q - self.q) / self.period
+        self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
+        self.q, self._v, self._moves = q, v, True
+
+    def go_along(self, X_WT: Array) -> None:
+        """Have the tool at a pose (4, 4), near to the present one, at the end of the coming period."""
+        self.go_to(self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT)))
+
+    def commands(self) -> dict[str, JointCommand]:
+        """Commands of the coming period; the arm stands still unless it was told to go."""
+        if not self._moves:
+            self._v, self._efforts = np.zeros((2, len(self.q)))
+        self._moves = False
+        commands = {
+            name: JointCommand(float(q), float(v), float(effort))
+            for name, q, v, effort in zip(self.arm.names, self.q, self._v, self._efforts, strict=True)
+        }
+        opening = self.opening if self.squeeze is None else self._measured_opening()
+        for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
+            commands[name] = JointCommand(side * opening, 0.0, -side * (self.squeeze or 0.0))
+        return commands
+
+    def _measured_opening(self) -> float:
+        """Mean distance of the fingers from the middle, m."""
+        fingers = zip(self.gripper.joints, self.gripper.sides, strict=True)
+        return float(np.mean([side * self.measured.positions[name] for name, side in fingers]))

@@ -1,0 +1,139 @@
+"""Skills: parts of controllers that a robot goes on with for a while. All end with the robot at rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation import CartesianMotion, MotionLimits, inverse_kinematics
+from hydro_sim_core.manipulation.cartesian_motion import fastest_share
+from hydro_sim_core.simulation import World
+from hydro_sim_core.tasks.robot import Robot, Script, TaskFailed
+
+Array = NDArray[np.float64]
+Check = Callable[[], bool]
+
+#: Share of their speed limits with which joints move through the air.
+BRISK = 0.6
+#: Speed of each finger on its way to what it shall grasp, m/s.
+CLOSING_SPEED = 0.03
+#: Force at which a finger has touched, N; with the rate at which it grows from there on, N/s.
+TOUCH, FORCE_RATE = 3.0, 40.0
+#: Shares of a wanted force: what makes a grasp secure, and below what it is lost.
+SECURE, LOST = 0.8, 0.3
+
+
+def wait(robot: Robot, duration: float) -> Script:
+    """Stand still for a time, s."""
+    for _ in range(max(1, round(duration / robot.period))):
+        robot.measured = yield robot.commands()
+
+
+def move_joints(robot: Robot, goal: Mapping[str, float], share: float = BRISK) -> Script:
+    """Move all joints of the arm, which begin and end together, with a share of their speed limits."""
+    begin = robot.q
+    way = np.array([goal[name] for name in robot.arm.names]) - begin
+    duration = float((np.abs(way) / (share * robot.arm.speed_limits)).max())
+    if duration == 0.0:
+        return
+    # Half a second to the full speed.
+    course = fastest_share(1.0 / duration, 2.0 / duration, 16.0 / duration)
+    for k in range(1, periods(robot, course.duration) + 1):
+        robot.go_to(begin + course.at(min(k * robot.period, course.duration))[0] * way)
+        robot.measured = yield robot.commands()
+
+
+def move_to(robot: Robot, model: World, X_WT: Array) -> Script:
+    """Take the tool to a pose (4, 4) somewhere else, with no regard to the way.
+
+    Raises:
+        TaskFailed: The pose is out of reach.
+    """
+    model.set_joint_positions(dict(zip(robot.arm.names, robot.q.tolist(), strict=True)))
+    try:
+        goal = inverse_kinematics(model, robot.gripper.palm, X_WT @ np.linalg.inv(robot.X_PT))
+    except InputError as error:
+        raise TaskFailed(f"a pose to {robot.phase} is out of reach: {error.problem}") from error
+    yield from move_joints(robot, goal)
+
+
+def move_tool(
+    robot: Robot,
+    X_WT: Sequence[Array],
+    limits: MotionLimits | None = None,
+    until: Check | None = None,
+) -> Script:
+    """Move the tool along straight lines through poses (4, 4), until a check holds if one is given.
+
+    Raises:
+        TaskFailed: A joint would have to be faster than it can, or the poses are out of reach.
+    """
+    motion = CartesianMotion([robot.X_WT, *X_WT], limits)
+    for k in range(1, periods(robot, motion.duration) + 1):
+        yield from follow_tool(robot, motion.at(k * robot.period)[0])
+        if until is not None and until():
+            return
+
+
+def follow_tool(robot: Robot, X_WT: Array) -> Script:
+    """Have the tool at a pose (4, 4), near to the present one, a period later; errors as ``move_tool``."""
+    before = robot.q
+    robot.go_along(X_WT)
+    speeds = np.abs(robot.q - before) / robot.period
+    if np.any(speeds > robot.arm.speed_limits):
+        fastest = int(np.argmax(speeds / robot.arm.speed_limits))
+        raise TaskFailed(
+            f"to {robot.phase}, {robot.arm.names[fastest]} would move at {speeds[fastest]:.3g} rad/s, more than the "
+            f"{robot.arm.speed_limits[fastest]:.3g} that it can"
+        )
+    robot.measured = yield robot.commands()
+
+
+def grasp(robot: Robot, held: str, force: float) -> Script:
+    """Close the fingers on a link until each presses on it with a force, N.
+
+    Raises:
+        TaskFailed: The fingers meet without it, or the force does not last.
+    """
+    while robot.grip_on(held) < TOUCH:
+        robot.opening -= CLOSING_SPEED * robot.period
+        if robot.opening < 0.0:
+            raise TaskFailed(f"there is no {held} between the fingers")
+        robot.measured = yield robot.commands()
+    robot.squeeze = TOUCH
+    while robot.squeeze < force:
+        robot.squeeze = min(robot.squeeze + FORCE_RATE * robot.period, force)
+        robot.measured = yield robot.commands()
+    yield from wait(robot, 0.3)
+    if robot.grip_on(held) < SECURE * force:
+        raise TaskFailed(
+            f"no secure grasp of {held}: {robot.grip_on(held):.1f} N of {force:g} N on the looser finger"
+        )
+
+
+def while_held(robot: Robot, held: str, script: Script) -> Script:
+    """Do something as long as the fingers hold a link.
+
+    Raises:
+        TaskFailed: The grasp is lost.
+    """
+    commands = next(script)
+    while True:
+        measured = yield commands
+        try:
+            commands = script.send(measured)
+        except StopIteration:
+            return
+        if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
+            raise TaskFailed(
+                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):.1f} N on the looser finger"
+            )
+
+
+def periods(robot: Robot, duration: float) -> int:
+    """Number of periods that a time (s) takes, the last one begun counted."""
+    return max(1, math.ceil(duration / robot.period - 1e-9))
