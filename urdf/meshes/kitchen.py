@@ -1,9 +1,24 @@
-"""Writes the meshes of things in a kitchen beside this file: a pancake and a stove. They are seen, not touched."""
+"""Writes the meshes of things in a kitchen beside this file: a pancake, a stove, a mug, a plate, a spatula.
+
+They are seen, not touched.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from lofting import Array, Surface, lofted, rounded, together, turned, write
+from lofting import (
+    Array,
+    Surface,
+    lofted,
+    rounded,
+    slotted,
+    spline,
+    superellipse,
+    swept,
+    together,
+    turned,
+    write,
+)
 
 #: The ellipsoid that is touched where a pancake is seen: radius and half thickness, m.
 PANCAKE = (0.050, 0.0075)
@@ -86,13 +101,67 @@ def stove() -> dict[str, Surface]:
     return {
         "stove_body": turned(rounded(body, steps=4), 72),
         "stove_ring": turned(rounded(ring, steps=3), 72),
-        "stove_plate": turned(rounded(hob, steps=2), 60),
+        "stove_plate": turned(rounded(hob, steps=2), 54),
+    }
+
+
+# --- tableware
+
+
+def tableware() -> dict[str, Surface]:
+    """A mug, its handle grown into the wall, and a plate; both stand on a foot ring."""
+    mug = [(0.0, 0.002), (0.029, 0.002), (0.030, 0.0), (0.035, 0.0, 0.001), (0.040, 0.006, 0.008),
+           (0.040, 0.090, 0.0019), (0.036, 0.090, 0.0019), (0.036, 0.006, 0.010), (0.0, 0.006)]  # fmt: skip
+    knots = [(0.0377, 0.072), (0.050, 0.0735), (0.0625, 0.068), (0.0675, 0.055), (0.0655, 0.041), (0.056, 0.031),
+             (0.046, 0.028), (0.0377, 0.028)]  # fmt: skip
+    bow = np.insert(spline(knots, 25), 1, 0.0, axis=1)
+    # Wider where it grows out of the wall.
+    widths = 0.0055 + 0.0015 * np.linspace(-1.0, 1.0, len(bow)) ** 4
+    handle = swept(bow, [superellipse(width, 0.0040, 2.4, 16) for width in widths], (0.0, 1.0, 0.0))
+    plate = [(0.0, 0.002), (0.056, 0.002), (0.057, 0.0), (0.063, 0.0, 0.001), (0.068, 0.0040, 0.008),
+             (0.1098, 0.0170, 0.0017), (0.1092, 0.0206, 0.0017), (0.078, 0.0106, 0.010), (0.069, 0.006, 0.012),
+             (0.0, 0.006)]  # fmt: skip
+    return {
+        "mug": together([turned(rounded(mug, steps=4), 44), handle]),
+        "plate": turned(rounded(plate, steps=4), 64),
+    }
+
+
+# --- spatula
+
+
+def spatula() -> dict[str, Surface]:
+    """Handle, about its own axis; steel: the blade with slots, and the neck that runs from it into the handle."""
+    outline = [(-0.040, -0.050, 0.010), (0.040, -0.050, 0.010), (0.034, 0.030, 0.016), (0.012, 0.050, 0.010),
+               (-0.012, 0.050, 0.010), (-0.034, 0.030, 0.016)]  # fmt: skip
+    slot = [
+        (-0.0038, -0.024, 0.0037),
+        (0.0038, -0.024, 0.0037),
+        (0.0038, 0.024, 0.0037),
+        (-0.0038, 0.024, 0.0037),
+    ]
+    middles = np.array([(x, -0.010) for x in (-0.015, 0.0, 0.015)])
+    blade = slotted(
+        rounded(outline, closed=True), middles, rounded(slot, closed=True), (0.015, 0.056), thickness=0.001
+    )
+    knots = [(0.026, 0.0008), (0.036, 0.0009), (0.048, 0.0018), (0.058, 0.0070), (0.0700, 0.0177), (0.080, 0.0252),
+             (0.093, 0.0327)]  # fmt: skip
+    spine = np.insert(spline(knots, 36), 0, 0.0, axis=1)
+    along = np.linspace(0.0, 1.0, len(spine))
+    widths = np.interp(along, (0.0, 0.06, 0.35, 0.6, 1.0), (0.004, 0.008, 0.0075, 0.0045, 0.0045))
+    heights = np.interp(along, (0.0, 0.06, 0.35, 0.6, 1.0), (0.0005, 0.0009, 0.0013, 0.0022, 0.0030))
+    sections = [superellipse(a, b, 2.6, 20) for a, b in zip(widths, heights, strict=True)]
+    handle = [(0.0, -0.055), (0.0125, -0.055, 0.007), (0.0148, -0.036, 0.05), (0.0148, 0.0, 0.08),
+              (0.0128, 0.030, 0.06), (0.0105, 0.055, 0.003), (0.0, 0.055)]  # fmt: skip
+    return {
+        "spatula_handle": turned(rounded(handle, steps=8), 36),
+        "spatula_steel": together([blade, swept(spine, sections, (1.0, 0.0, 0.0))]),
     }
 
 
 def surfaces() -> dict[str, Surface]:
     """All of them by the names of their files."""
-    return {**pancake(), **stove()}
+    return {**pancake(), **stove(), **tableware(), **spatula()}
 
 
 if __name__ == "__main__":

@@ -108,8 +108,10 @@ def _strip(lower: Indices, upper: Indices) -> Indices:
 
 
 def turned(profile: Array, count: int = 48) -> Surface:
-    """A profile (N, 2) of radii and heights turned about z; it starts and ends on the axis, and its inside is on the left
-    of it, so that it goes up on the outside."""
+    """A profile (N, 2) of radii and heights turned about z.
+
+    It starts and ends on the axis, and its inside is on the left of it: it goes up on the outside.
+    """
     angle = 2.0 * np.pi * np.arange(count) / count
     rings = []
     for radius, height in profile:
@@ -169,6 +171,59 @@ def _exits(solid: Solid, point: Array, rays: Array, reach: float) -> Array:
         out = solid(point + middle[:, None] * rays) > 0.0
         inner, outer = np.where(out, inner, middle), np.where(out, middle, outer)
     return (0.5 * (inner + outer))[:, None]
+
+
+def slotted(
+    outline: Array, slots: Array, slot: Array, cell: tuple[float, float], thickness: float
+) -> Surface:
+    """A flat plate around z = 0 with equal slots in a row along x.
+
+    Args:
+        outline: (N, 2) of the plate, counterclockwise.
+        slots: (K, 2) middles of the slots, one cell's width apart.
+        slot: (M, 2) outline of a slot around its middle, counterclockwise.
+        cell: Width and length of the rectangle around a slot; those of all slots lie within the outline.
+        thickness: Of the plate, m.
+    """
+    half = 0.5 * np.array(cell)
+    rows = np.linspace(-half[1], half[1], 6)
+    sides = [np.column_stack([np.full(6, x), y]) for x, y in ((half[0], rows), (-half[0], rows[::-1]))]
+    block = np.vstack([sides[0] + slots[-1], sides[1] + slots[0]])
+    # Between the first and the last cell the corners of the others are on the block's edge.
+    for between in slots[:-1] + [half[0], 0.0]:
+        block = np.insert(block, len(block) // 2, between + [0.0, half[1]], axis=0)
+    block = np.vstack([block, slots[:-1] + [half[0], -half[1]]])
+    points = np.vstack(
+        [outline, block, *(slot + middle for middle in slots), *(np.vstack(sides) + m for m in slots)]
+    )
+    points, index = np.unique(np.round(points, 9), axis=0, return_inverse=True)
+    loops = np.split(index.ravel(), np.cumsum([len(outline), len(block), *[len(slot)] * len(slots)]))
+    rim, frame, holes, cells = loops[0], loops[1], loops[2:-1], np.split(loops[-1], len(slots))
+    rings = [(rim, frame), *zip(cells, holes, strict=True)]
+    upper = np.vstack([_between(points, outer, inner) for outer, inner in rings])
+    below = len(points)
+    walls = [_strip(loop + below, loop) for loop in (rim, *(hole[::-1] for hole in holes))]
+    levels = [np.column_stack([points, np.full(below, z)]) for z in (0.5 * thickness, -0.5 * thickness)]
+    return Surface(np.vstack(levels), np.vstack([upper, upper[:, ::-1] + below, *walls]))
+
+
+def _between(points: Array, outer: Indices, inner: Indices) -> Indices:
+    """Triangles between two loops, both counterclockwise, with short diagonals."""
+    start = int(np.argmin(np.linalg.norm(points[inner] - points[outer[0]], axis=1)))
+    inner = np.roll(inner, -start)
+    i = j = 0
+    triangles = []
+    while i < len(outer) or j < len(inner):
+        a, b = outer[i % len(outer)], inner[j % len(inner)]
+        beyond, within = outer[(i + 1) % len(outer)], inner[(j + 1) % len(inner)]
+        longer = np.linalg.norm(points[beyond] - points[b]) > np.linalg.norm(points[within] - points[a])
+        if i == len(outer) or (j < len(inner) and longer):
+            triangles.append((a, within, b))
+            j += 1
+        else:
+            triangles.append((a, beyond, b))
+            i += 1
+    return np.array(triangles)
 
 
 # --- solids
