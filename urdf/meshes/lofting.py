@@ -25,7 +25,9 @@ DIGITS, NORMAL_DIGITS = 5, 2
 #: Angle between triangles above which an edge is sharp, as in the viewer.
 SHARP = np.radians(40.0)
 #: Halvings of the interval in which a ray leaves a solid.
-HALVINGS = 40
+HALVINGS = 24
+#: Length of such a ray, m.
+REACH = 0.1
 
 
 class Surface(NamedTuple):
@@ -131,18 +133,18 @@ def swept(spine: Array, outlines: Sequence[Array], side: ArrayLike) -> Surface:
     return lofted(rings)
 
 
-def wrapped(solid: Solid, spine: Array, count: int = 36, ends: int = 6, reach: float = 0.2) -> Surface:
+def wrapped(solid: Solid, spine: Array, count: int = 40, ends: int = 8, flat_end: bool = False) -> Surface:
     """A skin around a solid: rays from the points of a spine (N, 3), each across the spine's axis.
 
-    From both ends of the spine rays fan out up to its axis. The solid holds the spine, and every point of its surface
-    is seen from where its ray starts.
+    From an end of the spine rays fan out up to its axis. The solid holds the spine, and every point of its surface is
+    seen from where its ray starts.
 
     Args:
         solid: What is wrapped.
         spine: Points along one axis of the frame; they may wander sideways.
         count: Rays around the spine.
         ends: Rays between across and along at each end.
-        reach: Length of the rays, m.
+        flat_end: Whether a flat cap closes the last end, with no fan.
     """
     axis = int(np.argmax(np.abs(spine[-1] - spine[0])))
     along = np.zeros(3)
@@ -152,15 +154,18 @@ def wrapped(solid: Solid, spine: Array, count: int = 36, ends: int = 6, reach: f
     angle = 2.0 * np.pi * np.arange(count) / count
     across = np.cos(angle)[:, None] * first + np.sin(angle)[:, None] * second
     tilts = 0.5 * np.pi * np.arange(1, ends + 1) / (ends + 1)
-    fans = [(spine[0], across * np.cos(t) - along * np.sin(t)) for t in tilts[::-1]]
-    fans = [(spine[0], -along[None]), *fans, *((point, across) for point in spine)]
-    fans += [*((spine[-1], across * np.cos(t) + along * np.sin(t)) for t in tilts), (spine[-1], along[None])]
-    return lofted([point + _exits(solid, point, rays, reach) * rays for point, rays in fans])
+    fans = [(spine[0], -along[None])]
+    fans += [(spine[0], across * np.cos(tilt) - along * np.sin(tilt)) for tilt in tilts[::-1]]
+    fans += [(point, across) for point in spine]
+    if not flat_end:
+        fans += [(spine[-1], across * np.cos(tilt) + along * np.sin(tilt)) for tilt in tilts]
+        fans += [(spine[-1], along[None])]
+    return lofted([point + _exits(solid, point, rays) * rays for point, rays in fans])
 
 
-def _exits(solid: Solid, point: Array, rays: Array, reach: float) -> Array:
+def _exits(solid: Solid, point: Array, rays: Array) -> Array:
     """Distances (N, 1) at which rays (N, 3) from a point first leave a solid."""
-    samples = np.linspace(0.0, reach, 101)
+    samples = np.linspace(0.0, REACH, 41)
     outside = np.column_stack([solid(point + distance * rays) > 0.0 for distance in samples])
     if outside[:, 0].any() or not outside[:, -1].all():
         raise ValueError(f"the spine leaves the solid at {point}, or the rays are too short")
@@ -190,9 +195,9 @@ def slotted(
     sides = [np.column_stack([np.full(6, x), y]) for x, y in ((half[0], rows), (-half[0], rows[::-1]))]
     block = np.vstack([sides[0] + slots[-1], sides[1] + slots[0]])
     # Between the first and the last cell the corners of the others are on the block's edge.
-    for between in slots[:-1] + [half[0], 0.0]:
-        block = np.insert(block, len(block) // 2, between + [0.0, half[1]], axis=0)
-    block = np.vstack([block, slots[:-1] + [half[0], -half[1]]])
+    for between in slots[:-1] + np.array([half[0], 0.0]):
+        block = np.insert(block, len(block) // 2, between + np.array([0.0, half[1]]), axis=0)
+    block = np.vstack([block, slots[:-1] + np.array([half[0], -half[1]])])
     points = np.vstack(
         [outline, block, *(slot + middle for middle in slots), *(np.vstack(sides) + m for m in slots)]
     )
@@ -266,11 +271,6 @@ def drum(axis: int, middle: ArrayLike, radius: float, half: float, exponent: flo
     return solid
 
 
-def below(axis: int, place: float, sign: float = 1.0) -> Solid:
-    """Half of space: where the coordinate, times the sign, is below the place, times the sign."""
-    return lambda points: sign * (points[:, axis] - place)
-
-
 def blended(one: Solid, other: Solid, width: float) -> Solid:
     """Both solids, with a fillet of about this width between them."""
 
@@ -282,18 +282,7 @@ def blended(one: Solid, other: Solid, width: float) -> Solid:
     return solid
 
 
-def common(one: Solid, other: Solid, width: float) -> Solid:
-    """What both solids have in common, with edges rounded by about this width."""
-    joined = blended(lambda points: -one(points), lambda points: -other(points), width)
-    return lambda points: -joined(points)
-
-
 # --- placing and writing
-
-
-def moved(surface: Surface, xyz: ArrayLike) -> Surface:
-    """The surface, shifted."""
-    return Surface(surface.vertices + np.asarray(xyz), surface.triangles)
 
 
 def together(surfaces: Iterable[Surface]) -> Surface:
