@@ -19,6 +19,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     speed_along_normal,
     steepness_of,
 )
+from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
@@ -228,8 +229,8 @@ def _overlap_at(model, scratch, pair, time):
 
     Both are infinite for bodies that overlap without faces.
 
-    Reads model: pair_flat, pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num;
-    scratch.query: report.
+    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches:
+    first_face, num; scratch.query: report.
     Writes scratch: R_BA, p_BA.
     """
     # The contacts of the last step stay in the buffer.
@@ -243,6 +244,10 @@ def _overlap_at(model, scratch, pair, time):
     if found == first:
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
         return nothing, nothing
+    if model.splits_faces:
+        found = split_into_fans(scratch.faces, first, found)
+        if found > scratch.faces.num_vertices.shape[0]:
+            return math.inf, math.inf
     return _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
 
 
