@@ -90,6 +90,7 @@ class Machine:
             if status != NO_ROOM:
                 return status
             self.make_room(int(self.scratch.faces_needed[0]))
+            same_contacts = False
 
     def restart(self, q: np.ndarray) -> None:
         """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""
