@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.compilation import entry
-from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
@@ -59,10 +58,7 @@ def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> Experiment
         meshes: Keys of ``MESHES``, from coarse to fine; three or more if timed.
         timed: Whether to measure times and fit their exponents; other load on the machine disturbs them.
     """
-    series: dict[str, list[float]] = {}
-    for faces in meshes:
-        for name, value in measure(faces, timed).items():
-            series.setdefault(name, []).append(value)
+    series = measure(meshes, timed)
     comparisons = [
         Comparison(f"faces of the mesh for {wanted}", "", wanted, found, FACES_BOUND, "relative")
         for wanted, found in zip(meshes, series["faces"], strict=True)
@@ -108,27 +104,39 @@ def fitted_exponent(faces: ArrayLike, times: ArrayLike) -> float:
     return float(np.polyfit(np.log(faces), np.log(times), 1)[0])
 
 
-def measure(faces: int, timed: bool) -> dict[str, float]:
-    """Medians along the grasp with one of ``MESHES``, solved on polygons and, apart, on triangles.
+def measure(meshes: Sequence[int], timed: bool) -> dict[str, list[float]]:
+    """Medians along the grasp, solved on polygons and, apart, on triangles; a column a quantity, a row a mesh.
+
+    All worlds take turns, so that other load on the machine, which comes and goes, slows all of them alike.
+
+    Args:
+        meshes: Keys of ``MESHES``.
+        timed: Whether to measure times.
 
     Returns:
         ``faces`` and, if timed, CPU times per step, s, and iterations; ``triangles`` and the same of them.
     """
-    scene = grasp_scene(faces)
-    polygons = _medians(scene.with_({"contact.representation": "polygon"}), timed)
-    triangles = _medians(scene.with_({"contact.representation": "triangle"}), timed)
-    of_triangles = {f"{name}, triangles": value for name, value in triangles.items() if name != "faces"}
-    return polygons | {"triangles": triangles["faces"]} | of_triangles
-
-
-def _medians(scene: LoadedScene, timed: bool) -> dict[str, float]:
-    world = World(scene)
-    world.step(round(SETTLING_TIME / world.time_step))
-    samples: list[dict[str, float]] = []
+    polygons, triangles = (
+        [World(grasp_scene(faces).with_({"contact.representation": representation})) for faces in meshes]
+        for representation in ("polygon", "triangle")
+    )
+    worlds = [*polygons, *triangles]
+    for world in worlds:
+        world.step(round(SETTLING_TIME / world.time_step))
+    samples: list[list[dict[str, float]]] = [[] for _ in worlds]
     for _ in range(SAMPLES):
-        world.step(round(INTERVAL / world.time_step))
-        samples.append(_sample(world, timed))
-    return {name: float(np.median([sample[name] for sample in samples])) for name in samples[0]}
+        for world, found in zip(worlds, samples, strict=True):
+            world.step(round(INTERVAL / world.time_step))
+            found.append(_sample(world, timed))
+    names = samples[0][0]
+    medians = [
+        {name: float(np.median([sample[name] for sample in found])) for name in names} for found in samples
+    ]
+    columns = {name: [row[name] for row in medians[: len(meshes)]] for name in names}
+    for name in names:
+        of_triangles = "triangles" if name == "faces" else f"{name}, triangles"
+        columns[of_triangles] = [row[name] for row in medians[len(meshes) :]]
+    return columns
 
 
 def _sample(world: World, timed: bool) -> dict[str, float]:
