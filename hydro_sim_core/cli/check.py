@@ -67,6 +67,7 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
         "scene": world.name,
         "source": str(world.scene.source),
         "time_step": world.time_step,
+        "representation": spec.contact.representation,
         "degrees_of_freedom": len(world.velocity_names),
         "bodies": _bodies(world),
         "joints": _joints(world),
@@ -264,7 +265,9 @@ def print_world(world: World, console: Console, most_rows: int | None = _MOST_RO
     totals = {name: len(found[name]) for name in _TABLES}
     totals["pairs"] = len(world.contact_laws.pairs)
     console.print(
-        f"[bold]{output.shown(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms", highlight=False
+        f"[bold]{output.shown(world.name)}[/bold]: time step {1e3 * world.time_step:g} ms, "
+        f"contact on {found['representation']}s",
+        highlight=False,
     )
     for name, (title, columns) in _TABLES.items():
         _print_table(console, title, columns, found[name][:most_rows], totals[name])

@@ -2,7 +2,7 @@
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.patch import ContactPatch, compute_patch, fan_triangles, world_faces
+from hydro_sim_core.contact.patch import ContactPatch, compute_patch, world_faces
 from hydro_sim_core.contact.quality import PatchQuality
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "GeometrySet",
     "PatchQuality",
     "compute_patch",
-    "fan_triangles",
     "make_geometry_set",
     "world_faces",
 ]

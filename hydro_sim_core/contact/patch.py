@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,14 +25,15 @@ from hydro_sim_core.contact.pressure_field.faces import (
     FaceBuffer,
     make_face_buffer,
 )
+from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import PatchQuality, patch_quality
+from hydro_sim_core.description.spec import Representation
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 
 Array = NDArray[np.float64]
-Representation = Literal["polygon", "triangle"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,35 +217,6 @@ def world_faces(
     )
 
 
-def fan_triangles(faces: FaceArrays) -> FaceArrays:
-    """Split every polygon into triangles around its centroid (Elandt 2019, section X-C).
-
-    The triangles' pressures vary continuously when a polygon gains or loses a vertex, which an error-controlled
-    integrator needs.
-    """
-    owner = np.repeat(np.arange(len(faces.areas)), faces.num_vertices)
-    corner = np.arange(len(owner)) - np.repeat(
-        np.cumsum(faces.num_vertices) - faces.num_vertices, faces.num_vertices
-    )
-    center = faces.centroids[owner]
-    first = faces.vertices[owner, corner]
-    second = faces.vertices[owner, (corner + 1) % faces.num_vertices[owner]]
-    centroids = (center + first + second) / 3.0
-    vertices = np.zeros((len(owner), *faces.vertices.shape[1:]))
-    vertices[:, 0], vertices[:, 1], vertices[:, 2] = center, first, second
-    field_gradients = faces.field_gradients[owner]
-    return FaceArrays(
-        centroids=centroids,
-        normals=faces.normals[owner],
-        areas=0.5 * np.linalg.norm(np.cross(first - center, second - center), axis=1),
-        pressures=faces.pressures[owner] + np.sum(field_gradients * (centroids - center), axis=1),
-        gradients=faces.gradients[owner],
-        field_gradients=field_gradients,
-        vertices=vertices,
-        num_vertices=np.full(len(owner), 3),
-    )
-
-
 @lru_cache(maxsize=1)
 def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
     """Both geometries as a set, cached for queries at other poses: making it takes as long as finding the patch."""
@@ -272,9 +244,11 @@ def compute_patch(
         InputError: A pose is not a rigid transform, the representation is unknown, an argument is not a geometry, or
             both geometries are rigid or both are half spaces.
     """
-    if representation not in ("polygon", "triangle"):
+    if representation not in get_args(Representation):
         problem = f"{representation!r} is unknown"
-        raise InputError("compute_patch", "representation", problem, "use polygon or triangle")
+        raise InputError(
+            "compute_patch", "representation", problem, f"use {' or '.join(get_args(Representation))}"
+        )
     canonical = _is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     first, second = (0, 1) if canonical else (1, 0)
@@ -290,7 +264,8 @@ def compute_patch(
     falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
     dropped = scratch.report[DROPPED_FORCE] + faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0)
     if representation == "triangle":
-        faces = fan_triangles(faces)
+        fans, num_triangles = _in_triangles(buffer, count)
+        faces = world_faces(fans, 0, num_triangles, R_WB, p_WB, swapped=not canonical)
     forces = (faces.areas * np.maximum(faces.pressures, 0.0))[:, None] * faces.normals
     return ContactPatch(
         face_source=faces,
@@ -302,6 +277,15 @@ def compute_patch(
         overlaps_without_faces=count == 0 and bool(dropped > 0.0 or scratch.report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )
+
+
+def _in_triangles(faces: FaceBuffer, count: int) -> tuple[FaceBuffer, int]:
+    """The first ``count`` faces of a buffer as triangles in a buffer of their own, and their number."""
+    fans = make_face_buffer(int(faces.num_vertices[:count].sum()))
+    fans.data[:, :count] = faces.data[:, :count]
+    fans.polygons[:count] = faces.polygons[:count]
+    fans.num_vertices[:count] = faces.num_vertices[:count]
+    return fans, split_into_fans(fans, 0, count)
 
 
 def _is_canonical(a: Geometry, b: Geometry) -> bool:

@@ -40,6 +40,7 @@ from hydro_sim_core.description.spec import (
     PointSpec,
     PressureField,
     ProximitySpec,
+    Representation,
 )
 from hydro_sim_core.description.yaml_source import Section
 
@@ -265,6 +266,11 @@ class ContactSettings(Section):
         description="Law of dissipation: hunt_crossley by default, linear with friction sap. The first looks "
         "at dissipation alone, the second at relaxation_time.",
     )
+    representation: Representation = Field(
+        "polygon",
+        description="Faces on which a step is solved: polygon, one a pair of elements, or triangle, each polygon as a "
+        "fan around its centroid, which makes about four of one.",
+    )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
 
@@ -461,6 +467,14 @@ class SceneSpec(Section):
         if damping is not None and damping not in law.damping:
             mend = f"leave contact.damping out, write {' or '.join(law.damping)}, or choose other friction"
             raise conflict(f"friction {law.name} has no law of {damping} damping", mend)
+        return self
+
+    @model_validator(mode="after")
+    def _representation_is_read(self) -> SceneSpec:
+        choice = self.solver.choice
+        if self.contact.representation == "triangle" and choice.method is None:
+            problem = f"contact.representation triangle does nothing with integrator {choice.integrator.name}"
+            raise conflict(problem, "leave contact.representation out, or choose another integrator")
         return self
 
     @property

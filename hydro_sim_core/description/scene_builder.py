@@ -27,7 +27,7 @@ from hydro_sim_core.description.scene import (
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
 from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS
 from hydro_sim_core.description.scene_solver import SolverSettings
-from hydro_sim_core.description.spec import ContactLaw, RobotSpec
+from hydro_sim_core.description.spec import ContactLaw, Representation, RobotSpec
 from hydro_sim_core.description.urdf import load_robot
 from hydro_sim_core.description.values import contact_keys, section, shape_choice, text
 from hydro_sim_core.errors import InputError, excerpt
@@ -54,6 +54,7 @@ class SceneBuilder:
         contact: Default contact properties, as ``contact.defaults`` in a scene file; ``friction`` sets both
             coefficients.
         damping: Damping law, ``hunt_crossley`` or ``linear``.
+        representation: Faces on which a step is solved, ``polygon`` or ``triangle``.
 
     Raises:
         InputError: A value does not fit.
@@ -68,11 +69,13 @@ class SceneBuilder:
         solver: str | Mapping[str, Any] | None = None,
         contact: Mapping[str, Any] | None = None,
         damping: Literal["hunt_crossley", "linear"] | None = None,
+        representation: Representation = "polygon",
     ) -> None:
         place = call_site(f"scene '{name}'")
         defaults = section(contact_keys({} if contact is None else contact, place), ContactDefaults, place)
         settings = {"model": solver} if isinstance(solver, str) else {} if solver is None else solver
-        laws: dict[str, Any] = {"defaults": defaults} | ({} if damping is None else {"damping": damping})
+        laws: dict[str, Any] = {"defaults": defaults, "representation": representation}
+        laws |= {} if damping is None else {"damping": damping}
         self._spec = section(
             {
                 "name": name,

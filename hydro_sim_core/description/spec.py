@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 Compliance = Literal["rigid", "compliant"]
 PressureField = Literal["distance", "laplace"]
 ContactLaw = Literal["pressure_field", "equivalent_point", "none"]
+Representation = Literal["polygon", "triangle"]
 
 #: Default depth at which a compliant half space reaches its modulus, m.
 DEFAULT_SLAB_THICKNESS = 0.1

@@ -17,22 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydro_sim_core.compilation import entry
-from hydro_sim_core.contact.patch import fan_triangles, world_faces
-from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    CENTROID,
-    MAX_VERTICES,
-    NORMAL,
-    PRESSURE,
-    SLOPE_A,
-    FaceBuffer,
-)
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.stepping.collision import find_patches
-from hydro_sim_core.simulation.stepping.model import MachineData, Scratch
+from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.options import ITERATIONS
@@ -68,10 +58,7 @@ def run(meshes: Sequence[int] = tuple(MESHES), timed: bool = True) -> Experiment
         meshes: Keys of ``MESHES``, from coarse to fine; three or more if timed.
         timed: Whether to measure times and fit their exponents; other load on the machine disturbs them.
     """
-    series: dict[str, list[float]] = {}
-    for faces in meshes:
-        for name, value in measure(faces, timed).items():
-            series.setdefault(name, []).append(value)
+    series = measure(meshes, timed)
     comparisons = [
         Comparison(f"faces of the mesh for {wanted}", "", wanted, found, FACES_BOUND, "relative")
         for wanted, found in zip(meshes, series["faces"], strict=True)
@@ -117,40 +104,50 @@ def fitted_exponent(faces: ArrayLike, times: ArrayLike) -> float:
     return float(np.polyfit(np.log(faces), np.log(times), 1)[0])
 
 
-def measure(faces: int, timed: bool) -> dict[str, float]:
-    """Medians along the grasp with one of ``MESHES``: ``faces``, ``triangles`` and, if timed, CPU times per step, s."""
-    world = World(grasp_scene(faces))
-    # Buffers large enough for the triangles from the start.
-    world._machine.make_room(MAX_VERTICES * faces)
-    world.step(round(SETTLING_TIME / world.time_step))
-    samples: list[dict[str, float]] = []
+def measure(meshes: Sequence[int], timed: bool) -> dict[str, list[float]]:
+    """Medians along the grasp, solved on polygons and, apart, on triangles; a column a quantity, a row a mesh.
+
+    All worlds take turns, so that other load on the machine, which comes and goes, slows all of them alike.
+
+    Args:
+        meshes: Keys of ``MESHES``.
+        timed: Whether to measure times.
+
+    Returns:
+        ``faces`` and, if timed, CPU times per step, s, and iterations; ``triangles`` and the same of them.
+    """
+    polygons, triangles = (
+        [World(grasp_scene(faces).with_({"contact.representation": representation})) for faces in meshes]
+        for representation in ("polygon", "triangle")
+    )
+    worlds = [*polygons, *triangles]
+    for world in worlds:
+        world.step(round(SETTLING_TIME / world.time_step))
+    samples: list[list[dict[str, float]]] = [[] for _ in worlds]
     for _ in range(SAMPLES):
-        world.step(round(INTERVAL / world.time_step))
-        samples.append(_sample(world, timed))
-    return {name: float(np.median([sample[name] for sample in samples])) for name in samples[0]}
+        for world, found in zip(worlds, samples, strict=True):
+            world.step(round(INTERVAL / world.time_step))
+            found.append(_sample(world, timed))
+    names = samples[0][0]
+    medians = [
+        {name: float(np.median([sample[name] for sample in found])) for name in names} for found in samples
+    ]
+    columns = {name: [row[name] for row in medians[: len(meshes)]] for name in names}
+    for name in names:
+        of_triangles = "triangles" if name == "faces" else f"{name}, triangles"
+        columns[of_triangles] = [row[name] for row in medians[len(meshes) :]]
+    return columns
 
 
 def _sample(world: World, timed: bool) -> dict[str, float]:
-    """Faces and triangles of the last step, and times of the next one, repeated from the same state."""
-    scratch = world._scratch
+    """Faces of the last step and, if timed, times of the next one, repeated from the same state."""
     machine = world._machine
-    solver = (machine.handle, machine.solve, world.time_step)
-    sample = {}
+    sample = {"faces": float(world.diagnostics()["faces"])}
     if timed:
         sample["geometry time"] = _seconds(_repeat_geometry, (machine.handle,))
-        sample["solver time"] = _seconds(_repeat_solver, solver)
-        sample["iterations"] = float(scratch.solver.report[ITERATIONS])
-    sample["faces"] = _num_faces(scratch)
-    split_into_triangles(scratch)
-    sample["triangles"] = _num_faces(scratch)
-    if timed:
-        sample["solver time, triangles"] = _seconds(_repeat_solver, solver)
-        sample["iterations, triangles"] = float(scratch.solver.report[ITERATIONS])
+        sample["solver time"] = _seconds(_repeat_solver, (machine.handle, machine.solve, world.time_step))
+        sample["iterations"] = float(machine.scratch.solver.report[ITERATIONS])
     return sample
-
-
-def _num_faces(scratch: Scratch) -> float:
-    return float(scratch.patches.first_face[scratch.patches.num[0]])
 
 
 def _seconds(function: Callable[..., Any], arguments: tuple[Any, ...]) -> float:
@@ -180,24 +177,6 @@ def _repeat_solver(machine: MachineData, solve: SolverEntry, dt: float, repeats:
         for i in range(state.v.shape[0]):
             scratch.solver.v[i] = state.v[scratch.problem.islands.order[i]] + ACCELERATED
         solve(scratch.problem, machine.model.options, scratch.solver)
-
-
-def split_into_triangles(scratch: Scratch) -> None:
-    """Replace every face of the step's patches by a fan of triangles around its centroid."""
-    patches, data = scratch.patches, scratch.faces.data
-    num = int(patches.num[0])
-    polygons = FaceBuffer(data.copy(), scratch.faces.polygons, scratch.faces.num_vertices)
-    first_polygons, first = patches.first_face[: num + 1].copy(), 0
-    for p in range(num):
-        faces = world_faces(polygons, first_polygons[p], first_polygons[p + 1], np.eye(3), np.zeros(3))
-        fan = fan_triangles(faces)
-        last = first + len(fan.areas)
-        data[CENTROID : CENTROID + 3, first:last] = fan.centroids.T
-        data[NORMAL : NORMAL + 3, first:last] = fan.normals.T
-        data[AREA, first:last] = fan.areas
-        data[PRESSURE, first:last] = fan.pressures
-        data[SLOPE_A : SLOPE_A + 2, first:last] = fan.gradients.T
-        patches.first_face[p + 1] = first = last
 
 
 def plot(report: ExperimentReport, path: Path) -> None:

@@ -61,7 +61,8 @@ def sorted_rows(faces: FaceBuffer, count: int) -> np.ndarray:
     """Stored faces as rows, in an order that does not depend on who found them."""
     used = np.arange(faces.polygons.shape[1])[None, :] < faces.num_vertices[:, None]
     vertices = np.where(used[:, :, None], faces.polygons, 0.0)
-    rows = np.column_stack([faces.data.T, faces.num_vertices, vertices.reshape(len(vertices), -1)])[:count]
+    data = faces.data[:, : len(faces.num_vertices)]
+    rows = np.column_stack([data.T, faces.num_vertices, vertices.reshape(len(vertices), -1)])[:count]
     return rows[np.lexsort(rows.T)]
 
 
@@ -81,7 +82,7 @@ def test_too_many_faces_are_counted_not_written(tmp_path):
     expected, count = on_cpu(pair)
     found, found_count = in_simulator(pair, 5, tmp_path)
     assert found_count == count > 5
-    assert found.data.shape[1] == 5
+    assert len(found.num_vertices) == 5
     right = {row.tobytes() for row in sorted_rows(expected, count)}
     assert {row.tobytes() for row in sorted_rows(found, 5)} < right
 

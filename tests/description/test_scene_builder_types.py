@@ -101,7 +101,7 @@ def heavy(**values: object) -> SceneBuilder:
 
 
 KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
-    "SceneBuilder": (SceneBuilder, "name time_step gravity solver contact damping"),
+    "SceneBuilder": (SceneBuilder, "name time_step gravity solver contact damping representation"),
     "add_model": (model, "name base xyz rpy attach_to positions gravity_compensation"),
     "add_link": (link, "name mass center_of_mass inertia"),
     "add_body": (body, "name mass density xyz rpy"),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, PRESSURE
 from hydro_sim_core.experiments import EXPERIMENTS, face_scaling
-from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
-from hydro_sim_core.simulation import World
+from hydro_sim_core.experiments.cylinder_grasp import MESHES
 from support.experiments.quick_forms import assert_quick_form_agrees
 
 
@@ -23,33 +21,6 @@ def test_a_mesh_with_other_faces_is_noticed(monkeypatch):
     monkeypatch.setattr(face_scaling, "SAMPLES", 1)
     report = face_scaling.run((200,), timed=False)
     assert [c.agrees for c in report.comparisons] == [False, True]
-
-
-def test_the_triangles_of_a_polygon_carry_its_force_at_its_centre():
-    world = World(grasp_scene(440))
-    world._machine.make_room(8 * 440)
-    world.step(50)
-    scratch = world._scratch
-    patches = world.contacts
-    edges = [int(patch.faces.num_vertices.sum()) for patch in patches]
-    polygons = _loads(scratch)
-    face_scaling.split_into_triangles(scratch)
-    assert np.diff(scratch.patches.first_face[: len(patches) + 1]).tolist() == edges
-    for (area, force, moment), (area_, force_, moment_) in zip(polygons, _loads(scratch), strict=True):
-        assert area_ == pytest.approx(area, rel=1e-12)
-        assert force_ == pytest.approx(force, rel=1e-12)
-        # The pressure varies over a polygon, so its triangles also know a part of its moment about its centroid.
-        np.testing.assert_allclose(moment_, moment, atol=1e-3 * force)
-
-
-def _loads(scratch):
-    """Area, force and first moment of the pressure of every patch."""
-    loads = []
-    for p in range(scratch.patches.num[0]):
-        faces = scratch.faces.data[:, scratch.patches.first_face[p] : scratch.patches.first_face[p + 1]]
-        forces = faces[AREA] * faces[PRESSURE]
-        loads.append((faces[AREA].sum(), forces.sum(), faces[CENTROID : CENTROID + 3] @ forces))
-    return loads
 
 
 @pytest.mark.parametrize("exponent", [0.7, 1.3])

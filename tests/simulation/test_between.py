@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,9 @@ FORCE = 8.0
 SOFT = {"modulus": 1e5, "dissipation": 5.0, "friction": 0.8}
 
 
-def fingers(force: float = FORCE) -> hs.SceneBuilder:
+def fingers(**settings: Any) -> hs.SceneBuilder:
     """Two soft balls on rails along x that close by a given force; they meet at the origin."""
-    scene = hs.SceneBuilder("grip", time_step=1e-3, contact={"friction": 0.8})
+    scene = hs.SceneBuilder("grip", time_step=1e-3, contact={"friction": 0.8}, **settings)
     hand = scene.add_model("hand")
     hand.add_link("palm")
     for side, sign in (("left", -1.0), ("right", 1.0)):
@@ -42,10 +44,11 @@ def plate(scene: hs.SceneBuilder, thickness: float, compliance: str = "rigid", m
     body.add_shape("box", size=(thickness, 0.1, 0.1), friction=0.8, compliance=compliance, **values)
 
 
+@pytest.mark.parametrize("representation", ["polygon", "triangle"])
 @pytest.mark.parametrize("thickness", [0.0005, 0.001, 0.002])
-def test_a_thin_plate_takes_the_whole_force(thickness: float) -> None:
+def test_a_thin_plate_takes_the_whole_force(thickness: float, representation: str) -> None:
     """The fingers, whose surfaces overlap inside the plate, do not press each other through it."""
-    scene = fingers()
+    scene = fingers(representation=representation)
     plate(scene, thickness)
     world = closed(scene)
     assert world.grip_forces_on() == {"plate": pytest.approx(FORCE, rel=1e-4)}

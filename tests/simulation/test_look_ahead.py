@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.simulation.stepping import machine
 
 SOFT, RIGID = {"compliance": "compliant", "modulus": 1e7}, {"compliance": "rigid"}
 
@@ -43,6 +44,23 @@ def test_a_ball_does_not_pass_through_a_plate(
     assert lowest > (0.9 * radius if ball is plate is RIGID else -thickness)
     assert world.frame_pose("ball")[2, 3] > 0.5 * radius
     assert world.diagnostics()["fast_steps"] > 0
+
+
+@pytest.mark.parametrize("representation", ["polygon", "triangle"])
+@pytest.mark.parametrize("solver", [{}, {"accuracy": 1e-4}], ids=["fixed", "error control"])
+def test_full_memory_does_not_blind(
+    monkeypatch: pytest.MonkeyPatch, solver: Any, representation: str
+) -> None:
+    """Faces that look-ahead has no room for are no reason to cut a step; more is allocated, to the same bits."""
+    ends = []
+    for faces in (1, 10, machine.INITIAL_FACES):
+        monkeypatch.setattr(machine, "INITIAL_FACES", faces)
+        settings = {"solver": solver, "representation": representation}
+        world = thrown_ball(0.03, 0.1, 20.0, 0.01, RIGID, RIGID, **settings)
+        world.step(30)
+        ends.append((world.q.tobytes(), world.v.tobytes(), world.step_statistics()))
+    assert ends[0] == ends[2]
+    assert ends[1] == ends[2]
 
 
 def test_steps_of_error_control_look_ahead_too() -> None:

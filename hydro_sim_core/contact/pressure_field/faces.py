@@ -39,9 +39,9 @@ class FaceBuffer(NamedTuple):
     """Preallocated buffer for the faces of one or more pairs.
 
     Attributes:
-        data: (NUM_ROWS, capacity): centroid (3), unit normal out of A into B (3), area m^2, pressure at the centroid
-            Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the field that
-            gives the pressure (3) Pa/m.
+        data: (NUM_ROWS, capacity or a few more): centroid (3), unit normal out of A into B (3), area m^2, pressure at
+            the centroid Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the
+            field that gives the pressure (3) Pa/m.
         polygons: (capacity, MAX_VERTICES, 3) vertices, m.
         num_vertices: (capacity,) number of vertices of each polygon.
     """
@@ -53,8 +53,10 @@ class FaceBuffer(NamedTuple):
 
 def make_face_buffer(capacity: int) -> FaceBuffer:
     """Allocate a buffer for ``capacity`` faces."""
+    # Rows an odd number of cache lines apart: with a power of two all entries of a face share few lines of the cache.
+    length = capacity + (8 - capacity) % 16
     return FaceBuffer(
-        data=np.zeros((NUM_ROWS, capacity)),
+        data=np.zeros((NUM_ROWS, length)),
         polygons=np.zeros((capacity, MAX_VERTICES, 3)),
         num_vertices=np.zeros(capacity, dtype=np.int64),
     )

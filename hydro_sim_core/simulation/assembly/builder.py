@@ -144,7 +144,8 @@ def build_model(
     )
     skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
     pairs = np.concatenate([pairs, rows])
-    model = _model(colliders, pairs, skinned, points, assembly, damping, options, set(compensated_joints))
+    compensated, splits_faces = set(compensated_joints), contact.representation == "triangle"
+    model = _model(colliders, pairs, skinned, points, assembly, damping, splits_faces, options, compensated)
     return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
 
 
@@ -155,6 +156,7 @@ def _model(
     points: PointPairs,
     assembly: Assembly,
     damping: Damping,
+    splits_faces: bool,
     options: SolverOptions,
     compensated_joints: set[str],
 ) -> Model:
@@ -167,6 +169,7 @@ def _model(
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),
+        splits_faces=splits_faces,
         options=options,
     )
 

@@ -13,6 +13,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     move_face,
     share_ahead,
 )
+from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import DEEP_SHARE
@@ -149,7 +150,7 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pairs; scratch: R_WG, bounds, p_WG; model.points: first_pair; scratch.patches: num.
+    Reads model: pairs, splits_faces; scratch: R_WG, bounds, p_WG; model.points: first_pair; scratch.patches: num.
     Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair;
     scratch.points: num_faced.
     """
@@ -171,6 +172,10 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
             return found
         if found == count:
             continue
+        if model.splits_faces:
+            found = split_into_fans(scratch.faces, count, found)
+            if found > scratch.faces.num_vertices.shape[0]:
+                return found
         count = found
         patches.pair[p] = pair
         _set_trees(model, scratch, p)

@@ -19,6 +19,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     speed_along_normal,
     steepness_of,
 )
+from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
@@ -226,11 +227,12 @@ def gets_deeper(model, scratch, pair, reach, room, gain, dt):
 def _overlap_at(model, scratch, pair, time):
     """Largest depth of a pair (m) and its energy (J) when both bodies have moved on freely for some time.
 
-    Both are infinite for bodies that overlap without faces.
+    Both are infinite for bodies that overlap without faces, and where there is no room for the faces: then
+    ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
-    Reads model: pair_flat, pair_rows; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches: first_face, num;
-    scratch.query: report.
-    Writes scratch: R_BA, p_BA.
+    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches:
+    first_face, num; scratch.query: report.
+    Writes scratch: R_BA, faces_needed, p_BA.
     """
     # The contacts of the last step stay in the buffer.
     first = scratch.patches.first_face[scratch.patches.num[0]]
@@ -239,10 +241,16 @@ def _overlap_at(model, scratch, pair, time):
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
+        scratch.faces_needed[0] = found
         return math.inf, math.inf
     if found == first:
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
         return nothing, nothing
+    if model.splits_faces:
+        found = split_into_fans(scratch.faces, first, found)
+        if found > scratch.faces.num_vertices.shape[0]:
+            scratch.faces_needed[0] = found
+            return math.inf, math.inf
     return _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
 
 

@@ -29,6 +29,8 @@ from hydro_sim_core.solvers.solve import solver_entry
 
 #: Initial size of the face buffers, which grow when a step finds more faces.
 INITIAL_FACES = 1024
+#: Factor on it where polygons are split into triangles.
+TRIANGLES_A_POLYGON = 4
 #: Growth factor beyond the needed size, so that a growing patch does not need more at once.
 GROWTH = 1.5
 
@@ -54,7 +56,8 @@ class Machine:
         self._solver = solver
         self.solve = self._find_solver()
         self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
-        self.scratch = make_scratch_memory(model, len(q), INITIAL_FACES)
+        room = INITIAL_FACES * (TRIANGLES_A_POLYGON if model.splits_faces else 1)
+        self.scratch = make_scratch_memory(model, len(q), room)
         self.handle = self._make_handle()
         self.restart(q)
 
@@ -87,6 +90,7 @@ class Machine:
             if status != NO_ROOM:
                 return status
             self.make_room(int(self.scratch.faces_needed[0]))
+            same_contacts = False
 
     def restart(self, q: np.ndarray) -> None:
         """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""

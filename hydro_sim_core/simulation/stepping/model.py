@@ -64,6 +64,7 @@ class Model(NamedTuple):
         link_body: (nl,) body that carries each link, -1 for the world.
         p_BL: (nl, 3) origin of each link in that body, m.
         points: Pairs that touch at equivalent points; they are the last rows of ``pairs``.
+        splits_faces: Whether a step is solved on triangles, fans around the centroids of the polygons.
         options: Solver options.
     """
 
@@ -97,6 +98,7 @@ class Model(NamedTuple):
     link_body: ConstInt1D
     p_BL: ConstFloat2D
     points: PointPairs
+    splits_faces: bool
     options: SolverOptions
 
 

@@ -218,6 +218,20 @@ def _solve(machine, solve, dt, accept):
     return converged
 
 
+@kernel
+def _ask(scratch, pieces):
+    """What to ask for where look-ahead says that a step needs some pieces; ``DONE`` if it may be taken whole.
+
+    Without room for all faces it has not seen how deep bodies come, and says nothing.
+
+    Reads scratch: faces_needed.
+    Writes scratch: pieces.
+    """
+    scratch.pieces[0] = pieces
+    status = TOO_FAST if pieces > 1 else DONE
+    return NO_ROOM if scratch.faces_needed[0] > 0 else status
+
+
 @entry
 def advance(
     machine: MachineData, solve: SolverEntry, dt: float, steps: int, same_contacts: bool, accept: bool
@@ -240,18 +254,19 @@ def advance(
         converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
         the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
 
-    Reads machine.scratch: pieces, q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
+    Reads machine.scratch: q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
     machine.scratch.solver: report.
-    Writes machine.scratch: faces_needed, pieces; machine.scratch.points: num_faced.
+    Writes machine.scratch: faces_needed; machine.scratch.points: num_faced.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
         _evaluate_dynamics(model, state, scratch)
+        scratch.faces_needed[0] = 0
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
-            scratch.pieces[0] = pieces_before(model, state, drives, scratch, dt)
-            if scratch.pieces[0] > 1:
-                return TOO_FAST
+            asked = _ask(scratch, pieces_before(model, state, drives, scratch, dt))
+            if asked != DONE:
+                return asked
             num_faces = find_patches(model, state, scratch)
             num_faces += model.points.most_faces[0]
             if num_faces > scratch.faces.num_vertices.shape[0]:
@@ -269,9 +284,9 @@ def advance(
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
-        scratch.pieces[0] = pieces_after(model, scratch, dt)
-        if scratch.pieces[0] > 1:
-            return TOO_FAST
+        asked = _ask(scratch, pieces_after(model, scratch, dt))
+        if asked != DONE:
+            return asked
         _judge_guesses(model, state, scratch, dt)
         _store_wrenches(scratch, dt)
         show_points(model, scratch, dt)
