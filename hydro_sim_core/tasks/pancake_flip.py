@@ -8,12 +8,11 @@ leans on it, stands on its rim and falls over to the other side.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
@@ -28,7 +27,7 @@ from hydro_sim_core.tasks.skills import (
     wait,
     while_held,
 )
-from hydro_sim_core.tasks.task import Outcome
+from hydro_sim_core.tasks.task import Outcome, Task
 
 Array = NDArray[np.float64]
 
@@ -45,19 +44,22 @@ X_SH = pose([-0.200, 0.0, 0.080], [0.0, math.radians(25.0), 0.0])  # handle, x a
 HALF_LENGTH, HALF_WIDTH = 0.055, 0.050
 HEEL = pose([-HALF_LENGTH, 0.0, 0.0])
 
-#: Radius of the pancake, m.
+#: Radius of the pancake, and of the stove with its height, m.
 RADIUS = 0.055
+STOVE_RADIUS, STOVE_HEIGHT = 0.15, 0.10
 #: Nose down while the blade is pushed under the pancake, nose up not to lose it, and to let it slide to the heel, rad.
 DIP, SAFE, STEEP = math.radians(4.0), math.radians(-7.0), math.radians(-15.0)
 #: Force on the spatula at which its tip has touched the stove, N.
 TOUCH = 1.0
+#: Through the air.
+CALMLY = MotionLimits(speed=0.12)
 #: What the arm can do along its reach; to take the pancake along, and to get further under it than friction allows.
 SLOWLY = MotionLimits(speed=0.1)
 SUDDENLY = MotionLimits(speed=0.175, acceleration=4.0, jerk=100.0, braking=0.2)
 #: With something loose on the blade.
-GENTLY = MotionLimits(speed=0.1, acceleration=0.5, angular_speed=0.5, angular_acceleration=1.0)
+GENTLY = MotionLimits(speed=0.08, acceleration=0.5, angular_speed=0.25, angular_acceleration=1.0)
 #: How far the blade turns, rad, and how long it takes, s.
-TURN, TURN_TIME = math.radians(105.0), 3.5
+TURN, TURN_TIME = math.radians(105.0), 4.5
 
 
 class PancakeFlip:
@@ -71,7 +73,7 @@ class PancakeFlip:
     def __init__(self, model: World, period: float) -> None:
         self._model = model
         self.robot = Robot(model, GRIPPER, period)
-        self._X_WO = pose_of_static(model.scene, "stove_top")
+        self._X_WO = model.frame_pose("stove") @ pose([0.0, 0.0, STOVE_HEIGHT])
 
     def script(self, measured: Measurement) -> Script:
         """The whole task."""
@@ -87,10 +89,10 @@ class PancakeFlip:
         X_HP = pose(rpy=[0.0, -math.pi / 2.0, 0.0]) @ np.linalg.inv(MIDDLE)
         X_WP = robot.measured.poses["spatula"] @ X_SH @ X_HP
         yield from move_to(robot, self._model, X_WP @ pose([0.0, 0.0, 0.13]))
-        yield from move_tool(robot, [X_WP], MotionLimits(speed=0.15))
+        yield from move_tool(robot, [X_WP], CALMLY)
         yield from grasp(robot, "handle", GRIP)
         robot.hold_tool("spatula")
-        yield from move_tool(robot, [lifted(robot.X_WT, 0.1)])
+        yield from move_tool(robot, [lifted(robot.X_WT, 0.1)], CALMLY)
 
     def _use_it(self) -> Script:
         yield from self._touch_the_stove()
@@ -108,7 +110,7 @@ class PancakeFlip:
         yield from wait(robot, 0.2)
         # It has turned in the grasp a little by now.
         robot.hold_tool("spatula")
-        yield from move_tool(robot, [before])
+        yield from move_tool(robot, [before], CALMLY)
         load = robot.load_of("handle")[2]
         yield from move_tool(
             robot,
@@ -146,7 +148,9 @@ class PancakeFlip:
         # It falls over to the middle of the stove.
         edge = y + RADIUS
         level = math.radians(-4.0)
-        yield from move_tool(robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], MotionLimits(speed=0.15))
+        yield from move_tool(
+            robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], CALMLY
+        )
         high, low = 0.04, 0.004  # of the lower edge over the stove
         course = fastest_share(1.5 / TURN_TIME, 8.0 / TURN_TIME**2, 60.0 / TURN_TIME**3)
         for k in range(1, periods(robot, course.duration) + 1):
@@ -155,12 +159,12 @@ class PancakeFlip:
             height = max(low, high - (high - low) * angle / math.radians(20.0))
             X_WE = self._on_stove(x, edge, height, 0.0) @ pose(rpy=[angle, 0.0, 0.0])
             yield from follow_tool(robot, X_WE @ pose([0.0, HALF_WIDTH, 0.0], [0.0, level, 0.0]))
-        yield from move_tool(robot, [shifted(robot.X_WT, [0.0, -0.04, 0.012])])
+        yield from move_tool(robot, [shifted(robot.X_WT, [0.0, -0.04, 0.012])], CALMLY)
 
     def _leave(self) -> Script:
         robot = self.robot
         robot.phase = "leave"
-        yield from move_tool(robot, [shifted(robot.X_WT, [-0.045, 0.075, 0.15])])
+        yield from move_tool(robot, [shifted(robot.X_WT, [-0.045, 0.075, 0.15])], CALMLY)
         yield from wait(robot, 0.5)
 
     def _on_stove(self, x: float, y: float, height: float, pitch: float) -> Array:
@@ -168,8 +172,54 @@ class PancakeFlip:
         return pose([x, y, self._X_WO[2, 3] + height], [0.0, pitch, 0.0])
 
 
-def pose_of_static(scene: LoadedScene, name: str) -> Array:
-    raise NotImplementedError
+def variation(rng: np.random.Generator) -> dict[str, Any]:
+    """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
+    spatula, pancake = np.array([0.48, 0.55, 0.15]), np.array([0.88, 0.0, 0.107])
+    spatula[:2] += rng.uniform(-0.01, 0.01, 2)
+    pancake[:2] += rng.uniform(-0.01, 0.01, 2)
+    yaw = 0.85 + math.radians(rng.uniform(-5.0, 5.0))
+    friction = {
+        "models.stove.proximity.mu_dynamic": 1.0,
+        "models.pancake.proximity.mu_dynamic": 0.5,
+        "models.spatula.xacro_args.mu": 0.1,
+        "models.spatula.xacro_args.handle_mu": 1.0,
+    }
+    return {
+        "models.spatula.pose.xyz": spatula.tolist(),
+        "models.spatula.pose.rpy": [0.0, 0.0, yaw],
+        "models.pancake.pose.xyz": pancake.tolist(),
+        "models.pancake.xacro_args.modulus": float(1e4 * rng.uniform(0.7, 1.3)),
+        **{path: float(mu * rng.uniform(0.8, 1.2)) for path, mu in friction.items()},
+    }
+
+
+def judge(before: Measurement, end: Measurement, later: Measurement) -> Outcome:
+    """The other face is up, on the stove, and rests there."""
+    was, is_now, at_last = (measured.poses["pancake"] for measured in (before, end, later))
+    turn = math.degrees(math.acos(np.clip(was[:3, 2] @ at_last[:3, 2], -1.0, 1.0)))
+    X_OP = np.linalg.inv(later.poses["stove"]) @ at_last
+    off_middle = float(np.hypot(*X_OP[:2, 3]))
+    speed = float(np.linalg.norm(at_last[:3, 3] - is_now[:3, 3])) / (later.time - end.time)
+    measures = {"turned, deg": turn, "off the middle of the stove, m": off_middle, "speed, m/s": speed}
+    asked = {
+        f"it is turned by {turn:.0f} degrees": turn > 170.0,
+        f"it is {off_middle:.3f} m off the middle of the stove": off_middle < STOVE_RADIUS
+        and X_OP[2, 3] > 0.0,
+        f"it moves at {speed:.2g} m/s": speed < 1e-3,
+    }
+    reasons = [reason for reason, holds in asked.items() if not holds]
+    return Outcome(not reasons, "; ".join(reasons), measures)
+
+
+TASK = Task(
+    summary="an arm takes a spatula and turns a pancake over on the stove (Masterjohn 2022, V-B)",
+    scene="pancake_flip",
+    period=0.01,
+    duration=60.0,
+    controller=PancakeFlip,
+    variation=variation,
+    judge=judge,
+)
 
 
 def shifted(X_WS: Array, by: list[float]) -> Array:

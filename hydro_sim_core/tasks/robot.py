@@ -34,8 +34,8 @@ class Measurement:
     poses: Mapping[str, Array]
 
 
-#: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what is
-#: measured at its end.
+#: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what
+#: is measured at its end.
 Script = Generator[dict[str, JointCommand], Measurement, None]
 
 

@@ -1,0 +1,147 @@
+"""A trial of a task in this process: its controller gets and gives what it would over the node's topics."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.messages.state import pair_wrench
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.loading import find_scene
+from hydro_sim_core.simulation.world.snapshot import take_snapshot
+from hydro_sim_core.tasks.robot import Measurement, TaskFailed
+from hydro_sim_core.tasks.task import Outcome, Task
+
+#: How long a world goes on after the controller has ended, s.
+AFTERWARDS = 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of a trial.
+
+    Attributes:
+        seed: Of the variation; None for the scene as it is.
+        succeeded: Whether the task succeeded.
+        reason: Why not; empty if it did.
+        phase: What the controller was doing at its end.
+        time: Simulated time that it took, s.
+        steps: Steps of the simulation.
+        mean_faces: Contact faces, on average over the periods.
+        measures: Numbers behind the outcome.
+        digest: Of the last state: equal trials have equal ones.
+    """
+
+    seed: int | None
+    succeeded: bool
+    reason: str
+    phase: str
+    time: float
+    steps: int
+    mean_faces: float
+    measures: Mapping[str, float]
+    digest: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = None) -> LoadedScene:
+    """The scene of a trial.
+
+    Args:
+        task: The task.
+        seed: Of the variation; None for none.
+        values: Other values of the scene by path.
+
+    Raises:
+        InputError: A path or value of these is wrong.
+    """
+    scene = find_scene(task.scene)
+    varied = {} if seed is None else task.variation(np.random.default_rng(seed))
+    changes = {**varied, **(values or {})}
+    return scene.with_(changes) if changes else scene
+
+
+def run_trial(
+    task: Task,
+    seed: int | None = None,
+    values: Mapping[str, Any] | None = None,
+    watch: Callable[[World], None] = lambda world: None,
+) -> Trial:
+    """Let the controller of a task try it.
+
+    Args:
+        task: The task.
+        seed: Of the variation; None for the scene as it is.
+        values: Other values of the scene by path.
+        watch: Called after every period.
+
+    Raises:
+        InputError: A path or value is wrong, or the time step does not divide the period.
+    """
+    # The controller knows the scene as it is meant to be.
+    model = World(find_scene(task.scene))
+    world = World(scene_of(task, seed, values), like=model)
+    controller = task.controller(model, task.period)
+    count = round(task.period / world.scene.spec.time_step)
+    faces = 0
+
+    def go_on() -> Measurement:
+        nonlocal faces
+        world.step(count)
+        faces += int(world.diagnostics()["faces"])
+        watch(world)
+        return measure(world)
+
+    before = now = measure(world)
+    reason = ""
+    script = controller.script(before)
+    try:
+        commands = next(script)
+        while now.time < task.duration:
+            world.command_joints(commands)
+            now = go_on()
+            commands = script.send(now)
+        reason = f"not done within {task.duration:g} s"
+    except StopIteration:
+        pass
+    except TaskFailed as failure:
+        reason = str(failure)
+    later = now
+    while later.time < now.time + AFTERWARDS:
+        later = go_on()
+    outcome = Outcome(False, reason) if reason else task.judge(before, now, later)
+    steps = round(later.time / world.scene.spec.time_step)
+    return Trial(
+        seed,
+        outcome.succeeded,
+        outcome.reason,
+        controller.robot.phase,
+        now.time,
+        steps,
+        faces * count / steps,
+        outcome.measures,
+        hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
+    )
+
+
+def measure(world: World) -> Measurement:
+    """What the node would publish of a world now."""
+    snapshot = take_snapshot(world, epoch=0)
+    return Measurement(
+        snapshot.time,
+        dict(zip(snapshot.joint_names, snapshot.joint_positions.tolist(), strict=True)),
+        {
+            pair: pair_wrench(snapshot.contacts, pair, snapshot.frames[pair[1]])
+            for pair in world.contact_pairs
+            if pair[1] in snapshot.frames
+        },
+        snapshot.frames,
+    )
