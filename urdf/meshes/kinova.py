@@ -2,8 +2,8 @@
 
 Joints along a limb and across it take turns. A limb ends flat at a joint along it, and in a drum at a joint across it.
 Two drums share the axis of such a joint, side by side: the limb before it has the side of positive z in the joint's
-frame, the limb behind it the other. So limbs bend sideways like a swan's neck, from their own axis into their half of the
-elbow.
+frame, the limb behind it the other. So limbs bend sideways like a swan's neck, from their own axis into their half of
+the elbow.
 
 Shells from a joint along to a joint across lie in the frame of the first: the limb runs along -z to the second, whose
 axis is parallel to y, and its drum is on the side of -y. A limb the other way round is the same shell, turned.
