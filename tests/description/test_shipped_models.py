@@ -15,6 +15,7 @@ from pydrake.geometry import SceneGraph
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.spec import ProximitySpec
@@ -226,30 +227,37 @@ def test_bubbles_just_touch_when_closed():
     assert apexes[1] - apexes[0] == pytest.approx(3e-5, abs=1e-12)
 
 
+#: The published spatula: kind, size (m), origin (m) and roll (rad) of its handle, blade and connector.
+SPATULA = (
+    ("cylinder", (0.015, 0.110), (0, 0.135, 0.052), 2.0),
+    ("box", (0.080, 0.100, 0.001), (0, 0, 0), 0.0),
+    ("cylinder", (0.002, 0.048), (0, 0.0675, 0.015), -0.94),
+)
+
+
 def test_spatula_inertia_follows_from_its_shapes():
     """Uniform density over the handle, the blade and the connector, to the figures' five digits."""
     robot = load("spatula")
-    visuals = robot.links[0].visuals
-    volumes = np.array([volume(visual.shape) for visual in visuals])
+    volumes = np.array([volume(kind, size) for kind, size, _, _ in SPATULA])
     masses = 0.068 * volumes / volumes.sum()
-    centre = sum(m * v.X_LG[:3, 3] for m, v in zip(masses, visuals, strict=True)) / 0.068
+    centre = sum(m * np.array(origin) for m, (_, _, origin, _) in zip(masses, SPATULA, strict=True)) / 0.068
     inertia = np.zeros((3, 3))
-    for mass, visual in zip(masses, visuals, strict=True):
-        R, p = visual.X_LG[:3, :3], visual.X_LG[:3, 3] - centre
-        inertia += R @ solid_inertia(visual.shape, mass) @ R.T + mass * (p @ p * np.eye(3) - np.outer(p, p))
+    for mass, (kind, size, origin, roll) in zip(masses, SPATULA, strict=True):
+        R, p = Rotation.from_euler("x", roll).as_matrix(), origin - centre
+        inertia += R @ solid_inertia(kind, size, mass) @ R.T + mass * (p @ p * np.eye(3) - np.outer(p, p))
     np.testing.assert_allclose(robot.links[0].inertial.p_LCo, centre, rtol=0, atol=1e-6)
     np.testing.assert_allclose(robot.links[0].inertial.I_LCo, inertia, rtol=1e-4, atol=1e-9)
 
 
-def volume(shape):
-    return np.prod(shape.size) if shape.kind == "box" else pi * shape.size[0] ** 2 * shape.size[1]
+def volume(kind, size):
+    return np.prod(size) if kind == "box" else pi * size[0] ** 2 * size[1]
 
 
-def solid_inertia(shape, mass):
-    if shape.kind == "box":
-        x, y, z = shape.size
+def solid_inertia(kind, size, mass):
+    if kind == "box":
+        x, y, z = size
         return mass / 12 * np.diag([y**2 + z**2, x**2 + z**2, x**2 + y**2])
-    radius, length = shape.size
+    radius, length = size
     transverse = mass * (3 * radius**2 + length**2) / 12
     return np.diag([transverse, transverse, mass * radius**2 / 2])
 

@@ -1,9 +1,9 @@
 """Writes the shells of Kinova's arms beside this file, lofted from joint frames and radii that Kinova publishes.
 
-Joints along a limb and across it take turns. A limb ends flat at a joint along it, and in a drum at a joint across it. Two
-drums share the axis of such a joint, side by side: the limb before it has the side of positive z in the joint's frame,
-the limb behind it the other. So limbs bend sideways like a swan's neck, from their own axis into their half of the
-elbow.
+Joints along a limb and across it take turns. A limb ends flat at a joint along it, and in a drum at a joint across it.
+Two drums share the axis of such a joint, side by side: the limb before it has the side of positive z in the joint's
+frame, the limb behind it the other. So limbs bend sideways like a swan's neck, from their own axis into their half of
+the elbow.
 
 Shells from a joint along to a joint across lie in the frame of the first: the limb runs along -z to the second, whose
 axis is parallel to y, and its drum is on the side of -y. A limb the other way round is the same shell, turned.
@@ -24,7 +24,15 @@ FILLET = 0.014
 
 
 class Limb(NamedTuple):
-    """From a joint along to a joint across, m: how far, and how far aside; radius there, half a drum's height, radius here."""
+    """From a joint along to a joint across, m.
+
+    Attributes:
+        length: How far the second is.
+        aside: How far it is beside the axis of the first.
+        drum: Radius of the drum around it.
+        half: Half the drum's height.
+        radius: Of the limb at the first joint.
+    """
 
     length: float
     aside: float
