@@ -6,7 +6,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -14,6 +15,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.runner import OverrunPolicy
 from hydro_sim_core.viewer import commands
+from hydro_sim_core.viewer.commands import Place
 from hydro_sim_core.viewer.frame import Pace, frame_of_snapshot
 from hydro_sim_core.viewer.pace import PaceMeter
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
@@ -39,6 +41,12 @@ class Controls(Protocol):
 
     def set_grip(self, name: str, force: float) -> None:
         """Close a gripper with a force a finger, N."""
+
+    def pull(self, link: str, point: Place, target: Place) -> None:
+        """Pull a point of a link, in its frame, towards a target in the world, m."""
+
+    def let_go(self, link: str) -> None:
+        """End the pull of a link; nothing if it is not pulled."""
 
     def pause(self, paused: bool) -> None:
         """Pause or resume stepping."""
@@ -68,12 +76,30 @@ class RunnerControls:
     def set_joint(self, name: str, position: float) -> None:
         """See ``Controls``."""
         self._runner.world.check_command({name: position}, "position")
-        self._runner.submit(lambda world: world.set_command({name: position}, "position"))
+        self._submit(lambda world: world.set_command({name: position}, "position"))
 
     def set_grip(self, name: str, force: float) -> None:
         """See ``Controls``."""
         self._runner.world.check_gripper(name, force=force)
-        self._runner.submit(lambda world: world.set_gripper(name, force=force))
+        self._submit(lambda world: world.set_gripper(name, force=force))
+
+    def pull(self, link: str, point: Place, target: Place) -> None:
+        """See ``Controls``."""
+        self._runner.world.check_pull(link, point, target)
+        self._submit(lambda world: world.pull(link, point, target))
+
+    def let_go(self, link: str) -> None:
+        """See ``Controls``."""
+        self._submit(lambda world: world.let_go(link))
+
+    def _submit(self, act: Callable[[World], None]) -> None:
+        """Have a checked command carried out, unless another world has come since, which it does not fit."""
+
+        def act_if_possible(world: World) -> None:
+            with suppress(InputError):
+                act(world)
+
+        self._runner.submit(act_if_possible)
 
     def pause(self, paused: bool) -> None:
         """See ``Controls``."""
@@ -137,6 +163,7 @@ class LiveView:
 
     def stop(self) -> None:
         """Stop showing and accepting commands; the runner may be stopped before or after."""
+        self._viewer.let_go()
         self._viewer.on_command = refuse_commands
         self._stopping.set()
         if self._thread.is_alive():
@@ -203,6 +230,10 @@ def obey(command: commands.Command, controls: Controls) -> None:
             controls.set_joint(command.name, command.position)
         case commands.SetGrip():
             controls.set_grip(command.name, command.force)
+        case commands.Pull():
+            controls.pull(command.link, command.point, command.target)
+        case commands.LetGo():
+            controls.let_go(command.link)
         case commands.Pause():
             controls.pause(command.paused)
         case commands.Step():

@@ -112,6 +112,7 @@ class ViewScene:
         ground: (16,) poses of half spaces in the world; their surface is the x-y plane of their frame.
         joints: Joints in the order of ``ViewFrame.joint_positions``.
         grippers: Grippers of the scene.
+        pullable: Links that pages may pull: those that forces move.
         mode: Whether it shows a running simulation or a recording.
         timeline: First and last time of a recording, s; None for a simulation.
         gaps: First and last time of what is missing in a damaged recording, s.
@@ -128,6 +129,7 @@ class ViewScene:
     ground: tuple[tuple[float, ...], ...] = ()
     joints: tuple[ViewJoint, ...] = ()
     grippers: tuple[ViewGripper, ...] = ()
+    pullable: tuple[str, ...] = ()
     mode: Literal["live", "replay"] = "live"
     timeline: tuple[float, float] | None = None
     gaps: tuple[tuple[float, float], ...] = ()
@@ -147,6 +149,7 @@ class ViewScene:
             "ground": [{"X_WG": pose} for pose in self.ground],
             "joints": [asdict(joint) for joint in self.joints],
             "grippers": [asdict(gripper) for gripper in self.grippers],
+            "pullable": self.pullable,
             "scale": {
                 "name": self.scale.name,
                 "maximum": self.scale.maximum,
@@ -203,6 +206,7 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
             ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
             for gripper in world.scene.spec.grippers
         ),
+        pullable=world.pullable_links if takes_commands else (),
         time_step=world.time_step,
         takes_commands=takes_commands,
         laws=_laws(world),

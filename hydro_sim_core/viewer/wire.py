@@ -34,7 +34,7 @@ class Kind(IntEnum):
     READY = 11
     #: To the simulation: why pages cannot be served. JSON.
     FAILED = 12
-    #: To the simulation: number of connected pages. JSON.
+    #: To the simulation: numbers of the connected pages. JSON.
     WATCHING = 13
     #: To the simulation: a command. Page, then JSON.
     COMMAND = 14

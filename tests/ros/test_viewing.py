@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from hydro_sim.controllers.pull import pull_message
 from support.ros.node_process import SCENE, NodeProcess
 from support.ros.ros_client import Client
 
@@ -135,6 +136,21 @@ def test_slider_and_topic_share_a_joint_as_two_controllers_do(page, ros):
     page.wait_until(lambda: abs(page.joint("joint_6") - start) < 0.01)
 
 
+def test_a_page_pulls_a_link_until_it_is_closed(page, shown_node, ros):
+    """The pull is a message on the node's topic, seen by all pages, and gone with the page that pulls."""
+    other = Page(address(shown_node))
+    start = page.joint("joint_1")
+    other.send(type="pull", link="spatula", point=[0.0, 0.0, 0.0], target=[0.5, 0.5, 0.6])
+    page.wait_until(lambda: [pull["link"] for pull in page.frame["pulls"]] == ["spatula"])
+    page.wait_until(lambda: abs(page.joint("joint_1") - start) > 1e-4)
+    other.close()
+    page.wait_until(lambda: page.frame["pulls"] == [])
+    ros.send("/hydro_sim/pull", pull_message("spatula", (0.0, 0.0, 0.0), (0.5, 0.5, 0.6)))
+    page.wait_until(lambda: page.frame["pulls"] != [])
+    page.send(type="let_go", link="spatula")
+    page.wait_until(lambda: page.frame["pulls"] == [])
+
+
 def test_pause_step_reset_and_speed(page):
     page.send(type="pause", paused=True)
     page.wait_until(lambda: page.frame["paused"])
@@ -158,6 +174,7 @@ def test_commands_that_cannot_be_carried_out_are_refused_on_the_page(page, shown
         ({"type": "joint", "name": "joint_4", "position": 100.0}, "joint_4"),
         ({"type": "joint", "name": "joint_4", "position": math.nan}, "finite"),
         ({"type": "grip", "name": "gripper", "force": -1.0}, "force"),
+        ({"type": "pull", "link": "spoon", "point": [0, 0, 0], "target": [0, 0, 0]}, "link 'spoon'"),
         ({"type": "speed", "factor": -1.0}, "factor"),
         ({"type": "step", "steps": 1}, "paused"),
     ]

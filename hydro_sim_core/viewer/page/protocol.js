@@ -11,6 +11,7 @@
  * @property {Joint[]} joints
  * @property {{name: string, max_force: number, joints: string[]}[]} grippers
  * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
+ * @property {string[]} pullable Links that forces move.
  * @property {number} time_step
  * @property {boolean} takes_commands
  * @property {Laws|null} laws Null in a recording, which does not tell them.
@@ -52,6 +53,7 @@
  * @property {number[]} joints
  * @property {Object<string, number>} grip_forces
  * @property {Patch[]} patches
+ * @property {{link: string, point: number[], target: number[], force: number[]}[]} pulls Springs, world, m and N.
  * @property {{rtf: number, jitter_p99: number, step_p99: number, late_steps: number}|null} pace
  * @property {number|null} timeline_time
  *

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
 from hydro_sim.controllers.gripper import gripper_interface
+from hydro_sim.controllers.pull import Place, let_go_message, pull_message
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.simulation_control.control import SimulationControl
 from hydro_sim.simulation_control.refusals import Refused
@@ -26,8 +27,8 @@ _CALL_TIMEOUT = 30.0
 class NodeControls:
     """Carries out a page's commands; called by the viewer's thread.
 
-    Joints and grippers are commanded by messages on the node's own topics, so that arbitration, time-outs, delays and
-    recordings treat a slider like any other controller.
+    Joints, grippers and pulls are commanded by messages on the node's own topics, so that arbitration, time-outs, delays
+    and recordings treat a slider like any other controller.
 
     Args:
         node: Node with the parameter ``real_time_factor``.
@@ -62,6 +63,15 @@ class NodeControls:
         world = self._active_world()
         world.check_gripper(name, force=force)
         self._link.deliver(f"{gripper_interface(world, name)}/force_command", Float64(data=force))
+
+    def pull(self, link: str, point: Place, target: Place) -> None:
+        """Pull a point of a link, in its frame, towards a target in the world, m."""
+        self._active_world()
+        self._link.deliver("~/pull", pull_message(link, point, target))
+
+    def let_go(self, link: str) -> None:
+        """End the pull of a link."""
+        self._link.deliver("~/pull", let_go_message(link))
 
     def pause(self, paused: bool) -> None:
         """Pause or resume stepping."""
