@@ -86,6 +86,13 @@ class SetSpeed(_Message):
     factor: Annotated[float, Field(ge=1e-3, le=1e3)] | None
 
 
+class Choose(_Message):
+    """Load an entry of the scene's list of choices."""
+
+    type: Literal["choose"] = "choose"
+    name: Name
+
+
 class Seek(_Message):
     """Seek to a time of a recording, s."""
 
@@ -100,7 +107,7 @@ class Shown(_Message):
     seq: Annotated[int, Field(ge=0, le=_MAX_SEQ)]
 
 
-Command = SetJoint | SetGrip | Pull | LetGo | Pause | Step | Reset | SetSpeed | Seek
+Command = SetJoint | SetGrip | Pull | LetGo | Pause | Step | Reset | SetSpeed | Choose | Seek
 _READER: TypeAdapter[Command | Shown] = TypeAdapter(Annotated[Command | Shown, Field(discriminator="type")])
 
 

@@ -119,6 +119,8 @@ class ViewScene:
         time_step: Time step, s.
         takes_commands: Whether pages may command, pause and reset.
         laws: Contact laws of pairs of links; None where they are not known, as in a recording.
+        choices: Group and name of everything that pages may load in its place.
+        chosen: Name of the one that is shown; None if it is none of them.
     """
 
     name: str
@@ -136,6 +138,8 @@ class ViewScene:
     time_step: float = 1e-3
     takes_commands: bool = True
     laws: ViewLaws | None = None
+    choices: tuple[tuple[str, str], ...] = ()
+    chosen: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The message to pages, with a ``key`` that identifies the scene."""
@@ -159,6 +163,8 @@ class ViewScene:
             "time_step": self.time_step,
             "takes_commands": self.takes_commands,
             "laws": self.laws and asdict(self.laws),
+            "choices": self.choices,
+            "chosen": self.chosen,
             "timeline": self.timeline
             and {"start": self.timeline[0], "end": self.timeline[1], "gaps": self.gaps},
         }

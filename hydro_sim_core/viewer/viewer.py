@@ -235,6 +235,14 @@ class Viewer:
             mend = "look in the scene for what brings the simulation there"
             raise InputError("viewer", f"frame {number}", problem, mend)
 
+    def tell_loading(self, name: str | None, problem: str | None = None) -> None:
+        """Tell all pages what is being loaded, None for nothing any more, and why it could not be."""
+        message = {"type": "loading", "name": name, "problem": problem}
+        with self._changed:
+            if self.alive:
+                self._outbox.append(wire.pack_json(Kind.LOADING, message))
+                self._changed.notify_all()
+
     def let_go(self, staying: Collection[int] = ()) -> None:
         """End all pulls of pages, as they would, except of those whose numbers are given."""
         with self._changed:

@@ -38,6 +38,7 @@ class Page:
         self.scene: dict[str, Any] = {}
         self.frame: dict[str, Any] = {}
         self.rejected: list[str] = []
+        self.loading: str | None = None
         self.wait_until(lambda: bool(self.scene and self.frame))
 
     def close(self) -> None:
@@ -62,6 +63,8 @@ class Page:
         told = json.loads(message)
         if told["type"] == "scene":
             self.scene = told
+        elif told["type"] == "loading":
+            self.loading = told["name"]
         elif told["type"] == "rejected":
             self.rejected.append(told["reason"])
 
@@ -166,6 +169,19 @@ def test_pause_step_reset_and_speed(page):
     page.wait_until(lambda: page.frame["speed"] == 1.0)
     page.send(type="reset")
     page.wait_until(lambda: page.frame["step"] == 0)
+
+
+def test_a_page_loads_another_scene_and_the_first_again(page):
+    """By its name in the list; the simulation goes on with it, and no file can be named."""
+    assert page.scene["chosen"] == "spatula_slip"
+    page.send(type="choose", name="/etc/passwd")
+    page.wait_until(lambda: any("is not in the list" in reason for reason in page.rejected))
+    for name in ("drop_box", "spatula_slip"):
+        page.send(type="choose", name=name)
+        page.wait_until(lambda name=name: page.scene["name"] == name)
+        page.wait_until(lambda: page.frame["step"] < 100)
+        page.wait_until(lambda: not page.frame["paused"] and page.frame["step"] > 10)
+        page.wait_until(lambda: page.loading is None)
 
 
 def test_commands_that_cannot_be_carried_out_are_refused_on_the_page(page, shown_node):

@@ -18,6 +18,7 @@ import { Pointer } from "./pointer.js";
 import { decodeFrame, frameHeader } from "./protocol.js";
 import { Robot } from "./robot.js";
 import { ScaleChoice } from "./scale_choice.js";
+import { SceneChoice } from "./scene_choice.js";
 import { Springs } from "./springs.js";
 import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
@@ -48,6 +49,7 @@ const charts = still ? null : new Charts(theme);
 const connection = new Connection();
 const send = (command) => connection.send(command);
 const panel = new Panel(send, (patch) => cameraMan.lookAt(contactPoints([patch])));
+const sceneChoice = new SceneChoice(send);
 const timeline = new Timeline(byId("timeline"), send);
 const springs = new Springs(stage, theme, labels);
 const drag = new Drag(stage, robot, springs, byId("pull"), send);
@@ -71,6 +73,7 @@ connection.addEventListener("text", ({ detail }) => {
   if (detail.type === "scene") loadScene(detail);
   else if (detail.type === "missed") untold.push(...detail.frames);
   else if (detail.type === "rejected") toast(detail.reason);
+  else if (detail.type === "loading") showLoading(detail);
   else if (detail.type === "status") simulationGone = detail.simulation === "gone";
   showState();
 });
@@ -80,13 +83,21 @@ connection.addEventListener("frame", ({ detail }) => {
   if (scene) stage.invalidate();
 });
 connection.addEventListener("state", showState);
-connection.addEventListener("state", () => drag.letGo());
+connection.addEventListener("state", () => {
+  drag.letGo();
+  sceneChoice.showLoading(null);
+});
 stage.beforeDrawing.push(showNewest);
 stage.afterDrawing.push(() => {
   if (unacknowledged === null) return;
   send({ type: "shown", seq: unacknowledged });
   unacknowledged = null;
 });
+
+function showLoading({ name, problem }) {
+  sceneChoice.showLoading(name);
+  if (problem) toast(problem);
+}
 
 /** Number of the newest scene; frames wait until it is loaded, because they cannot be decoded without it. */
 let loading = 0;
@@ -105,6 +116,7 @@ async function loadScene(next) {
   scene = next;
   scaleChoice.load(next.scale);
   panel.load(next);
+  sceneChoice.load(next);
   drag.load(next);
   timeline.load(next.timeline);
   charts?.load(next);

@@ -16,6 +16,8 @@
  * @property {boolean} takes_commands
  * @property {Laws|null} laws Null in a recording, which does not tell them.
  * @property {Range|null} timeline
+ * @property {[string, string][]} choices Group and name of what may be loaded in its place.
+ * @property {string|null} chosen Name of the one that is shown.
  *
  * @typedef {{counts: Object<string, number>, pairs: [string, string, string][]}} Laws Links and law of the first pairs, in
  *   words; "none" for those that do not touch.

@@ -140,6 +140,9 @@ class Hub:
         elif kind is Kind.REJECTED:
             self._reject(**json.loads(content))
             return
+        elif kind is Kind.LOADING:
+            self._tell_all(json.loads(content))
+            return
         for page in self._pages.values():
             page.has_news()
 
