@@ -299,6 +299,26 @@ def test_phone(browser, simulation):
         wait_until(lambda: not is_visible(page, "#panel"))
 
 
+def test_a_finger_pulls_with_the_tool(browser, simulation):
+    options = {"viewport": PHONE, "is_mobile": True, "has_touch": True, "device_scale_factor": 1}
+    with opened(browser, f"{simulation.viewer.url}&view=iso", **options) as page:
+        page.locator("#pull").tap()
+        fingers = page.context.new_cdp_session(page)
+
+        def touch(kind, *place):
+            points = [{"x": place[0], "y": place[1]}] if place else []
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        touch("touchStart", 191, 258)  # the forearm
+        wait_until(lambda: simulation.runner.snapshot().pulls)
+        (grabbed,) = simulation.runner.snapshot().pulls
+        touch("touchMove", 230, 230)
+        wait_until(lambda: simulation.runner.snapshot().pulls[0].target != grabbed.target)
+        wait_until(lambda: "N" in text(page, ".label.pull"))
+        touch("touchEnd")
+        wait_until(lambda: not simulation.runner.snapshot().pulls)
+
+
 def test_refusal_is_told(browser, scripted):
     def refuse(command):
         raise InputError("viewer", "reset", "not now", "wait")

@@ -14,7 +14,10 @@ from hydro_sim_core.viewer.viewer import Viewer
 from support.viewer.browser import is_visible, look, opened
 from support.viewer.pages import open_page, wait_until
 
-GROUND = "name: floor\nenvironment: [{name: ground, shape: {half_space: {}}, proximity: {compliance: rigid}}]\nmodels: []\n"
+GROUND = """name: floor
+environment: [{name: ground, shape: {half_space: {}}, proximity: {compliance: rigid}}]
+models: []
+"""
 PROGRAM = (sys.executable, "-c", "from hydro_sim_core.cli import main; main()")
 
 
