@@ -174,9 +174,7 @@ def run(
         page = film = None
         if view:
             options = viewer_options(view_port, view_address, view_token)
-            # A page may load another scene into a run that has no end and no file of one scene.
-            fixed = duration is not None or record is not None or save_failed is not None
-            page = _started_page(stack, options, given_scale(full_scale) or scale_of_world, not fixed)
+            page = _started_page(stack, options, context, record)
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
@@ -259,13 +257,13 @@ class RunPage:
 
 
 def _started_page(
-    stack: ExitStack,
-    options: ViewerOptions,
-    scale: PressureScale | Callable[[World], PressureScale],
-    offers_scenes: bool,
+    stack: ExitStack, options: ViewerOptions, context: typer.Context, record: Path | None
 ) -> RunPage:
-    """A page that is served until the stack ends."""
-    page = RunPage(Viewer(options), scale, offers_scenes)
+    """A page that is served until the stack ends, for a run with these options."""
+    given = context.params
+    # Another scene may be loaded into a run that has no end and makes no file of one scene.
+    offers_scenes = given["duration"] is given["save_failed"] is record is None
+    page = RunPage(Viewer(options), given_scale(given["full_scale"]) or scale_of_world, offers_scenes)
     stack.callback(page.viewer.close)
     page.viewer.start()
     return page
