@@ -173,8 +173,7 @@ def run(
     with ExitStack() as stack:
         page = film = None
         if view:
-            options = viewer_options(view_port, view_address, view_token)
-            page = _started_page(stack, options, context, record)
+            page = _started_page(stack, viewer_options(view_port, view_address, view_token), context, record)
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
@@ -262,7 +261,7 @@ def _started_page(
     """A page that is served until the stack ends, for a run with these options."""
     given = context.params
     # Another scene may be loaded into a run that has no end and makes no file of one scene.
-    offers_scenes = given["duration"] is given["save_failed"] is record is None
+    offers_scenes = all(value is None for value in (given["duration"], given["save_failed"], record))
     page = RunPage(Viewer(options), given_scale(given["full_scale"]) or scale_of_world, offers_scenes)
     stack.callback(page.viewer.close)
     page.viewer.start()
