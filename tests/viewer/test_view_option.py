@@ -125,14 +125,16 @@ def test_a_scene_that_cannot_be_loaded_leaves_the_one_that_runs(tmp_path):
         page.wait_for(lambda: page.scenes[-1]["chosen"] == "other.yaml")
 
 
-def test_a_run_with_an_end_keeps_its_scene(tmp_path):
-    for options in (("--duration", "9"), ("--out", str(tmp_path / "run.mcap"))):
-        with viewed(*options) as (_, viewer), open_page(viewer) as page:
-            page.wait_for_frame()
-            assert page.scenes[0]["choices"] == []
-            page.send(type="choose", name="drop_box")
-            page.wait_for(lambda page=page: page.rejections)
-            assert "keeps its scene" in page.rejections[0]["reason"]
+@pytest.mark.heavy(2)
+@pytest.mark.parametrize("option", ["--duration=9", "--out=run.mcap"])
+def test_a_run_with_an_end_or_a_file_keeps_its_scene(tmp_path, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    with viewed(option) as (_, viewer), open_page(viewer) as page:
+        page.wait_for_frame()
+        assert page.scenes[0]["choices"] == []
+        page.send(type="choose", name="drop_box")
+        page.wait_for(lambda: page.rejections)
+        assert "keeps its scene" in page.rejections[0]["reason"]
 
 
 def test_the_list_loads_a_scene_in_place(browser, tmp_path):
