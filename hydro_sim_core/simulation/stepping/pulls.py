@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Springs that pull points of links towards fixed points of the world (decision 24).
+"""Springs that pull points of links towards fixed points of the world (decision 25).
 
 A spring and its damper pull with f = k (t - p) - d u, where p and u are position and velocity of the link's point at
 the end of the step: p = p0 + dt u and u = J v. This is linear in the velocities, so it is a part of the matrix and of
