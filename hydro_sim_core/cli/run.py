@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,13 +55,16 @@ from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.recording import FileLimits, Recorder, check_new_recording
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
+from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
@@ -170,7 +173,7 @@ def run(
     with ExitStack() as stack:
         page = film = None
         if view:
-            page = _started_page(stack, viewer_options(view_port, view_address, view_token), scale)
+            page = _started_page(stack, viewer_options(view_port, view_address, view_token), context, record)
         if video is not None:
             add = stack.enter_context(open_page_film(video, fps, scale, size, camera))
             film = WorldFilm(world, scale, fps, add)
@@ -239,15 +242,27 @@ def _refuse_what_does_not_fit(context: typer.Context, record: Path | None, video
 
 @dataclass(frozen=True)
 class RunPage:
-    """Settings of a page that shows a run: address, once started, and colour scale."""
+    """Settings of a page that shows a run.
+
+    Attributes:
+        viewer: Its server, which is started.
+        scale: Colour scale, or what chooses that of a world.
+        offers_scenes: Whether another scene may be loaded.
+    """
 
     viewer: Viewer
-    scale: PressureScale
+    scale: PressureScale | Callable[[World], PressureScale]
+    offers_scenes: bool = False
 
 
-def _started_page(stack: ExitStack, options: ViewerOptions, scale: PressureScale) -> RunPage:
-    """A page that is served until the stack ends."""
-    page = RunPage(Viewer(options), scale)
+def _started_page(
+    stack: ExitStack, options: ViewerOptions, context: typer.Context, record: Path | None
+) -> RunPage:
+    """A page that is served until the stack ends, for a run with these options."""
+    given = context.params
+    # Another scene may be loaded into a run that has no end and makes no file of one scene.
+    offers_scenes = all(value is None for value in (given["duration"], given["save_failed"], record))
+    page = RunPage(Viewer(options), given_scale(given["full_scale"]) or scale_of_world, offers_scenes)
     stack.callback(page.viewer.close)
     page.viewer.start()
     return page
@@ -307,6 +322,7 @@ def run_world(
                 # A viewer needs the right average pace, so late steps are caught up with.
                 runner = FixedRateRunner(world, real_time_factor, overrun="catch_up")
                 pace = _run_at_rate(runner, steps, recorder, line, interrupted, recording, page)
+                world = runner.world  # a page may have loaded another one
     finally:
         recorded = recording.stop() if recording is not None else None
     if line is not None:
@@ -366,23 +382,22 @@ def _run_at_rate(
     recording: Recorder | None,
     page: RunPage | None,
 ) -> Pace:
-    world = runner.world
     last = runner.snapshot()
 
     def after_step(snapshot: Snapshot) -> None:
         nonlocal last
         # A reset from the page is not a step.
         if (snapshot.epoch, snapshot.step) == (last.epoch, last.step + 1):
-            recorder.observe(world)
+            recorder.observe(runner.world)
         last = snapshot
         if recorder.steps >= steps:
             runner.pause()
         if recording is not None:
-            recording.record(snapshot, world)
+            recording.record(snapshot, runner.world)
 
     runner.add_listener(after_step)
     stays_when_failed = page is not None and math.isinf(steps)
-    with _shown(runner, page):
+    with _shown(runner, page, recorder):
         runner.start()
         while runner.running and recorder.steps < steps and not interrupted.wait(_POLL):
             if runner.failure is not None and not stays_when_failed:
@@ -406,14 +421,31 @@ def _run_at_rate(
 
 
 @contextmanager
-def _shown(runner: FixedRateRunner, page: RunPage | None) -> Iterator[None]:
+def _shown(runner: FixedRateRunner, page: RunPage | None, recorder: RunRecorder) -> Iterator[None]:
     """Show a runner on the page, if one is given."""
     if page is None:
         yield
         return
-    live = LiveView(runner, page.viewer, page.scale, RunnerControls(runner, overrun="catch_up"))
+    chooser = _scene_chooser(runner, page.viewer, recorder) if page.offers_scenes else None
+    controls = RunnerControls(runner, overrun="catch_up", chooser=chooser)
+    live = LiveView(runner, page.viewer, page.scale, controls)
     live.start()
     try:
         yield
     finally:
         live.stop()
+
+
+def _scene_chooser(runner: FixedRateRunner, viewer: Viewer, recorder: RunRecorder) -> Chooser:
+    """Loads scenes in place of the runner's, of which the report then is."""
+
+    def carry_out(choice: Choice) -> None:
+        world = World(find_scene(choice.path))
+        try:
+            _compile(world)
+            runner.exchange(world, lambda old, new: recorder.begin(new))
+        except (FloatingPointError, RuntimeError) as error:
+            mend = "look at the scene with hydro-sim check"
+            raise InputError(choice.name, "scene", str(error), mend) from None
+
+    return Chooser(scene_choices(Path(runner.world.scene.source)), carry_out, viewer.tell_loading)

@@ -52,6 +52,10 @@ class RunRecorder:
     """
 
     def __init__(self, world: World) -> None:
+        self.begin(world)
+
+    def begin(self, world: World) -> None:
+        """Forget everything before, for a run of this world."""
         self.steps = 0
         self._max_faces = 0
         self._max_residual = 0.0

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.pulls import PULL, encode_pulls
 from hydro_sim_core.messages.state import joint_state_template, split_time
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import JOINT_STATE, recorded_streams
@@ -22,6 +23,7 @@ from hydro_sim_core.recording.episodes import NO_LIMITS, EpisodeFiles, FileLimit
 from hydro_sim_core.recording.mcap_file import reason
 from hydro_sim_core.recording.parts import FULL_SCALE
 from hydro_sim_core.simulation import Snapshot, World
+from hydro_sim_core.simulation.world.pulls import Pull
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +97,8 @@ class Recorder:
             find.
         absolute_name: Turns names such as ``~/wrench/a_on_b`` into absolute ones.
         overwrite: Replace files that exist.
-        drives: Whether to record the targets of drives, whenever they change, on ``~/joint_targets``.
+        drives: Whether to record, whenever they change, the targets of drives on ``~/joint_targets`` and the springs
+            that pull links on ``~/pull``.
         complete: Whether the stepping thread waits for the disk, for runs without deadlines.
         warn: Called with a line of text when something goes wrong.
         number: Number of the first file: how many files of this name an earlier recorder has written.
@@ -125,6 +128,7 @@ class Recorder:
         self._limits = limits
         self._drives = drives
         self._drive_writes = 0
+        self._pulls: tuple[Pull, ...] = ()
         self._complete = complete
         self._warn = warn
         self._absolute_name = absolute_name
@@ -178,6 +182,7 @@ class Recorder:
         self._handed = step
         if self._drives:
             self._record_drives(snapshot, world)
+            self._record_pulls(snapshot, world)
         if self._has_room(QUEUE_LENGTH):
             self._queue.put((snapshot, world))
             return
@@ -194,6 +199,15 @@ class Recorder:
         template = joint_state_template(world.actuated_joint_names)
         encode = partial(template.fill, split_time(began), targets)
         self.record_command("~/joint_targets", JOINT_STATE, encode, began, snapshot.epoch, stands=True)
+
+    def _record_pulls(self, snapshot: Snapshot, world: World) -> None:
+        if snapshot.pulls == self._pulls:
+            return
+        released = {pull.link for pull in self._pulls} - {pull.link for pull in snapshot.pulls}
+        self._pulls = snapshot.pulls
+        encode = partial(encode_pulls, snapshot.pulls, sorted(released))
+        began = max(0.0, snapshot.time - world.time_step)
+        self.record_command("~/pull", PULL, encode, began, snapshot.epoch, stands=True)
 
     def record_command(
         self,

@@ -13,10 +13,14 @@ MAX_MESSAGE = 4096
 _MAX_STEPS = 10_000
 #: Bound on positions; continuous joints have no limits of their own.
 _MAX_POSITION = 1e3  # rad or m
+#: Bound on places of pulls, far beyond what a page can point at.
+_FARTHEST = 1e4  # m
 _MAX_SEQ = 2**53  # largest integer that a page counts exactly
 _LONGEST_PROBLEM = 200
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
+_Coordinate = Annotated[float, Field(ge=-_FARTHEST, le=_FARTHEST)]
+Place = tuple[_Coordinate, _Coordinate, _Coordinate]
 
 
 class _Message(BaseModel):
@@ -37,6 +41,22 @@ class SetGrip(_Message):
     type: Literal["grip"] = "grip"
     name: Name
     force: float
+
+
+class Pull(_Message):
+    """Pull a point of a link, given in its frame, towards a target in the world, m."""
+
+    type: Literal["pull"] = "pull"
+    link: Name
+    point: Place
+    target: Place
+
+
+class LetGo(_Message):
+    """End the pull of a link."""
+
+    type: Literal["let_go"] = "let_go"
+    link: Name
 
 
 class Pause(_Message):
@@ -66,6 +86,13 @@ class SetSpeed(_Message):
     factor: Annotated[float, Field(ge=1e-3, le=1e3)] | None
 
 
+class Choose(_Message):
+    """Load an entry of the scene's list of choices."""
+
+    type: Literal["choose"] = "choose"
+    name: Name
+
+
 class Seek(_Message):
     """Seek to a time of a recording, s."""
 
@@ -80,7 +107,7 @@ class Shown(_Message):
     seq: Annotated[int, Field(ge=0, le=_MAX_SEQ)]
 
 
-Command = SetJoint | SetGrip | Pause | Step | Reset | SetSpeed | Seek
+Command = SetJoint | SetGrip | Pull | LetGo | Pause | Step | Reset | SetSpeed | Choose | Seek
 _READER: TypeAdapter[Command | Shown] = TypeAdapter(Annotated[Command | Shown, Field(discriminator="type")])
 
 

@@ -17,6 +17,7 @@ from hydro_sim_core.contact.laws import LAWS, PRESSURE_FIELD
 from hydro_sim_core.drawing.patch_surface import PatchFaces, drawn_faces
 from hydro_sim_core.rotations import quaternions_of
 from hydro_sim_core.simulation import Snapshot
+from hydro_sim_core.simulation.world.pulls import Pull
 from hydro_sim_core.viewer.scene import ViewScene
 
 Array = NDArray[np.float64]
@@ -51,6 +52,23 @@ class ViewPatch:
     law: str = PRESSURE_FIELD
 
 
+@dataclass(frozen=True, eq=False)
+class ViewPull:
+    """A spring that pulls a link, in the world frame.
+
+    Attributes:
+        link: Name of the link.
+        point: (3,) point of the link that it is fastened to, m.
+        target: (3,) its other end, m.
+        force: (3,) force on the link, N.
+    """
+
+    link: str
+    point: Array
+    target: Array
+    force: Array
+
+
 @dataclass(frozen=True)
 class Pace:
     """Statistics of how well a run keeps its rate.
@@ -80,6 +98,7 @@ class ViewFrame:
         joint_positions: (J,) positions of ``ViewScene.joints``, rad or m.
         grip_forces: Grip force of each gripper, N.
         patches: Contact patches.
+        pulls: Springs that pull links.
         paused: Whether the simulation is paused.
         speed: Real-time factor asked for; None for as fast as possible.
         pace: How well the rate is kept; None if not measured.
@@ -93,6 +112,7 @@ class ViewFrame:
     joint_positions: Array
     grip_forces: Mapping[str, float] = field(default_factory=dict)
     patches: tuple[ViewPatch, ...] = ()
+    pulls: tuple[ViewPull, ...] = ()
     paused: bool = False
     speed: float | None = 1.0
     pace: Pace | None = None
@@ -157,10 +177,17 @@ def frame_of_snapshot(
         joint_positions=snapshot.joint_positions,
         grip_forces=snapshot.grip_forces,
         patches=tuple(patch for patch in drawn if patch is not None),
+        pulls=tuple(_view_pull(pull, snapshot) for pull in snapshot.pulls),
         paused=paused,
         speed=speed,
         pace=pace,
     )
+
+
+def _view_pull(pull: Pull, snapshot: Snapshot) -> ViewPull:
+    X_WL = snapshot.frames[pull.link]
+    force = pull.force(X_WL, snapshot.twists[pull.link])
+    return ViewPull(pull.link, pull.point_in_world(X_WL), np.array(pull.target), force)
 
 
 def encode_frame(frame: ViewFrame, seq: int) -> bytes:
@@ -210,6 +237,8 @@ def _numbers(frame: ViewFrame) -> Iterator[tuple[str, ArrayLike]]:
             f"the wrench or the area {of_patch} is",
             [*patch.force_on_b, *patch.moment, *patch.point, patch.area],
         )
+    for pull in frame.pulls:
+        yield f"the pull of {pull.link} is", np.concatenate([pull.point, pull.target, pull.force])
 
 
 def _pose_bytes(poses: Array) -> bytes:
@@ -231,6 +260,7 @@ def _header(frame: ViewFrame, seq: int) -> dict[str, Any]:
         "joints": frame.joint_positions.tolist(),
         "grip_forces": dict(frame.grip_forces),
         "patches": [_patch_header(patch) for patch in frame.patches],
+        "pulls": [_pull_header(pull) for pull in frame.pulls],
         "pace": None if frame.pace is None else asdict(frame.pace),
         "timeline_time": frame.timeline_time,
     }
@@ -249,4 +279,13 @@ def _patch_header(patch: ViewPatch) -> dict[str, Any]:
         "max_pressure": patch.max_pressure,
         "problem": patch.problem,
         "law": patch.law,
+    }
+
+
+def _pull_header(pull: ViewPull) -> dict[str, Any]:
+    return {
+        "link": pull.link,
+        "point": pull.point.tolist(),
+        "target": pull.target.tolist(),
+        "force": pull.force.tolist(),
     }

@@ -6,7 +6,9 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Protocol
 
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -14,6 +16,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 from hydro_sim_core.simulation.running.runner import OverrunPolicy
 from hydro_sim_core.viewer import commands
+from hydro_sim_core.viewer.choices import Choice, Chooser, chosen_of
+from hydro_sim_core.viewer.commands import Place
 from hydro_sim_core.viewer.frame import Pace, frame_of_snapshot
 from hydro_sim_core.viewer.pace import PaceMeter
 from hydro_sim_core.viewer.scene import ViewScene, scene_of_world
@@ -40,6 +44,12 @@ class Controls(Protocol):
     def set_grip(self, name: str, force: float) -> None:
         """Close a gripper with a force a finger, N."""
 
+    def pull(self, link: str, point: Place, target: Place) -> None:
+        """Pull a point of a link, in its frame, towards a target in the world, m."""
+
+    def let_go(self, link: str) -> None:
+        """End the pull of a link; nothing if it is not pulled."""
+
     def pause(self, paused: bool) -> None:
         """Pause or resume stepping."""
 
@@ -52,6 +62,13 @@ class Controls(Protocol):
     def set_speed(self, factor: float | None) -> None:
         """Simulated seconds a wall-clock second; None for as fast as possible."""
 
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """What pages may load; none if they may not."""
+
+    def choose(self, name: str) -> None:
+        """Begin to load one of the choices in place of what runs."""
+
 
 class RunnerControls:
     """Controls of a runner that has no other source of commands.
@@ -59,21 +76,43 @@ class RunnerControls:
     Args:
         runner: The runner.
         overrun: Policy of the runner when a step is late.
+        chooser: Loads other scenes; None where the scene stays.
     """
 
-    def __init__(self, runner: FixedRateRunner, overrun: OverrunPolicy = "skip") -> None:
+    def __init__(
+        self, runner: FixedRateRunner, overrun: OverrunPolicy = "skip", chooser: Chooser | None = None
+    ) -> None:
         self._runner = runner
+        self._chooser = chooser
         self._overrun: OverrunPolicy = overrun
 
     def set_joint(self, name: str, position: float) -> None:
         """See ``Controls``."""
         self._runner.world.check_command({name: position}, "position")
-        self._runner.submit(lambda world: world.set_command({name: position}, "position"))
+        self._submit(lambda world: world.set_command({name: position}, "position"))
 
     def set_grip(self, name: str, force: float) -> None:
         """See ``Controls``."""
         self._runner.world.check_gripper(name, force=force)
-        self._runner.submit(lambda world: world.set_gripper(name, force=force))
+        self._submit(lambda world: world.set_gripper(name, force=force))
+
+    def pull(self, link: str, point: Place, target: Place) -> None:
+        """See ``Controls``."""
+        self._runner.world.check_pull(link, point, target)
+        self._submit(lambda world: world.pull(link, point, target))
+
+    def let_go(self, link: str) -> None:
+        """See ``Controls``."""
+        self._submit(lambda world: world.let_go(link))
+
+    def _submit(self, act: Callable[[World], None]) -> None:
+        """Have a checked command carried out, unless another world has come since, which it does not fit."""
+
+        def act_if_possible(world: World) -> None:
+            with suppress(InputError):
+                act(world)
+
+        self._runner.submit(act_if_possible)
 
     def pause(self, paused: bool) -> None:
         """See ``Controls``."""
@@ -97,6 +136,17 @@ class RunnerControls:
         """See ``Controls``."""
         self._runner.set_pace(math.inf if factor is None else factor, self._overrun)
 
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """See ``Controls``."""
+        return () if self._chooser is None else self._chooser.choices
+
+    def choose(self, name: str) -> None:
+        """See ``Controls``."""
+        if self._chooser is None:
+            raise InputError("viewer", "choose", "this run keeps its scene", "start a run of the other scene")
+        self._chooser.choose(name)
+
 
 class LiveView:
     """Shows the newest state of a runner at display rate, in a thread of its own.
@@ -106,7 +156,7 @@ class LiveView:
     Args:
         runner: The runner.
         viewer: Started and closed by its owner.
-        scale: Colours of pressure.
+        scale: Colours of pressure, or what chooses those of a world.
         controls: Commands that pages may give; None for none.
     """
 
@@ -114,7 +164,7 @@ class LiveView:
         self,
         runner: FixedRateRunner,
         viewer: Viewer,
-        scale: PressureScale,
+        scale: PressureScale | Callable[[World], PressureScale],
         controls: Controls | None = None,
     ) -> None:
         self._runner = runner
@@ -137,6 +187,7 @@ class LiveView:
 
     def stop(self) -> None:
         """Stop showing and accepting commands; the runner may be stopped before or after."""
+        self._viewer.let_go()
         self._viewer.on_command = refuse_commands
         self._stopping.set()
         if self._thread.is_alive():
@@ -170,7 +221,12 @@ class LiveView:
     def _follow(self, world: World) -> None:
         """Show the scene of a world."""
         self._world = world
-        self._scene: ViewScene = scene_of_world(world, self._scale, takes_commands=self._controls is not None)
+        scale = self._scale if isinstance(self._scale, PressureScale) else self._scale(world)
+        self._scene: ViewScene = scene_of_world(world, scale, takes_commands=self._controls is not None)
+        if self._controls is not None:
+            choices = tuple((choice.group, choice.name) for choice in self._controls.choices)
+            chosen = chosen_of(self._controls.choices, world)
+            self._scene = replace(self._scene, choices=choices, chosen=chosen)
         self._viewer.show_scene(self._scene)
 
     def _show(self, snapshot: Snapshot, paused: bool, factor: float, pace: Pace | None) -> None:
@@ -203,6 +259,10 @@ def obey(command: commands.Command, controls: Controls) -> None:
             controls.set_joint(command.name, command.position)
         case commands.SetGrip():
             controls.set_grip(command.name, command.force)
+        case commands.Pull():
+            controls.pull(command.link, command.point, command.target)
+        case commands.LetGo():
+            controls.let_go(command.link)
         case commands.Pause():
             controls.pause(command.paused)
         case commands.Step():
@@ -211,5 +271,7 @@ def obey(command: commands.Command, controls: Controls) -> None:
             controls.reset()
         case commands.SetSpeed():
             controls.set_speed(command.factor)
+        case commands.Choose():
+            controls.choose(command.name)
         case commands.Seek():
             raise InputError("viewer", "seek", "a running simulation has no time line", "replay a recording")

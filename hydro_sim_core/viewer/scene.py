@@ -112,12 +112,15 @@ class ViewScene:
         ground: (16,) poses of half spaces in the world; their surface is the x-y plane of their frame.
         joints: Joints in the order of ``ViewFrame.joint_positions``.
         grippers: Grippers of the scene.
+        pullable: Links that pages may pull: those that forces move.
         mode: Whether it shows a running simulation or a recording.
         timeline: First and last time of a recording, s; None for a simulation.
         gaps: First and last time of what is missing in a damaged recording, s.
         time_step: Time step, s.
         takes_commands: Whether pages may command, pause and reset.
         laws: Contact laws of pairs of links; None where they are not known, as in a recording.
+        choices: Group and name of everything that pages may load in its place.
+        chosen: Name of the one that is shown; None if it is none of them.
     """
 
     name: str
@@ -128,12 +131,15 @@ class ViewScene:
     ground: tuple[tuple[float, ...], ...] = ()
     joints: tuple[ViewJoint, ...] = ()
     grippers: tuple[ViewGripper, ...] = ()
+    pullable: tuple[str, ...] = ()
     mode: Literal["live", "replay"] = "live"
     timeline: tuple[float, float] | None = None
     gaps: tuple[tuple[float, float], ...] = ()
     time_step: float = 1e-3
     takes_commands: bool = True
     laws: ViewLaws | None = None
+    choices: tuple[tuple[str, str], ...] = ()
+    chosen: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The message to pages, with a ``key`` that identifies the scene."""
@@ -147,6 +153,7 @@ class ViewScene:
             "ground": [{"X_WG": pose} for pose in self.ground],
             "joints": [asdict(joint) for joint in self.joints],
             "grippers": [asdict(gripper) for gripper in self.grippers],
+            "pullable": self.pullable,
             "scale": {
                 "name": self.scale.name,
                 "maximum": self.scale.maximum,
@@ -156,6 +163,8 @@ class ViewScene:
             "time_step": self.time_step,
             "takes_commands": self.takes_commands,
             "laws": self.laws and asdict(self.laws),
+            "choices": self.choices,
+            "chosen": self.chosen,
             "timeline": self.timeline
             and {"start": self.timeline[0], "end": self.timeline[1], "gaps": self.gaps},
         }
@@ -203,6 +212,7 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
             ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
             for gripper in world.scene.spec.grippers
         ),
+        pullable=world.pullable_links if takes_commands else (),
         time_step=world.time_step,
         takes_commands=takes_commands,
         laws=_laws(world),

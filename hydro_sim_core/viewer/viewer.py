@@ -11,7 +11,7 @@ import sys
 import threading
 import webbrowser
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from json import dumps, loads
@@ -21,7 +21,7 @@ from typing import BinaryIO
 import hydro_sim_core
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.viewer import wire
-from hydro_sim_core.viewer.commands import Command, Shown, read_message
+from hydro_sim_core.viewer.commands import Command, LetGo, Pull, Shown, read_message
 from hydro_sim_core.viewer.frame import ViewFrame, encode_frame
 from hydro_sim_core.viewer.scene import ViewScene
 from hydro_sim_core.viewer.server.access import is_loopback
@@ -98,6 +98,7 @@ class Viewer:
         self._process: subprocess.Popen[bytes] | None = None
         self._threads: list[threading.Thread] = []
         self._watching = 0
+        self._pulled: dict[int, set[str]] = {}
         self._closing = False
         self._gone = False
         self._changed = threading.Condition()
@@ -234,6 +235,23 @@ class Viewer:
             mend = "look in the scene for what brings the simulation there"
             raise InputError("viewer", f"frame {number}", problem, mend)
 
+    def tell_loading(self, name: str | None, problem: str | None = None) -> None:
+        """Tell all pages what is being loaded, None for nothing any more, and why it could not be."""
+        message = {"type": "loading", "name": name, "problem": problem}
+        with self._changed:
+            if self.alive:
+                self._outbox.append(wire.pack_json(Kind.LOADING, message))
+                self._changed.notify_all()
+
+    def let_go(self, staying: Collection[int] = ()) -> None:
+        """End all pulls of pages, as they would, except of those whose numbers are given."""
+        with self._changed:
+            gone = [page for page in self._pulled if page not in staying]
+            links = {link for page in gone for link in self._pulled.pop(page)}
+        for link in sorted(links):
+            with suppress(InputError):
+                self.on_command(LetGo(link=link))
+
     def close(self) -> None:
         """Tell the pages that the simulation has ended, and end the server."""
         if self._process is None:
@@ -294,29 +312,33 @@ class Viewer:
         with self._changed:
             self._gone, self._watching = True, 0
             self._changed.notify_all()
+        self.let_go()
         if not self._closing:
             logger.warning("viewer: its server has ended; the simulation goes on without pages")
             self._end_process(_STOP_TIMEOUT)
 
     def _take(self, kind: Kind, content: bytes) -> None:
         if kind is Kind.WATCHING:
-            self._watching = int(loads(content))
+            pages = loads(content)
+            self._watching = len(pages)
+            self.let_go(pages)
         elif kind is Kind.LOG:
             logger.warning("%s", loads(content))
         elif kind is Kind.COMMAND:
             page, text = wire.unpack_command(content)
-            reason = self._obey(text, f"page {page}")
+            reason = self._obey(text, page)
             if reason is not None:
                 with self._changed:
                     self._outbox.append(wire.pack_json(Kind.REJECTED, {"page": page, "reason": reason}))
                     self._changed.notify_all()
 
-    def _obey(self, text: bytes, sender: str) -> str | None:
+    def _obey(self, text: bytes, page: int) -> str | None:
         """Carry out a command of a page; returns the reason if it is impossible."""
         try:
-            command = read_message(text, sender)
+            command = read_message(text, f"page {page}")
             assert not isinstance(command, Shown)
             self.on_command(command)
+            self._note_pull(page, command)
         except InputError as error:
             return str(error)
         except Exception as error:
@@ -324,6 +346,14 @@ class Viewer:
             logger.exception("viewer: a command has failed")
             return f"viewer: the command has failed: {error}"
         return None
+
+    def _note_pull(self, page: int, command: Command) -> None:
+        """Note what a page pulls, to let go of it when the page is gone."""
+        with self._changed:
+            if isinstance(command, Pull):
+                self._pulled.setdefault(page, set()).add(command.link)
+            elif isinstance(command, LetGo):
+                self._pulled.get(page, set()).discard(command.link)
 
 
 def _environment() -> dict[str, str]:

@@ -30,11 +30,13 @@ class Kind(IntEnum):
     FRAME = 4
     #: To the server: a command of a page was rejected. JSON: page, reason.
     REJECTED = 5
+    #: To the server: what is being loaded, and why that failed. JSON that pages get.
+    LOADING = 6
     #: To the simulation: the port on which pages are served. JSON.
     READY = 11
     #: To the simulation: why pages cannot be served. JSON.
     FAILED = 12
-    #: To the simulation: number of connected pages. JSON.
+    #: To the simulation: numbers of the connected pages. JSON.
     WATCHING = 13
     #: To the simulation: a command. Page, then JSON.
     COMMAND = 14

@@ -18,13 +18,14 @@ def world():
 
 @pytest.fixture
 def record(tmp_path, world):
-    """Record some steps; the report of the recording and what was handed over."""
+    """Record some steps, each after a call of ``before``; the report and what was handed over."""
 
-    def run(steps, path=tmp_path / "run.mcap", **options):
+    def run(steps, path=tmp_path / "run.mcap", before=lambda step: None, **options):
         recorder = Recorder(path, complete=True, **options)
         handed = [take_snapshot(world, epoch=0)]
         recorder.start(handed[0], world)
-        for _ in range(steps):
+        for step in range(steps):
+            before(step)
             world.step()
             handed.append(take_snapshot(world, epoch=0))
             recorder.record(handed[-1], world)

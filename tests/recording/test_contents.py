@@ -132,6 +132,24 @@ def test_transforms_lead_from_the_world_to_every_link(record, tmp_path):
         assert pose(name) == pytest.approx(X_WL, abs=1e-12)
 
 
+def test_pulls_are_recorded_when_they_change(record, world, tmp_path):
+    """As the node takes them, so that what was pulled in one run can be pulled in another."""
+
+    def pull(step):
+        if step in (3, 5):
+            world.pull("spatula", (0.01, 0, 0), (0.4, 0, 0.1 * step), 50.0, 2.0)
+        elif step == 8:
+            world.let_go("spatula")
+
+    record(12, drives=True, before=pull)
+    told = decoded(tmp_path / "run.mcap")["/hydro_sim/pull"]
+    assert [time for time, _ in told] == [3 * 10**6, 5 * 10**6, 8 * 10**6]
+    assert [message.layout.dim[0].label for _, message in told] == ["spatula"] * 3
+    assert [list(message.data) for _, message in told] == [
+        pytest.approx([0.01, 0, 0, 0.4, 0, 0.1 * step, 50.0, 2.0]) if step else [] for step in (3, 5, 0)
+    ]
+
+
 def test_targets_of_the_drives_are_recorded_when_they_change(record, world, tmp_path):
     """The script's grip force is there from the step before which it was applied, and nothing between changes."""
     record(1600, drives=True)

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from hydro_sim.controllers.pull import let_go_message, pull_message
 from hydro_sim.parameters import Parameters
 from hydro_sim.recording.replay import Replay, check_replay
 from hydro_sim.rejections import Rejections
@@ -26,6 +27,7 @@ COMMANDS = {
     "/hydro_sim/position_commands": Float64MultiArray,
     "/joint_trajectory_controller/joint_trajectory": JointTrajectory,
     "/gripper/force_command": Float64,
+    "/hydro_sim/pull": Float64MultiArray,
 }
 
 
@@ -72,6 +74,11 @@ def recording(tmp_path_factory):
         client.wait_for_time(0.2)
         client.send_array("/hydro_sim/position_commands", [q + 0.02 for q in start])
         client.wait_for_time(0.5)
+        client.send(
+            "/hydro_sim/pull", pull_message("spherical_wrist_1_link", (0.0, 0.0, 0.0), (0.6, 0.2, 0.5))
+        )
+        client.wait_for_time(0.6)
+        client.send("/hydro_sim/pull", let_go_message("spherical_wrist_1_link"))
         client.send_trajectory(JOINTS, [(0.5, start, [0.0] * 7), (0.8, [q - 0.05 for q in start], [0.0] * 7)])
         client.wait_for_time(0.8)
         client.send_number("/gripper/force_command", 4.0)
@@ -89,11 +96,12 @@ def test_every_step_and_command_is_recorded(recording):
     """Commands with the simulated time of a step; joint states of all steps, before and after they acted."""
     states = messages(recording, "/joint_states")
     assert [time for _, time, _ in states] == [10**6 * i for i in range(len(states))]
-    topics, times, (force, array, trajectory, last) = zip(*commands(recording), strict=True)
-    assert topics == tuple(list(COMMANDS)[i] for i in (2, 0, 1, 2))
+    topics, times, (force, array, pull, let_go, trajectory, last) = zip(*commands(recording), strict=True)
+    assert topics == tuple(list(COMMANDS)[i] for i in (2, 0, 3, 3, 1, 2))
     assert all(time % 10**6 == 0 for time in times)
     assert times[0] < times[1]
-    assert 0.2e9 <= times[1] < times[2] < times[3] < states[-1][1]
+    assert 0.2e9 <= times[1] < times[2] < times[3] <= times[4] < times[5] < states[-1][1]
+    assert (len(pull.data), len(let_go.data)) == (6, 0)
     assert (force.data, last.data) == (9.0, 4.0)
     first = deserialize_message(states[0][2], JointState)
     assert array.data.tolist() == pytest.approx(np.array(first.position[:7]) + 0.02, abs=1e-12)
@@ -117,7 +125,7 @@ def test_a_replay_repeats_the_motion_to_the_last_bit(recording, start_node, tmp_
     assert node.wait(120) == 0, node.output
     assert messages(path, "/joint_states") == states
     assert commands(path) == commands(recording)
-    assert node.output.count("replaying 4 commands") == 1
+    assert node.output.count("replaying 6 commands") == 1
     assert node.output.count("the replay is over") == 1
 
 

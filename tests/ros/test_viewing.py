@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from hydro_sim.controllers.pull import pull_message
 from support.ros.node_process import SCENE, NodeProcess
 from support.ros.ros_client import Client
 
@@ -37,6 +38,7 @@ class Page:
         self.scene: dict[str, Any] = {}
         self.frame: dict[str, Any] = {}
         self.rejected: list[str] = []
+        self.loading: str | None = None
         self.wait_until(lambda: bool(self.scene and self.frame))
 
     def close(self) -> None:
@@ -61,6 +63,8 @@ class Page:
         told = json.loads(message)
         if told["type"] == "scene":
             self.scene = told
+        elif told["type"] == "loading":
+            self.loading = told["name"]
         elif told["type"] == "rejected":
             self.rejected.append(told["reason"])
 
@@ -135,6 +139,21 @@ def test_slider_and_topic_share_a_joint_as_two_controllers_do(page, ros):
     page.wait_until(lambda: abs(page.joint("joint_6") - start) < 0.01)
 
 
+def test_a_page_pulls_a_link_until_it_is_closed(page, shown_node, ros):
+    """The pull is a message on the node's topic, seen by all pages, and gone with the page that pulls."""
+    other = Page(address(shown_node))
+    start = page.joint("joint_1")
+    other.send(type="pull", link="spatula", point=[0.0, 0.0, 0.0], target=[0.5, 0.5, 0.6])
+    page.wait_until(lambda: [pull["link"] for pull in page.frame["pulls"]] == ["spatula"])
+    page.wait_until(lambda: abs(page.joint("joint_1") - start) > 1e-4)
+    other.close()
+    page.wait_until(lambda: page.frame["pulls"] == [])
+    ros.send("/hydro_sim/pull", pull_message("spatula", (0.0, 0.0, 0.0), (0.5, 0.5, 0.6)))
+    page.wait_until(lambda: page.frame["pulls"] != [])
+    page.send(type="let_go", link="spatula")
+    page.wait_until(lambda: page.frame["pulls"] == [])
+
+
 def test_pause_step_reset_and_speed(page):
     page.send(type="pause", paused=True)
     page.wait_until(lambda: page.frame["paused"])
@@ -152,12 +171,26 @@ def test_pause_step_reset_and_speed(page):
     page.wait_until(lambda: page.frame["step"] == 0)
 
 
+def test_a_page_loads_another_scene_and_the_first_again(page):
+    """By its name in the list; the simulation goes on with it, and no file can be named."""
+    assert page.scene["chosen"] == "spatula_slip"
+    page.send(type="choose", name="/etc/passwd")
+    page.wait_until(lambda: any("is not in the list" in reason for reason in page.rejected))
+    for name in ("drop_box", "spatula_slip"):
+        page.send(type="choose", name=name)
+        page.wait_until(lambda name=name: page.scene["name"] == name)
+        page.wait_until(lambda: page.frame["step"] < 100)
+        page.wait_until(lambda: not page.frame["paused"] and page.frame["step"] > 10)
+        page.wait_until(lambda: page.loading is None)
+
+
 def test_commands_that_cannot_be_carried_out_are_refused_on_the_page(page, shown_node):
     commands = [
         ({"type": "joint", "name": "joint_9", "position": 0.0}, "joint_9"),
         ({"type": "joint", "name": "joint_4", "position": 100.0}, "joint_4"),
         ({"type": "joint", "name": "joint_4", "position": math.nan}, "finite"),
         ({"type": "grip", "name": "gripper", "force": -1.0}, "force"),
+        ({"type": "pull", "link": "spoon", "point": [0, 0, 0], "target": [0, 0, 0]}, "link 'spoon'"),
         ({"type": "speed", "factor": -1.0}, "factor"),
         ({"type": "step", "steps": 1}, "paused"),
     ]

@@ -161,6 +161,8 @@ def test_speed(page, runner):
         ({"type": "grip", "name": "gripper", "force": 1e300}, "out of range"),
         ({"type": "grip", "name": "hand", "force": 1.0}, "gripper 'hand'"),
         ({"type": "seek", "time": 1.0}, "no time line"),
+        ({"type": "pull", "link": "spoon", "point": [0, 0, 0], "target": [0, 0, 0]}, "link 'spoon'"),
+        ({"type": "pull", "link": "world", "point": [0, 0, 0], "target": [0, 0, 0]}, "link 'world'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_and_changes_nothing(page, runner, message, reason):
@@ -172,6 +174,72 @@ def test_what_cannot_be_is_refused_in_one_line_and_changes_nothing(page, runner,
     assert in_stepping_thread(runner, lambda world: world.drive_writes) == writes
     step = page.frames[-1]["step"] if page.frames else 0
     page.wait_for_frame(lambda frame: frame["step"] > step)  # the simulation goes on
+
+
+def pull(page, target=(0.4, 0.2, 0.7)):
+    page.send(type="pull", link="spatula", point=[0.01, 0.0, 0.0], target=target)
+
+
+def pulls(runner):
+    return in_stepping_thread(runner, lambda world: world.pulls)
+
+
+def test_a_page_pulls_a_link_and_all_see_with_what_force(live, runner):
+    runner.pause()
+    with open_page(live[1]) as page, open_page(live[1]) as other:
+        page.wait_for(lambda: page.scenes)
+        assert "spatula" in page.scenes[0]["pullable"]
+        assert "world" not in page.scenes[0]["pullable"]
+        pull(page)
+        runner.resume()  # it waits while the simulation is paused
+        frame = other.wait_for_frame(lambda frame: frame["pulls"])
+        (told,) = frame["pulls"]
+        (held,) = pulls(runner)
+        assert told["link"] == held.link == "spatula"
+        assert told["target"] == list(held.target) == [0.4, 0.2, 0.7]
+        along = np.subtract(told["target"], told["point"])
+        assert np.dot(told["force"], along) > 0.0
+        page.send(type="let_go", link="spatula")
+        other.wait_for_frame(lambda frame: not frame["pulls"])
+
+
+def test_a_page_that_is_gone_pulls_no_longer(live, runner):
+    with open_page(live[1]) as other:
+        with open_page(live[1]) as page:
+            pull(page)
+            other.wait_for_frame(lambda frame: frame["pulls"])
+        other.wait_for_frame(lambda frame: not frame["pulls"])
+    assert pulls(runner) == ()
+
+
+def test_a_reset_ends_a_pull(page, runner):
+    pull(page)
+    page.wait_for_frame(lambda frame: frame["pulls"])
+    page.send(type="reset")
+    page.wait_for_frame(lambda frame: not frame["pulls"])
+    assert pulls(runner) == ()
+
+
+def test_a_server_that_is_killed_and_a_view_that_ends_let_go(world):
+    for end in ("kill", "stop"):
+        runner, viewer = FixedRateRunner(world.copy()), Viewer(ViewerOptions(port=0))
+        viewer.start()
+        view = LiveView(runner, viewer, SCALE, RunnerControls(runner))
+        view.start()
+        runner.start()
+        try:
+            with open_page(viewer) as page:
+                pull(page)
+                wait_until(lambda runner=runner: pulls(runner))
+                if end == "kill":
+                    viewer._process.kill()
+                else:
+                    view.stop()
+                wait_until(lambda runner=runner: not pulls(runner))
+        finally:
+            runner.stop()
+            view.stop()
+            viewer.close()
 
 
 def test_one_page_commands_and_all_see_it(live, runner):
@@ -214,6 +282,9 @@ class _Unwatched:
     def __init__(self):
         self.scenes, self.frames = [], []
         self.show_scene, self.show = self.scenes.append, self.frames.append
+
+    def let_go(self):
+        pass
 
 
 def test_nothing_is_built_while_nobody_watches_or_nothing_changes(world):

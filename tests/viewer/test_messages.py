@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from websockets.exceptions import ConnectionClosedError
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.viewer.commands import Pause, SetGrip, SetJoint, SetSpeed, Shown, Step, read_message
+from hydro_sim_core.viewer.commands import (
+    LetGo,
+    Pause,
+    Pull,
+    SetGrip,
+    SetJoint,
+    SetSpeed,
+    Shown,
+    Step,
+    read_message,
+)
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 from support.viewer.pages import address, make_frame, make_scene, open_page, wait_until
 
@@ -51,10 +61,23 @@ MALFORMED = [
     '{"type":"joint","name":"' + 300 * "j" + '","position":0}',
     '{"type":"joint","position":0}',
     '{"type":"grip","name":"gripper","force":null}',
+    '{"type":"pull","link":"box","point":[0,0],"target":[0,0,0]}',
+    '{"type":"pull","link":"box","point":[0,0,0],"target":[0,0,NaN]}',
+    '{"type":"pull","link":"box","point":[0,0,1e999],"target":[0,0,0]}',
+    '{"type":"pull","link":"box","point":[0,0,0],"target":[0,0,10001]}',
+    '{"type":"pull","link":"box","point":[0,0,0],"target":["0",0,0]}',
+    '{"type":"pull","link":"box","point":[0,0,0],"target":[0,0,0],"stiffness":1}',
+    '{"type":"pull","point":[0,0,0],"target":[0,0,0]}',
+    '{"type":"let_go"}',
+    '{"type":"let_go","link":""}',
     '{"type":"speed"}',
     '{"type":"speed","factor":0}',
     '{"type":"speed","factor":-1}',
     '{"type":"speed","factor":NaN}',
+    '{"type":"choose"}',
+    '{"type":"choose","name":7}',
+    '{"type":"choose","name":"' + 300 * "x" + '"}',
+    '{"type":"choose","path":"/etc/passwd"}',
     '{"type":"seek","time":NaN}',
     '{"type":"reset","hard":true}',
     '{"type":"shown","seq":-1}',
@@ -88,6 +111,11 @@ def test_malformed_messages_are_refused_and_the_page_stays(viewer, text):
     [
         ({"type": "joint", "name": "joint_1", "position": 1}, SetJoint(name="joint_1", position=1.0)),
         ({"type": "grip", "name": "gripper", "force": 2.5}, SetGrip(name="gripper", force=2.5)),
+        (
+            {"type": "pull", "link": "box", "point": [0, 0.5, 1], "target": [1, -2, 3]},
+            Pull(link="box", point=(0.0, 0.5, 1.0), target=(1.0, -2.0, 3.0)),
+        ),
+        ({"type": "let_go", "link": "box"}, LetGo(link="box")),
         ({"type": "pause", "paused": True}, Pause(paused=True)),
         ({"type": "speed", "factor": None}, SetSpeed(factor=None)),
         ({"type": "speed", "factor": 0.5}, SetSpeed(factor=0.5)),

@@ -109,6 +109,69 @@ def test_hovering_tells_the_pressure_that_the_colour_stands_for(browser, simulat
             wait_until(lambda: not is_visible(page, "#tooltip"))
 
 
+FOREARM = (465, 190)  # on the desktop's page, in the oblique view
+
+
+def drag(mouse, by):
+    """Move a pressed mouse at a hand's pace."""
+    for step in range(10):
+        mouse.move(FOREARM[0] + by[0] * step / 9, FOREARM[1] + by[1] * step / 9)
+        time.sleep(0.02)
+
+
+def test_ctrl_and_drag_pull_a_body_until_the_button_is_released(browser, simulation):
+    """The spring is fastened where the pointer is, pulls in the plane of the screen, and the camera stays."""
+    with opened(browser, f"{simulation.viewer.url}&view=iso") as page:
+        before = picture(page, {"x": 300, "y": 600, "width": 200, "height": 150})  # the foot of the arm
+        page.mouse.move(*FOREARM)
+        page.keyboard.down("Control")
+        page.mouse.down()
+        wait_until(lambda: simulation.runner.snapshot().pulls)
+        (grabbed,) = simulation.runner.snapshot().pulls
+        X_WL = simulation.runner.snapshot().frames[grabbed.link]
+        np.testing.assert_allclose(grabbed.target, grabbed.point_in_world(X_WL), atol=2e-3)
+        drag(page.mouse, (90, -30))
+        wait_until(lambda: "N" in text(page, ".label.pull"))
+        wait_until(lambda: simulation.runner.snapshot().pulls[0].target != grabbed.target)
+        (pulled,) = simulation.runner.snapshot().pulls
+        assert (pulled.link, pulled.point) == (grabbed.link, grabbed.point)
+        moved = np.subtract(pulled.target, grabbed.target)
+        view = -np.array([0.62, -0.72, 0.36])
+        assert np.linalg.norm(moved) > 0.03
+        assert abs(moved @ view) < 1e-3 * np.linalg.norm(moved)
+        page.mouse.up()
+        page.keyboard.up("Control")
+        wait_until(lambda: not simulation.runner.snapshot().pulls)
+        wait_until(lambda: not page.locator(".label.pull").is_visible())
+        assert (picture(page, {"x": 300, "y": 600, "width": 200, "height": 150}) == before).all()
+
+
+def test_the_tool_pulls_without_a_key_and_leaves_the_rest_to_the_camera(browser, simulation):
+    with opened(browser, f"{simulation.viewer.url}&view=iso") as page:
+        page.mouse.move(*FOREARM)
+        page.mouse.down()
+        drag(page.mouse, (30, 0))  # without the tool the camera turns
+        page.mouse.up()
+        assert simulation.commands == []
+        page.locator("[data-view=iso]").click()
+        page.locator("#pull").click()
+        page.mouse.move(370, 600)  # the foot, which nothing moves
+        page.mouse.down()
+        page.mouse.move(380, 600)
+        page.mouse.up()
+        assert simulation.commands == []
+        time.sleep(0.6)  # the camera's flight
+        page.mouse.move(*FOREARM)
+        wait_until(
+            lambda: page.evaluate("getComputedStyle(document.getElementById('view')).cursor") == "grab"
+        )
+        page.mouse.down()
+        wait_until(lambda: simulation.runner.snapshot().pulls)
+        page.keyboard.press("Escape")
+        wait_until(lambda: not simulation.runner.snapshot().pulls)
+        page.mouse.up()
+
+
 class TestDesktop:
     def test_dragged_slider_commands_at_most_20_times_a_second(self, desktop, simulation):
         slider = desktop.locator("#grip-section input[type=range]")
@@ -234,6 +297,26 @@ def test_phone(browser, simulation):
         wait_until(lambda: simulation.runner.paused)
         page.locator("#drawer-handle").tap()
         wait_until(lambda: not is_visible(page, "#panel"))
+
+
+def test_a_finger_pulls_with_the_tool(browser, simulation):
+    options = {"viewport": PHONE, "is_mobile": True, "has_touch": True, "device_scale_factor": 1}
+    with opened(browser, f"{simulation.viewer.url}&view=iso", **options) as page:
+        page.locator("#pull").tap()
+        fingers = page.context.new_cdp_session(page)
+
+        def touch(kind, *place):
+            points = [{"x": place[0], "y": place[1]}] if place else []
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        touch("touchStart", 191, 258)  # the forearm
+        wait_until(lambda: simulation.runner.snapshot().pulls)
+        (grabbed,) = simulation.runner.snapshot().pulls
+        touch("touchMove", 230, 230)
+        wait_until(lambda: simulation.runner.snapshot().pulls[0].target != grabbed.target)
+        wait_until(lambda: "N" in text(page, ".label.pull"))
+        touch("touchEnd")
+        wait_until(lambda: not simulation.runner.snapshot().pulls)
 
 
 def test_refusal_is_told(browser, scripted):

@@ -178,6 +178,7 @@ def _links(assembly: Assembly) -> dict[str, Any]:
     """Fields of ``Model`` that describe links."""
     return {
         "link_body": frozen(assembly.link_body, np.int64),
+        "R_BL": frozen(assembly.X_BL[:, :3, :3], shape=(-1, 3, 3)),
         "p_BL": frozen(assembly.X_BL[:, :3, 3], shape=(-1, 3)),
     }
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.stepping.kept_contacts import keep_contacts, put_contacts
 from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import count_loads
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,7 +49,8 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
         to_array[v_new] = from_array[v_old]
     links_old, links_new = _matches(old.assembly.link_names, new.assembly.link_names)
     machine.loads.wrench[links_new] = old_machine.loads.wrench[links_old]
-    machine.loads.num[0] = np.any(machine.loads.wrench, axis=1).sum()
+    machine.loads.pull[links_new] = old_machine.loads.pull[links_old]
+    count_loads(machine.loads)
     new_pair = np.full(len(old.model.pairs), -1)
     new_pair[pairs_old] = pairs_new
     _carry_contacts(old_machine, machine, new_pair)

@@ -25,10 +25,11 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
-from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads
+from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
 from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
@@ -117,7 +118,7 @@ def _hold_prescribed(prescribed, M):
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
 
-    Reads loads: num; scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
+    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
     scratch.problem.islands: envelope.
     Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
     """
@@ -131,8 +132,9 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
         scratch.effort[i] = drive
         forces, _ = joint_impulse(scratch.problem, i, v[i])
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
-    if loads.num[0] > 0:
+    if has_loads(loads):
         apply_loads(model, loads, scratch)
+        apply_pulls(model, loads, scratch, v, 0.0)
         for i in range(nv):
             acceleration[i] += scratch.applied[i]
     _press_patches(model, scratch, v)

@@ -10,8 +10,9 @@ from hydro_sim_core.description.joint_types import joint_type
 from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
-from hydro_sim_core.simulation.stepping.loads import apply_loads
+from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
+from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.solvers.options import CONVERGED
 
 #: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
@@ -33,12 +34,13 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
 
-    Reads machine.loads: num.
+    Reads machine.drives: v_target.
     Writes machine.scratch: is_lost; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
-    if loads.num[0] > 0:
+    if has_loads(loads):
         apply_loads(model, loads, scratch)
+        apply_pulls(model, loads, scratch, machine.drives.v_target, dt)
     scratch.is_lost[:] = False
     least = 1 if _is_carried(model, state, scratch) else 0
     for n in range(MAX_CORIOLIS_SOLVES):
@@ -78,8 +80,8 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     The velocity of a step is constant over the step, so v0 and v are symmetric about the posture at its start. Forces
     at v0 alone would add energy in every step.
 
-    Reads loads: num; scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v;
-    scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
+    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v; scratch.problem: v0;
+    scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
     Writes scratch: bias, spins_alone, v_middle, v_next; scratch.problem: momentum.
     """
     problem, order = scratch.problem, scratch.problem.islands.order
@@ -87,7 +89,7 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         i = order[k]
         scratch.v_next[i] = scratch.solver.v[k]
         scratch.v_middle[i] = 0.5 * (state.v[i] + scratch.v_next[i])
-    is_pushed = loads.num[0] > 0
+    is_pushed = has_loads(loads)
     for i in range(scratch.spins_alone.shape[0]):
         scratch.spins_alone[i] = not (is_solved or _is_acted_on(model, scratch, i, is_pushed))
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias

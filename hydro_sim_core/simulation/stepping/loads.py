@@ -7,6 +7,15 @@ from hydro_sim_core.compilation import kernel
 
 
 @kernel
+def has_loads(loads):
+    """Whether a wrench or a spring acts on a link.
+
+    Reads loads: num, num_pulls.
+    """
+    return loads.num[0] > 0 or loads.num_pulls[0] > 0
+
+
+@kernel
 def apply_loads(model, loads, scratch):
     """Write the generalised forces of the wrenches on links to ``scratch.applied``; uses ``scratch.tree.F_WB``.
 

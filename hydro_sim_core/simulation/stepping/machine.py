@@ -42,7 +42,7 @@ class Machine:
         model: The model.
         state: The state; steps write into it.
         drives: Targets and gains of the drives.
-        loads: External wrenches on links.
+        loads: External wrenches on links, and springs that pull them.
         scratch: Memory of the step; replaced by a larger one when a step finds more contact faces.
         handle: Handle of all five for compiled steps.
         solve: Solver of a step's problem, see ``solvers.solver_entry``; None without convex steps.

@@ -25,6 +25,7 @@ from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query
 from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
 from hydro_sim_core.simulation.stepping.between import BetweenScratch, make_between_scratch
 from hydro_sim_core.simulation.stepping.point_model import PointPairs, PointScratch, make_point_scratch
+from hydro_sim_core.simulation.stepping.pulls import NUM_PULL_COLUMNS, STIFFNESS
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
@@ -62,6 +63,7 @@ class Model(NamedTuple):
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
         compensated: (nv,) 1 where a drive compensates its robot's gravity.
         link_body: (nl,) body that carries each link, -1 for the world.
+        R_BL: (nl, 3, 3) orientation of each link in that body.
         p_BL: (nl, 3) origin of each link in that body, m.
         points: Pairs that touch at equivalent points; they are the last rows of ``pairs``.
         splits_faces: Whether a step is solved on triangles, fans around the centroids of the polygons.
@@ -96,6 +98,7 @@ class Model(NamedTuple):
     pair_relaxation: ConstFloat1D
     compensated: ConstInt1D
     link_body: ConstInt1D
+    R_BL: ConstFloat3D
     p_BL: ConstFloat2D
     points: PointPairs
     splits_faces: bool
@@ -119,15 +122,19 @@ class Drives(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """External wrenches on links.
+    """External wrenches on links, and springs that pull them.
 
     Attributes:
         wrench: (nl, 6) of every link: torque and force at its origin, world axes, N m and N.
         num: (1,) number of links whose wrench is not zero.
+        pull: (nl, NUM_PULL_COLUMNS) spring of every link, see ``pulls``; its stiffness is 0 where there is none.
+        num_pulls: (1,) number of links with a spring.
     """
 
     wrench: Float2D
     num: Int1D
+    pull: Float2D
+    num_pulls: Int1D
 
 
 class State(NamedTuple):
@@ -365,8 +372,19 @@ def make_drives(nv: int) -> Drives:
 
 
 def make_loads(num_links: int) -> Loads:
-    """Loads without any wrench."""
-    return Loads(np.zeros((num_links, 6)), np.zeros(1, dtype=np.int64))
+    """Loads without any wrench or spring."""
+    return Loads(
+        wrench=np.zeros((num_links, 6)),
+        num=np.zeros(1, dtype=np.int64),
+        pull=np.zeros((num_links, NUM_PULL_COLUMNS)),
+        num_pulls=np.zeros(1, dtype=np.int64),
+    )
+
+
+def count_loads(loads: Loads) -> None:
+    """Set the numbers of links with a wrench and with a spring, after either has changed."""
+    loads.num[0] = np.any(loads.wrench, axis=1).sum()
+    loads.num_pulls[0] = np.count_nonzero(loads.pull[:, STIFFNESS])
 
 
 def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> Scratch:

@@ -19,6 +19,7 @@ from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points
 from hydro_sim_core.simulation.stepping.point_patches import show_points
+from hydro_sim_core.simulation.stepping.pulls import stiffen_by_pulls
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
@@ -209,6 +210,7 @@ def _solve(machine, solve, dt, accept):
     find_points(model, scratch)
     find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
     _load_inertia(model, state, scratch, dt)
+    stiffen_by_pulls(model, machine.loads, scratch, dt)
     _load_joints(model, state, machine.drives, scratch, dt)
     _guess(model, state, machine.drives, scratch, dt)
     load_patches(model, state, scratch, dt)

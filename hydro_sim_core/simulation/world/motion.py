@@ -14,6 +14,7 @@ from hydro_sim_core.description.scene import TWIST_MODES
 from hydro_sim_core.dynamics.joint_dispatch import FLOATING
 from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.rotations import quaternions_of, twist_between
+from hydro_sim_core.simulation.stepping.model import count_loads
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
 Array = NDArray[np.float64]
@@ -213,7 +214,7 @@ class WorldMotion(WorldParts):
             raise InputError("apply_wrench", f"link '{link}'", problem, "push a link that forces move")
         loads = self._machine.loads
         loads.wrench[row] = 0.0 if wrench is None else checked_array("wrench", wrench, 6)
-        loads.num[0] = np.any(loads.wrench, axis=1).sum()
+        count_loads(loads)
 
     def applied_wrench(self, link: str) -> Array:
         """The wrench (6,) that ``apply_wrench`` set for a link, a copy.

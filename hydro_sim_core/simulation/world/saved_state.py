@@ -15,7 +15,8 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State, copied, count_loads
+from hydro_sim_core.simulation.stepping.pulls import STIFFNESS
 
 #: Counters of failures, which belong to the run and not to the state.
 _COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
@@ -35,6 +36,7 @@ _LARGEST = {
     "state.push": 1e15,
     "state.overlaps": 1,
     "loads.wrench": 1e15,
+    "loads.pull": 1e15,
 }
 #: Of all other fields.
 _LARGEST_ELSEWHERE = 1e18
@@ -48,7 +50,7 @@ class SavedState:
         scene: Fingerprint of the scene.
         state: The state.
         drives: Targets and gains of the drives.
-        loads: External wrenches on links.
+        loads: External wrenches on links, and springs that pull them.
         released: Scripted targets that other commands have overridden.
     """
 
@@ -131,8 +133,7 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
     _check(path, state, machine)
     _check_sizes(path, groups)
     loads = Loads(**groups["loads"])
-    if loads.num[0] != np.any(loads.wrench, axis=1).sum():
-        raise InputError(path, "loads.num", "does not fit loads.wrench", _MEND)
+    _check_loads(path, loads)
     return SavedState(
         scene, state, Drives(**groups["drives"]), loads, _released(path, data.get("released"), targets)
     )
@@ -168,6 +169,17 @@ def _check(path: Path, state: State, machine: Machine) -> None:
     for first in machine.quaternion_starts:
         if abs(np.linalg.norm(state.q[first : first + 4]) - 1.0) > 1e-6:
             raise InputError(path, f"state.q[{first}:{first + 4}]", "is no unit quaternion", _MEND)
+
+
+def _check_loads(path: Path, loads: Loads) -> None:
+    """Refuse loads that no world has."""
+    counted = copied(loads)
+    count_loads(counted)
+    for count, counts in (("num", "wrench"), ("num_pulls", "pull")):
+        if getattr(loads, count)[0] != getattr(counted, count)[0]:
+            raise InputError(path, f"loads.{count}", f"does not fit loads.{counts}", _MEND)
+    if (loads.pull[:, STIFFNESS:] < 0.0).any():
+        raise InputError(path, "loads.pull", "holds a negative stiffness or damping", _MEND)
 
 
 def _check_sizes(path: Path, groups: dict[str, dict[str, np.ndarray]]) -> None:

@@ -17,6 +17,7 @@ from hydro_sim_core.simulation.world.contact_records import ContactRecord
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.energies import Energies
 from hydro_sim_core.simulation.world.entities import EntityStates
+from hydro_sim_core.simulation.world.pulls import Pull
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,7 @@ class Snapshot(Motion):
         joint_velocities: (J,) velocities, rad/s or m/s.
         joint_efforts: (J,) drive efforts of the last step, N m or N.
         diagnostics: ``World.diagnostics``.
+        pulls: ``World.pulls``.
         before: Motion at the begin of the last step. None if there was no step since the start or since another state
             was set, and in scenes without sensors.
     """
@@ -70,6 +72,7 @@ class Snapshot(Motion):
     joint_velocities: Array
     joint_efforts: Array
     diagnostics: Mapping[str, float | int | bool]
+    pulls: tuple[Pull, ...]
     before: Motion | None
     _record: ContactRecord
 
@@ -141,6 +144,7 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         joint_velocities=_read_only(world.joint_velocities()),
         joint_efforts=_read_only(world.joint_efforts()),
         diagnostics=MappingProxyType(world.diagnostics()),
+        pulls=world.pulls,
         before=None if before is None else Motion(_read_only(before[0]), _read_only(before[1]), world),
         _record=world.record_contacts(),
         _world=world,

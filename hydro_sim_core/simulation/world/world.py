@@ -39,6 +39,7 @@ from hydro_sim_core.simulation.world.contacts import WorldContacts
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.kinematics import WorldKinematics
 from hydro_sim_core.simulation.world.motion import WorldMotion
+from hydro_sim_core.simulation.world.pulls import WorldPulls
 from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.solvers import SolverOptions, solver_entry
@@ -51,7 +52,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-class World(WorldMotion, WorldKinematics, WorldCommands, WorldContacts):
+class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContacts):
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:

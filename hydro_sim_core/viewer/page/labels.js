@@ -13,6 +13,7 @@ const FONT = "600 11px system-ui, sans-serif";
  * @property {string} text
  * @property {Vector3} point World, m.
  * @property {Vector3} [from] World, m: the label is beyond the point as seen from here.
+ * @property {number} [room] Space to leave at the point, px.
  */
 
 export class Labels {
@@ -44,7 +45,7 @@ export class Labels {
     const { clientWidth, clientHeight } = this.stage.canvas;
     const taken = [];
     for (const [kind, labels] of this._kinds) {
-      for (const { text, point, from } of labels) {
+      for (const { text, point, from, room = 0 } of labels) {
         const at = point.clone().project(this.stage.camera);
         if (Math.abs(at.z) > 1 || Math.abs(at.x) > 1 || Math.abs(at.y) > 1) continue;
         const half = this._width(text) / 2 + GAP;
@@ -53,8 +54,8 @@ export class Labels {
           const start = from.clone().project(this.stage.camera);
           const [across, up] = [(at.x - start.x) * clientWidth, (start.y - at.y) * clientHeight];
           const length = Math.hypot(across, up) || 1;
-          x += (across / length) * (half + GAP);
-          y += (up / length) * HEIGHT * 0.75;
+          x += (across / length) * (half + GAP + room);
+          y += (up / length) * (HEIGHT * 0.75 + room);
         }
         if (taken.length >= MOST) break;
         if (taken.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < HEIGHT)) continue;

@@ -6,6 +6,7 @@ import { Charts } from "./charts.js";
 import { Connection } from "./connection.js";
 import { ContactPoints } from "./contact_points.js";
 import { contactDirection, contactPoints } from "./contact_view.js";
+import { Drag } from "./drag.js";
 import { byId } from "./elements.js";
 import { Ground } from "./ground.js";
 import { Labels } from "./labels.js";
@@ -17,6 +18,8 @@ import { Pointer } from "./pointer.js";
 import { decodeFrame, frameHeader } from "./protocol.js";
 import { Robot } from "./robot.js";
 import { ScaleChoice } from "./scale_choice.js";
+import { SceneChoice } from "./scene_choice.js";
+import { Springs } from "./springs.js";
 import { hasWebGL, Stage } from "./stage.js";
 import { Theme } from "./theme.js";
 import { throttle } from "./throttle.js";
@@ -46,7 +49,10 @@ const charts = still ? null : new Charts(theme);
 const connection = new Connection();
 const send = (command) => connection.send(command);
 const panel = new Panel(send, (patch) => cameraMan.lookAt(contactPoints([patch])));
+const sceneChoice = new SceneChoice(send);
 const timeline = new Timeline(byId("timeline"), send);
+const springs = new Springs(stage, theme, labels);
+const drag = new Drag(stage, robot, springs, byId("pull"), send);
 const pointer = new Pointer(stage, robot, patches, cameraMan, byId("tooltip"));
 const scaleChoice = new ScaleChoice(byId("full-scale"), showScale);
 
@@ -67,6 +73,7 @@ connection.addEventListener("text", ({ detail }) => {
   if (detail.type === "scene") loadScene(detail);
   else if (detail.type === "missed") untold.push(...detail.frames);
   else if (detail.type === "rejected") toast(detail.reason);
+  else if (detail.type === "loading") showLoading(detail);
   else if (detail.type === "status") simulationGone = detail.simulation === "gone";
   showState();
 });
@@ -76,6 +83,10 @@ connection.addEventListener("frame", ({ detail }) => {
   if (scene) stage.invalidate();
 });
 connection.addEventListener("state", showState);
+connection.addEventListener("state", () => {
+  drag.letGo();
+  sceneChoice.showLoading(null);
+});
 stage.beforeDrawing.push(showNewest);
 stage.afterDrawing.push(() => {
   if (unacknowledged === null) return;
@@ -83,10 +94,16 @@ stage.afterDrawing.push(() => {
   unacknowledged = null;
 });
 
+function showLoading({ name, problem }) {
+  sceneChoice.showLoading(name);
+  if (problem) toast(problem);
+}
+
 /** Number of the newest scene; frames wait until it is loaded, because they cannot be decoded without it. */
 let loading = 0;
 async function loadScene(next) {
   const mine = ++loading;
+  drag.letGo();
   const sameLinks = scene?.links.join() === next.links.join();
   scene = null;
   dropFrame();
@@ -99,6 +116,8 @@ async function loadScene(next) {
   scene = next;
   scaleChoice.load(next.scale);
   panel.load(next);
+  sceneChoice.load(next);
+  drag.load(next);
   timeline.load(next.timeline);
   charts?.load(next);
   byId("scene-name").textContent = document.title = next.name;
@@ -133,6 +152,7 @@ function showNewest() {
   robot.show(frame, patches.bits);
   arrows.show(frame);
   pointMarks.show(frame);
+  drag.show(frame);
   if (!shown) {
     const extent = new Box3().setFromPoints(robot.corners());
     ground.lay(scene.ground, extent);
@@ -242,6 +262,7 @@ addEventListener("keydown", (event) => {
   if (view) takeView(view);
   else if (event.key === " ") (scene?.timeline ? timeline : panel).togglePause();
   else if (event.key === "n") panel.step();
+  else if (event.key === "p") byId("pull").click();
   else return;
   event.preventDefault();
 });

@@ -11,10 +11,13 @@
  * @property {Joint[]} joints
  * @property {{name: string, max_force: number, joints: string[]}[]} grippers
  * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
+ * @property {string[]} pullable Links that forces move.
  * @property {number} time_step
  * @property {boolean} takes_commands
  * @property {Laws|null} laws Null in a recording, which does not tell them.
  * @property {Range|null} timeline
+ * @property {[string, string][]} choices Group and name of what may be loaded in its place.
+ * @property {string|null} chosen Name of the one that is shown.
  *
  * @typedef {{counts: Object<string, number>, pairs: [string, string, string][]}} Laws Links and law of the first pairs, in
  *   words; "none" for those that do not touch.
@@ -52,6 +55,7 @@
  * @property {number[]} joints
  * @property {Object<string, number>} grip_forces
  * @property {Patch[]} patches
+ * @property {{link: string, point: number[], target: number[], force: number[]}[]} pulls Springs, world, m and N.
  * @property {{rtf: number, jitter_p99: number, step_p99: number, late_steps: number}|null} pace
  * @property {number|null} timeline_time
  *

@@ -111,6 +111,22 @@ export class Robot {
     return this._links.flatMap(({ name, bodies }) => (this.mode === "contact" && (name === a || name === b) ? [] : bodies));
   }
 
+  /** A place in the world, in the frame of a link. @param {string} name @param {Vector3} place */
+  inLink(name, place) {
+    return this._group(name).worldToLocal(place.clone());
+  }
+
+  /** A point of a link's frame, in the world. @param {string} name @param {Vector3} point */
+  inWorld(name, point) {
+    return this._group(name).localToWorld(point.clone());
+  }
+
+  _group(name) {
+    const { group } = this._links.find((link) => link.name === name);
+    group.updateWorldMatrix(true, false);
+    return group;
+  }
+
   get bodies() {
     return this._links.flatMap((link) => link.bodies);
   }

@@ -88,7 +88,7 @@ class Hub:
             self._tell_who_is_there()
 
     def _tell_who_is_there(self) -> None:
-        self._writer.write(wire.pack_json(Kind.WATCHING, len(self._pages)))
+        self._writer.write(wire.pack_json(Kind.WATCHING, list(self._pages)))
         self._tell_all({"type": "status", "viewers": len(self._pages), "simulation": "running"})
 
     def _tell_all(self, message: dict[str, Any]) -> None:
@@ -139,6 +139,9 @@ class Hub:
             self._files.meshes, self._new_meshes = self._new_meshes, {}
         elif kind is Kind.REJECTED:
             self._reject(**json.loads(content))
+            return
+        elif kind is Kind.LOADING:
+            self._tell_all(json.loads(content))
             return
         for page in self._pages.values():
             page.has_news()

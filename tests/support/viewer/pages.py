@@ -35,6 +35,7 @@ class Page:
     def __init__(self, socket):
         self.socket = socket
         self.scenes, self.frames, self.missed, self.rejections, self.statuses = [], [], [], [], []
+        self.loadings = []
 
     def send(self, **message):
         self.socket.send(json.dumps(message))
@@ -53,7 +54,12 @@ class Page:
         if content["type"] == "missed":
             self.missed += content["frames"]
             return
-        kinds = {"scene": self.scenes, "rejected": self.rejections, "status": self.statuses}
+        kinds = {
+            "scene": self.scenes,
+            "rejected": self.rejections,
+            "status": self.statuses,
+            "loading": self.loadings,
+        }
         kinds[content["type"]].append(content)
 
     def wait_for(self, condition, acknowledge=True):

@@ -134,7 +134,8 @@ class Simulation:
     def _show(self) -> None:
         """Connect the viewer's pages with the runner."""
         if self._viewer is not None:
-            controls = NodeControls(self._node, self.runner, self.link, self.operations, self._calls)
+            parts = self._node, self.runner, self.link, self.operations, self._calls
+            controls = NodeControls(*parts, self.parameters.scene, self._viewer.tell_loading)
             self._viewer.show(self.runner, controls, self._scale)
             self._entities.callback(self._viewer.leave)
 

@@ -22,6 +22,7 @@ from hydro_sim.controllers.gripper_action import GripperCommandGoals, ParallelGr
 from hydro_sim.controllers.joint_commands import JointCommandsController
 from hydro_sim.controllers.joint_trajectory import JointTrajectoryController
 from hydro_sim.controllers.kind import ControllerContext, ControllerKind
+from hydro_sim.controllers.pull import PullController
 from hydro_sim.controllers.tolerances import check_tolerances, default_tolerances
 from hydro_sim.controllers.twist import TwistController, find_tool
 from hydro_sim_core.plugins import load_plugins
@@ -121,10 +122,17 @@ def _gripper(name: str, context: ControllerContext) -> Controller:
     return controller
 
 
+def _pull(context: ControllerContext) -> Iterable[Controller]:
+    controller = PullController(context.world)
+    context.subscribe(Float64MultiArray, ("~/pull",), controller.interface, controller.check)
+    yield controller
+
+
 _KINDS = (
     ControllerKind("forward", _forward),
     ControllerKind("joint_commands", _joint_commands),
     ControllerKind("trajectory", _trajectory),
     ControllerKind("twist", _twist),
     ControllerKind("gripper", _grippers),
+    ControllerKind("pull", _pull),
 )

@@ -44,6 +44,10 @@ class NodeViewer:
         self._view = LiveView(runner, self._viewer, scale, controls)
         self._view.start()
 
+    def tell_loading(self, name: str | None, problem: str | None) -> None:
+        """Tell pages what is being loaded; see ``Viewer.tell_loading``."""
+        self._viewer.tell_loading(name, problem)
+
     def leave(self) -> None:
         """Stop showing the simulation; pages keep the last frame."""
         if self._view is not None:
