@@ -27,6 +27,7 @@ _PLACES = {
     "converge": "converge:converge",
     "scenes": "scenes:scenes",
     "validate": "validate:validate",
+    "task": "task:task",
     "hil-report": "hil_report:hil_report",
     "mesh": "mesh:mesh",
     "compile": "compile_kernels:compile_kernels",

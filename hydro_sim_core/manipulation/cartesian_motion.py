@@ -115,7 +115,7 @@ class _Leg:
                     (limits.jerk, limits.angular_jerk),
                 )
             ]
-            self._profile = fastest_share(*share_limits, braking=limits.braking)
+            self._profile = fastest_share(share_limits[0], share_limits[1], share_limits[2], limits.braking)
             self.duration = self._profile.duration
 
     def at(self, time: float) -> tuple[Array, Array, Array]:

@@ -59,7 +59,7 @@ SUDDENLY = MotionLimits(speed=0.175, acceleration=4.0, jerk=100.0, braking=0.2)
 #: With something loose on the blade.
 GENTLY = MotionLimits(speed=0.08, acceleration=0.5, angular_speed=0.25, angular_acceleration=1.0)
 #: How far the blade turns, rad, and how long it takes, s.
-TURN, TURN_TIME = math.radians(105.0), 4.5
+TURN, TURN_TIME = math.radians(105.0), 5.0
 
 
 class PancakeFlip:
@@ -148,9 +148,7 @@ class PancakeFlip:
         # It falls over to the middle of the stove.
         edge = y + RADIUS
         level = math.radians(-4.0)
-        yield from move_tool(
-            robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], CALMLY
-        )
+        yield from move_tool(robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], CALMLY)
         high, low = 0.04, 0.004  # of the lower edge over the stove
         course = fastest_share(1.5 / TURN_TIME, 8.0 / TURN_TIME**2, 60.0 / TURN_TIME**3)
         for k in range(1, periods(robot, course.duration) + 1):

@@ -88,3 +88,13 @@ def test_it_rests_at_every_pose_and_beyond_its_ends() -> None:
 def test_what_cannot_be_is_one_error(poses, limits, told: str) -> None:
     with pytest.raises(InputError, match=told):
         CartesianMotion(poses, MotionLimits(**limits))
+
+
+def test_braking_gently_takes_longer_at_the_end_alone() -> None:
+    """With next to no limit of jerk: T = L/v + v/2a + v/2ba, and the second half of the change is slower."""
+    limits = MotionLimits(speed=0.2, acceleration=2.0, jerk=1e6, braking=0.25)
+    motion = CartesianMotion([pose(), pose((1.0, 0.0, 0.0))], limits)
+    assert motion.duration == pytest.approx(1.0 / 0.2 + 0.2 / 4.0 + 0.2 / 1.0, abs=1e-5)
+    accelerations = [motion.at(time)[2][3] for time in np.linspace(0.0, motion.duration, 2000)]
+    assert max(accelerations) == pytest.approx(2.0, rel=1e-9)
+    assert min(accelerations) == pytest.approx(-0.5, rel=1e-9)

@@ -1,5 +1,6 @@
 """Expensive tests take turns, and what they cost is measured."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def test_every_test_has_its_turn_as_often_as_it_is_cheap(cost):
     names = [f"tests/test_{i}.py::test_it" for i in range(50)]
     for name in names:
         turns = [turn for turn in range(120) if has_turn(name, {name: cost}, turn)]
-        waits = {later - sooner for sooner, later in zip(turns, turns[1:], strict=False)}
+        waits = {later - sooner for sooner, later in itertools.pairwise(turns)}
         assert len(waits) == 1
         assert cost / CHEAP <= waits.pop() or cost > LONGEST_WAIT * CHEAP
         assert turns[0] < LONGEST_WAIT

@@ -1,0 +1,153 @@
+"""Skills of robots end as they should, or with the reason."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.manipulation import MotionLimits
+from hydro_sim_core.tasks.pancake_flip import GRIPPER
+from hydro_sim_core.tasks.robot import Robot, TaskFailed
+from hydro_sim_core.tasks.skills import grasp, move_joints, move_to, move_tool, wait, while_held
+from hydro_sim_core.tasks.trial import measure
+
+PERIOD = 0.01
+PAIRS = (("left_finger", "handle"), ("right_finger", "handle"))
+
+
+@pytest.fixture(scope="module")
+def start():
+    return hs.load_scene("pancake_flip")
+
+
+@pytest.fixture
+def world(start):
+    return start.copy()
+
+
+@pytest.fixture
+def robot(start, world):
+    robot = Robot(start.copy(), GRIPPER, PERIOD)
+    robot.start(measure(world))
+    return robot
+
+
+def carry_out(script, world, most=1000):
+    """Let a script command the world until it ends; its commands."""
+    told = []
+    try:
+        told.append(next(script))
+        while len(told) < most:
+            world.command_joints(told[-1])
+            world.step(round(PERIOD / world.time_step))
+            told.append(script.send(measure(world)))
+    except StopIteration:
+        return told
+    raise AssertionError("it does not end")
+
+
+def pretend(script, measured, most=2000):
+    """Let a script go on with a measurement that does not change."""
+    try:
+        next(script)
+        for _ in range(most):
+            script.send(measured)
+    except StopIteration:
+        return
+    raise AssertionError("it does not end")
+
+
+def test_joints_end_together_where_they_shall_within_their_speeds(robot, world):
+    goal = dict(zip(robot.arm.names, robot.q + [0.3, -0.1, 0.2, 0.0, 0.1, -0.4], strict=True))
+    told = carry_out(move_joints(robot, goal, share=0.5), world)
+    positions = np.array([[command[name].position for name in robot.arm.names] for command in told])
+    np.testing.assert_allclose(positions[-1], list(goal.values()), atol=1e-12)
+    speeds = np.abs(np.diff(positions, axis=0)) / PERIOD
+    assert np.all(speeds <= 0.5 * robot.arm.speed_limits + 1e-9)
+    assert speeds.max() > 0.45 * robot.arm.speed_limits.min()
+    carry_out(wait(robot, 0.3), world)
+    there = [world.joint_positions()[world.joint_names.index(name)] for name in goal]
+    np.testing.assert_allclose(there, list(goal.values()), atol=1e-4)
+
+
+def test_efforts_are_those_of_the_motion(robot, start):
+    """With them the arm is where it shall be on the way, too; without them it lags by the force over the stiffness."""
+    world = start.copy()
+    X_WT = robot.X_WT
+    X_WT[2, 3] += 0.1
+    lag = []
+    script = move_tool(robot, [X_WT], MotionLimits(speed=0.12, acceleration=1.0))
+    commands = next(script)
+    try:
+        while True:
+            world.command_joints(commands)
+            world.step(10)
+            lag.append(np.abs(world.frame_pose("gripper")[:3, 3] - robot.X_WT[:3, 3]).max())
+            commands = script.send(measure(world))
+    except StopIteration:
+        pass
+    assert max(lag) < 1e-3
+    np.testing.assert_allclose(robot.X_WT, X_WT, atol=1e-9)
+
+
+def test_a_motion_that_a_joint_cannot_follow_is_told(robot, world):
+    X_WT = robot.X_WT
+    X_WT[0, 3] += 0.2
+    with pytest.raises(TaskFailed, match=r"to begin, joint_3 would move at .* more than the 0.628 that it can"):
+        carry_out(move_tool(robot, [X_WT], MotionLimits(speed=0.5, acceleration=5.0)), world)
+
+
+def test_what_is_out_of_reach_is_told(robot, world, start):
+    X_WT = robot.X_WT
+    X_WT[0, 3] += 2.0
+    with pytest.raises(TaskFailed, match=r"a pose to begin is out of reach: stays .* mm"):
+        carry_out(move_to(robot, start.copy(), X_WT), world)
+
+
+def test_a_motion_ends_when_it_is_told_to(robot, world):
+    begin = robot.X_WT
+    X_WT = begin.copy()
+    X_WT[2, 3] += 0.1
+    carry_out(move_tool(robot, [X_WT], MotionLimits(speed=0.1), until=lambda: world.time >= 0.5), world)
+    assert world.time == pytest.approx(0.5)
+    assert 0.01 < robot.X_WT[2, 3] - begin[2, 3] < 0.05
+
+
+def pressed(measured, newtons):
+    """What is measured when each finger presses on the handle so hard."""
+    R_HP = measured.poses["handle"][:3, :3].T @ measured.poses["gripper"][:3, :3]
+    wrenches = {
+        pair: np.concatenate([R_HP @ [0.0, -side * newtons, 0.0], np.zeros(3)])
+        for pair, side in zip(PAIRS, GRIPPER.sides, strict=True)
+    }
+    return replace(measured, wrenches={**measured.wrenches, **wrenches})
+
+
+def test_fingers_that_meet_nothing_are_told(robot):
+    with pytest.raises(TaskFailed, match="there is no handle between the fingers"):
+        pretend(grasp(robot, "handle", 30.0), robot.measured)
+
+
+def test_a_grasp_that_is_not_firm_is_told(robot):
+    robot.measured = pressed(robot.measured, 20.0)
+    with pytest.raises(TaskFailed, match=r"no secure grasp of handle: 20.0 N of 30 N on the looser finger"):
+        pretend(grasp(robot, "handle", 30.0), robot.measured)
+    assert robot.squeeze == 30.0
+
+
+def test_a_grasp_that_is_lost_is_told(robot):
+    robot.squeeze = 30.0
+    with pytest.raises(TaskFailed, match=r"lost the grasp of handle to begin: 8.0 N on the looser finger"):
+        pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, 8.0))
+    pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, 12.0))
+
+
+def test_fingers_keep_their_middle_while_they_squeeze(robot, world):
+    """A push along their axis moves a held thing by little, although forces alone would let it go anywhere."""
+    robot.squeeze = 10.0
+    told = robot.commands()
+    left, right = (told[name] for name in GRIPPER.joints)
+    assert left.effort == 10.0
+    assert right.effort == -10.0
+    assert left.position == pytest.approx(-right.position)
