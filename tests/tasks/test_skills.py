@@ -94,7 +94,9 @@ def test_efforts_are_those_of_the_motion(robot, start):
 def test_a_motion_that_a_joint_cannot_follow_is_told(robot, world):
     X_WT = robot.X_WT
     X_WT[0, 3] += 0.2
-    with pytest.raises(TaskFailed, match=r"to begin, joint_3 would move at .* more than the 0.628 that it can"):
+    with pytest.raises(
+        TaskFailed, match=r"to begin, joint_3 would move at .* more than the 0.628 that it can"
+    ):
         carry_out(move_tool(robot, [X_WT], MotionLimits(speed=0.5, acceleration=5.0)), world)
 
 
