@@ -168,6 +168,33 @@ def test_forces_that_are_told_do_not_depend_on_bodies_elsewhere(friction: float)
     assert compared > 100
 
 
+def test_a_heavy_body_elsewhere_does_not_loosen_friction() -> None:
+    """What a solve leaves of friction is measured by the momenta of the bodies that touch, not by all of them."""
+    ends = []
+    for has_train in (False, True):
+        # Without weight, so that guesses are judged by the box alone.
+        contact = {"compliance": "rigid", "friction": 0.3}
+        scene = hs.SceneBuilder("box", contact=contact, time_step=0.005, gravity=(0.0, 0.0, 0.0))
+        scene.add_ground()
+        box = scene.add_body(
+            "box", 0.01, inertia=(1e-5, 2e-5, 3e-5), xyz=(0.0, 0.0, 0.06), rpy=(0.3, 0.2, 0.0)
+        )
+        box.add_shape("box", size=(0.1, 0.08, 0.06))
+        scene.set_contact_law("box", "ground", "equivalent_point")
+        if has_train:
+            train = scene.add_body("train", 1e6, inertia=(1e6,) * 3, xyz=(50.0, 0.0, 50.0))
+            train.add_shape("box", size=(1.0, 1.0, 1.0))
+        world = hs.World(scene.build())
+        if has_train:
+            world.place("train", V_WB=[0.0, 0.0, 0.0, 100.0, 0.0, 0.0])
+        world.place("box", V_WB=[1.0, 2.0, 3.0, 1.0, 0.5, -0.5])
+        for _ in range(60):
+            world.apply_wrench("box", np.array([0.0, 0.0, 0.0, 0.0, 0.0, -0.1]))
+            world.step()
+        ends.append(world.frame_pose("box"))
+    np.testing.assert_allclose(*ends, rtol=0.0, atol=1e-15)
+
+
 def test_it_agrees_with_the_paper_s_equations_solved_on_their_own() -> None:
     """The mixed complementarity problem of one body on a plane, by an independent solver in Python."""
     size, mu, dt = (0.2, 0.1, 0.3), 0.3, 0.002
