@@ -257,6 +257,15 @@ def test_two_links_with_hollows_are_refused_but_not_their_pieces() -> None:
     assert laws.geometries[[laws.law(i) for i in range(len(laws.pairs))].index(EQUIVALENT_POINT)] == 4
 
 
+def test_a_box_without_volume_is_told_as_one() -> None:
+    """And not by a tetrahedron that nobody has given."""
+    made = bare()
+    made.add_body("sheet", 1.0, inertia=3 * (0.1,), xyz=(0, 0, 1)).add_shape("box", size=(0.1, 0.1, 1e-7))
+    made.set_contact_law("sheet", "ground", "equivalent_point")
+    with pytest.raises(InputError, match=r"'sheet'.*is so thin beside its length of 0.1 m.*make it thicker"):
+        hs.World(made.build())
+
+
 def cross(body: Any) -> None:
     """Two boxes through each other, whose volumes together are more than that of their hull."""
     body.add_shape("box", size=(0.3, 0.2, 0.1)).add_shape("box", size=(0.2, 0.3, 0.1))
