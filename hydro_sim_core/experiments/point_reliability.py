@@ -40,14 +40,16 @@ class Body:
     Attributes:
         name: Its name.
         mass: Mass, kg.
-        ends: (N, 3) its lowest possible points, in its frame, m.
+        ends: (N, 3) points that its size is known by, in its frame, m.
         radius: Radius about these points, m.
+        corners: (N, 3) points of which one is its lowest, in its frame, with the radius about them, m.
     """
 
     name: str
     mass: float
     ends: Array
     radius: float
+    corners: Array
 
 
 def run_scenes(seed: int, steps: int, first: int = 0) -> Iterator[ReliabilityReport]:
@@ -129,6 +131,11 @@ def _make_scene(rng: np.random.Generator, kind: str) -> tuple[World, list[Body]]
         bodies.append(body)
         starts.append(X)
     world = World(scene.build())
+    if kind == "cylinder":
+        (prism,) = (one for one in world.built.colliders if one.link == bodies[0].name)
+        bodies[0] = replace(
+            bodies[0], corners=prism.geometry.vertices @ prism.X_BG[:3, :3].T + prism.X_BG[:3, 3]
+        )
     for body, X in zip(bodies, starts, strict=True):
         world.place(body.name, X, np.concatenate([rng.normal(size=3) * 3.0, rng.normal(size=3)]))
     return world, bodies
@@ -139,15 +146,16 @@ def _random_body(rng: np.random.Generator, name: str, shape: str) -> tuple[Body,
     if shape == "box":
         size = rng.uniform(0.02, 0.3, 3)
         corners = np.array(list(product(*((-0.5 * s, 0.5 * s) for s in size))))
-        return Body(name, mass, corners, 0.0), {"size": tuple(size.tolist())}
+        return Body(name, mass, corners, 0.0, corners), {"size": tuple(size.tolist())}
     radius, length = rng.uniform(0.02, 0.15, 2).tolist()
     half = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
     if shape == "sphere":
-        return Body(name, mass, np.zeros((1, 3)), radius), {"radius": radius}
+        return Body(name, mass, half[:1] * 0.0, radius, half[:1] * 0.0), {"radius": radius}
     if shape == "capsule":
-        return Body(name, mass, half, radius), {"radius": radius, "length": length}
-    # Of the simulator's prism, whose number of edges depends on the size, two corners are known.
-    return Body(name, mass, half + np.array([radius, 0.0, 0.0]), 0.0), {"radius": radius, "length": length}
+        return Body(name, mass, half, radius, half), {"radius": radius, "length": length}
+    # The simulator's prism, whose number of edges depends on the size: its corners are known with the world.
+    rim = half + np.array([radius, 0.0, 0.0])
+    return Body(name, mass, rim, 0.0, rim), {"radius": radius, "length": length}
 
 
 def _push(rng: np.random.Generator, body: Body, size: float) -> Array:
@@ -167,7 +175,7 @@ def _check(
     world: World, body: Body, load: Array, before: Array, after: Array, report: ReliabilityReport, at: Case
 ) -> None:
     X_WB = world.frame_pose(body.name)
-    lowest = float((body.ends @ X_WB[2, :3]).min() + X_WB[2, 3] - body.radius)
+    lowest = float((body.corners @ X_WB[2, :3]).min() + X_WB[2, 3] - body.radius)
     _look(report, replace(at, value=max(-lowest, 0.0), detail="depth in the ground"), DEPTH_BOUND)
     dt = world.time_step
     contact = np.zeros(3)

@@ -133,7 +133,14 @@ def primitive(
     """
     if modulus is not None:
         return compliant_mesh(vertices, tetrahedra, modulus * unit_pressure, modulus=modulus, margin=margin)
-    triangles = boundary_triangles(oriented("rigid_mesh", vertices, tetrahedra))
+    try:
+        triangles = boundary_triangles(oriented("rigid_mesh", vertices, tetrahedra))
+    except InputError:
+        # Nobody who asks for a primitive knows its tetrahedra.
+        problem = (
+            f"is so thin beside its length of {np.ptp(vertices, axis=0).max():.3g} m that it has no volume"
+        )
+        raise InputError("rigid_mesh", "", problem, "make it thicker or smaller") from None
     used, triangles = np.unique(triangles, return_inverse=True)
     return rigid_mesh(vertices[used], triangles.reshape(-1, 3))
 

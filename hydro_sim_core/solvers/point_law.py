@@ -40,17 +40,32 @@ class PointFriction(NamedTuple):
     slides: float
 
 
+@kernel
+def run_of(points, j, V):
+    """How far the running condition of point ``j`` has run at the twist V (6,), m, and y there; see ``PointContacts``.
+
+    Reads points: bend, lead, lean, reach.
+    """
+    b = points.lead[j]
+    y = points.lean[j] - b[0] * V[0] - b[1] * V[1] - b[2] * V[2] - b[3] * V[3] - b[4] * V[4] - b[5] * V[5]
+    return min(max(y / points.bend[j], points.reach[j, 0]), points.reach[j, 1]), y
+
+
 @kernel(inline=True)
 def condition_impulse(points, j, c, V):
     """Impulse of condition ``c`` of point ``j`` at the twist V (6,), N s.
 
-    Reads points: ahead, direction, stiffness, x.
+    Reads points: ahead, bend, direction, running, stiffness, x.
     """
     n, x = points.direction[c], points.x[c]
     v0 = V[3] + V[1] * x[2] - V[2] * x[1]
     v1 = V[4] + V[2] * x[0] - V[0] * x[2]
     v2 = V[5] + V[0] * x[1] - V[1] * x[0]
-    return max(points.ahead[c] - points.stiffness[j] * (n[0] * v0 + n[1] * v1 + n[2] * v2), 0.0)
+    speed = n[0] * v0 + n[1] * v1 + n[2] * v2
+    if c == points.running[j]:
+        u, y = run_of(points, j, V)
+        speed -= u * (y - 0.5 * points.bend[j] * u)
+    return max(points.ahead[c] - points.stiffness[j] * speed, 0.0)
 
 
 @kernel
@@ -59,13 +74,17 @@ def press(points, j, V):
 
     Without an impulse the point is the reference point.
 
-    Reads points: end, first, x.
+    Reads points: end, first, run, running, x.
     """
     total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
     for c in range(points.first[j], points.end[j]):
         impulse, x = condition_impulse(points, j, c, V), points.x[c]
         total += impulse
         a0, a1, a2 = a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
+        if c == points.running[j]:
+            u, _ = run_of(points, j, V)
+            run = points.run[j]
+            a0, a1, a2 = a0 + impulse * u * run[0], a1 + impulse * u * run[1], a2 + impulse * u * run[2]
     share = 1.0 / max(total, TINY)
     return total, a0 * share, a1 * share, a2 * share
 
@@ -74,13 +93,17 @@ def press(points, j, V):
 def sum_pressed(points, j, V, impulse):
     """Write the sum of the impulses (3,) of the conditions of point ``j`` at the twist V (6,), N s, without friction.
 
-    Reads points: direction, end, first.
+    Reads points: direction, end, first, lead, running.
     """
     impulse[:] = 0.0
     for c in range(points.first[j], points.end[j]):
         pressed = condition_impulse(points, j, c, V)
         for k in range(3):
             impulse[k] += pressed * points.direction[c, k]
+        if c == points.running[j]:
+            u, _ = run_of(points, j, V)
+            for k in range(3):
+                impulse[k] += pressed * u * points.lead[j, 3 + k]
 
 
 @kernel
@@ -144,7 +167,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
         impulse: (6,) out, N m s and N s.
         hessian: (6, 6) out.
 
-    Reads points: arm, bound, direction, end, first, is_coupled, share, stiffness, work, x.
+    Reads points: arm, bound, direction, end, first, is_coupled, running, share, stiffness, work, x.
     Writes points: work.
     """
     mu *= points.share[0]
@@ -169,6 +192,9 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
             n[1],
             n[2],
         )
+        if c == points.running[j]:
+            _add_running(points, j, V, pressed, x, row, impulse, fall, moment, hessian)
+            continue
         for k in range(6):
             impulse[k] += pressed * row[k]
             fall[k] -= stiffness * row[k]
@@ -186,6 +212,25 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
     _add_friction(points, j, of, slip, impulse, hessian)
     if is_coupled:
         _couple(points, mu, j, V, of, total, a0, a1, a2, fall, moment, slip, turn, hessian)
+
+
+@kernel
+def _add_running(points, j, V, pressed, x, row, impulse, fall, moment, hessian):
+    """Add the condition that runs, whose ``row`` and place ``x`` are those before it did; see ``evaluate_point``.
+
+    Reads points: bend, lead, reach, run, stiffness.
+    """
+    u, _ = run_of(points, j, V)
+    b, run, stiffness = points.lead[j], points.run[j], points.stiffness[j]
+    yields = pressed / points.bend[j] if points.reach[j, 0] < u < points.reach[j, 1] else 0.0
+    for k in range(6):
+        along = row[k] + u * b[k]
+        impulse[k] += pressed * along
+        fall[k] -= stiffness * along
+        for i in range(3):
+            moment[i, k] -= stiffness * (x[i] + u * run[i]) * along + yields * run[i] * b[k]
+        for m in range(6):
+            hessian[k, m] += stiffness * along * (row[m] + u * b[m]) + yields * b[k] * b[m]
 
 
 @kernel
@@ -245,7 +290,7 @@ def _couple(points, mu, j, V, of, total, a0, a1, a2, fall, moment, slip, turn, h
 def point_slope(points, j, V, dV):
     """Power of the impulse of point ``j`` along ``dV`` at the twist V, both (6,), with a fixed bound and point.
 
-    Reads points: arm, bound, direction, ellipsoid, end, first, normal, tangents, x.
+    Reads points: arm, bound, direction, ellipsoid, end, first, lead, normal, running, tangents, x.
     """
     t, e = points.tangents[j], points.ellipsoid[j]
     power = 0.0
@@ -254,7 +299,12 @@ def point_slope(points, j, V, dV):
         v0 = dV[3] + dV[1] * x[2] - dV[2] * x[1]
         v1 = dV[4] + dV[2] * x[0] - dV[0] * x[2]
         v2 = dV[5] + dV[0] * x[1] - dV[1] * x[0]
-        power += condition_impulse(points, j, c, V) * (n[0] * v0 + n[1] * v1 + n[2] * v2)
+        speed = n[0] * v0 + n[1] * v1 + n[2] * v2
+        if c == points.running[j]:
+            u, _ = run_of(points, j, V)
+            for k in range(6):
+                speed += u * points.lead[j, k] * dV[k]
+        power += condition_impulse(points, j, c, V) * speed
     if points.bound[j] <= 0.0:
         return power
     a = points.arm[j]

@@ -19,6 +19,10 @@ class PointContacts(NamedTuple):
     its direction and v the velocity at its point. ``ahead`` contains the impulse of the solution before, so that
     repeated solves drive what is left of gaps and overlaps to zero with any stiffness (augmented Lagrangian).
 
+    One condition of each may run: the closest point of two cores that cross, which a small turn moves far. Its gap is
+    the least over how far it runs, u: that at u = 0, less ``u y`` and with ``bend u^2 / 2``, where
+    ``y = lean - lead . V``, all per second.
+
     Attributes:
         first_patch: (1,) first patch of this kind.
         first: (patches,) first condition of each.
@@ -34,6 +38,12 @@ class PointContacts(NamedTuple):
         direction: (conditions, 3) unit vector from A into B along which a condition presses; the normal of its patch,
             unless that has conditions along several axes, or a body is round.
         ahead: (conditions,) N s.
+        running: (patches,) condition of each whose point runs, -1 if none does.
+        run: (patches, 3) change of that point per metre that it runs.
+        lead: (patches, 6) change of its row, which gives n . v of a twist, per metre.
+        lean: (patches,) see above, 1/s.
+        bend: (patches,) see above, 1/(m s).
+        reach: (patches, 2) how far it runs at least and at most, m.
         bound: (patches,) largest friction impulse, where it is known before a solve, N s.
         arm: (patches, 3) equivalent contact point, where it is, m.
         work: (10, 6) memory of the evaluation of one contact.
@@ -54,6 +64,12 @@ class PointContacts(NamedTuple):
     x: Float2D
     direction: Float2D
     ahead: Float1D
+    running: Int1D
+    run: Float2D
+    lead: Float2D
+    lean: Float1D
+    bend: Float1D
+    reach: Float2D
     bound: Float1D
     arm: Float2D
     work: Float2D
@@ -77,6 +93,12 @@ def make_point_contacts(patches: int, conditions: int, first_patch: int) -> Poin
         x=np.zeros((conditions, 3)),
         direction=np.zeros((conditions, 3)),
         ahead=np.zeros(conditions),
+        running=np.full(patches, -1, dtype=np.int64),
+        run=np.zeros((patches, 3)),
+        lead=np.zeros((patches, 6)),
+        lean=np.zeros(patches),
+        bend=np.zeros(patches),
+        reach=np.zeros((patches, 2)),
         bound=np.zeros(patches),
         arm=np.zeros((patches, 3)),
         work=np.zeros((10, 6)),

@@ -257,6 +257,54 @@ def test_two_links_with_hollows_are_refused_but_not_their_pieces() -> None:
     assert laws.geometries[[laws.law(i) for i in range(len(laws.pairs))].index(EQUIVALENT_POINT)] == 4
 
 
+def test_a_box_without_volume_is_told_as_one() -> None:
+    """And not by a tetrahedron that nobody has given."""
+    made = bare()
+    made.add_body("sheet", 1.0, inertia=3 * (0.1,), xyz=(0, 0, 1)).add_shape("box", size=(0.1, 0.1, 1e-7))
+    made.set_contact_law("sheet", "ground", "equivalent_point")
+    with pytest.raises(InputError, match=r"'sheet'.*is so thin beside its length of 0.1 m.*make it thicker"):
+        hs.World(made.build())
+
+
+def cross(body: Any) -> None:
+    """Two boxes through each other, whose volumes together are more than that of their hull."""
+    body.add_shape("box", size=(0.3, 0.2, 0.1)).add_shape("box", size=(0.2, 0.3, 0.1))
+
+
+def test_a_cross_of_boxes_is_not_convex() -> None:
+    """What both have counted twice, and it passed as convex."""
+    made = bare()
+    for name, z in (("a", 1.0), ("b", 2.0)):
+        cross(made.add_body(name, 1.0, xyz=(0, 0, z)))
+    assert "neither is convex" in refused(made.set_contact_law("a", "b", "equivalent_point"))
+
+
+@pytest.mark.parametrize("halves", [(0.2, 0.2), (0.3, 0.25)])
+def test_halves_of_a_box_are_convex_beside_or_in_each_other(halves: tuple[float, float]) -> None:
+    made = bare()
+    for name, z in (("a", 1.0), ("b", 2.0)):
+        body = made.add_body(name, 1.0, xyz=(0, 0, z))
+        for sign, length in zip((-1, 1), halves, strict=True):
+            body.add_shape("box", size=(length, 0.1, 0.1), xyz=(sign * (0.2 - length / 2), 0, 0))
+    hs.World(made.set_contact_law("a", "b", "equivalent_point").build())
+
+
+def test_the_lever_of_a_cross_is_that_of_what_it_stands_on() -> None:
+    """Mean distance from the middle of the cross, and not of its hull, or with the middle counted twice."""
+    made = hs.SceneBuilder(
+        "cross", contact={"compliance": "rigid", "friction": 0.5}, time_step=1e-3
+    ).add_ground()
+    cross(made.add_body("cross", 1.0, inertia=3 * (0.01,), xyz=(0, 0, 0.05)))
+    world = hs.World(made.set_contact_law("cross", "ground", "equivalent_point").build())
+    world.place("cross", V_WB=[0, 0, 5.0, 0, 0, 0])
+    world.step(50)
+    x = 0.3 * (np.arange(1500) + 0.5) / 1500 - 0.15
+    X, Y = np.meshgrid(x, x)
+    stands = np.minimum(np.abs(X), np.abs(Y)) < 0.1
+    lever = np.hypot(X, Y)[stands].mean()
+    assert world.v[2] == pytest.approx(5.0 - 0.5 * WEIGHT * lever / 0.01 * 0.05, rel=1e-3)
+
+
 def test_a_hull_with_too_many_vertices_is_refused() -> None:
     """A sphere alone is exact; beside another shape it counts with its mesh."""
     made = bare()

@@ -36,6 +36,11 @@ class Manifold(NamedTuple):
         separation: (1,) distance of the two hulls, or less than that, m; minus the depth of an overlap.
         axis: (3,) what gives the normal: 0 or 1 and a face of hull A or B, or 2 and an edge of each; -1 is unknown.
             Faces and edges are numbered within the hulls, and within the set.
+        running: (1,) point that runs along two cores as they turn, -1 if none does.
+        run: (3,) change of that point per metre that it runs.
+        tilt: (3,) change of its direction per metre, 1/m.
+        bow: (4,) slope (1) and second derivative (1/m) of the gap along its way, and how far it runs at least and at
+            most, m.
     """
 
     normal: Float1D
@@ -45,6 +50,10 @@ class Manifold(NamedTuple):
     features: Int1D
     separation: Float1D
     axis: Int1D
+    running: Int1D
+    run: Float1D
+    tilt: Float1D
+    bow: Float1D
 
 
 def make_manifold(most: int) -> Manifold:
@@ -57,6 +66,10 @@ def make_manifold(most: int) -> Manifold:
         features=np.zeros(most, dtype=np.int64),
         separation=np.zeros(1),
         axis=np.full(3, -1, dtype=np.int64),
+        running=np.full(1, -1, dtype=np.int64),
+        run=np.zeros(3),
+        tilt=np.zeros(3),
+        bow=np.zeros(4),
     )
 
 
@@ -78,12 +91,13 @@ def find_manifold(hulls, a, b, R_WA, p_WA, R_WB, p_WB, band, size, work, manifol
         manifold: ``Manifold``, out. Where its ``axis`` is known, two polyhedra are looked at along that alone.
 
     Reads hulls: face_start, vertex_start; work: planes.
-    Writes work: planes, vertices.
+    Writes manifold: running; work: planes, vertices.
     """
     place_hull(hulls, a, R_WA, p_WA, work.vertices[0], work.planes[0])
     place_hull(hulls, b, R_WB, p_WB, work.vertices[1], work.planes[1])
     num_a = hulls.vertex_start[a + 1] - hulls.vertex_start[a]
     num_b = hulls.vertex_start[b + 1] - hulls.vertex_start[b]
+    manifold.running[0] = -1
     if num_a == 0 or num_b == 0:
         return _touch_half_space(hulls, a, b, band, work, manifold)
     if hulls.face_start[a] == hulls.face_start[a + 1] or hulls.face_start[b] == hulls.face_start[b + 1]:

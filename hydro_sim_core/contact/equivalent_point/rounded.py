@@ -12,13 +12,17 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.equivalent_point.clipping import height
+from hydro_sim_core.contact.equivalent_point.running import let_run, squared_sines
 
 #: By how much a face must be further away than an edge to be passed over, as a share of the size.
 FACE_PREFERENCE = 1e-9
+#: By how much cores that cross may be closer there than at the ends of the shorter one and count as parallel, as a
+#: share of the size.
+FLAT = 1e-9
 #: Distance of two cores, as a share of the size, that has no direction.
 COINCIDENT = 1e-12
 #: Sine of the angle between a core and a face below which it may lie along it; and between two cores.
-NEARLY_FLAT, NEARLY_PARALLEL = 0.3, 1e-3
+NEARLY_FLAT, NEARLY_PARALLEL = 0.3, 0.3
 
 
 @kernel
@@ -54,19 +58,26 @@ def _touch_cores(hulls, a, b, band, size, work, manifold):
     manifold.separation[0] = gap
     if gap > band:
         return 0
-    count, least = 0, math.inf
-    if last_p > 0 and last_q > 0 and _are_nearly_parallel(p[0], p[last_p], q[0], q[last_q]):
+    count, crosses, bow, least = 0, True, 0.0, math.inf
+    if last_p > 0 and last_q > 0:
+        square, across = squared_sines(p[0], p[last_p], q[0], q[last_q], manifold.normal)
+        crosses = square > NEARLY_PARALLEL * NEARLY_PARALLEL
+        bow = across * _shorter(p[0], p[last_p], q[0], q[last_q])
+    if not crosses:
         for end in range(2):
             share = float(end)
             beside = _share_beside(p[last_p * end], q[0], q[last_q])
             count = _add_between(hulls, a, b, share, beside, 1 + end, band, size, work, manifold, count)
             beside = _share_beside(q[last_q * end], p[0], p[last_p])
             count = _add_between(hulls, a, b, beside, share, 3 + end, band, size, work, manifold, count)
-        for i in range(count):
-            least = min(least, manifold.gaps[i])
     # Of parallel ones the middle of what they share is as close as its ends.
-    if gap < least - FACE_PREFERENCE * size:
+    for i in range(count):
+        least = min(least, manifold.gaps[i])
+    if gap < least - FLAT * size or bow > 8.0 * distance * FLAT * size:
         count = _add_between(hulls, a, b, s, t, 0, band, size, work, manifold, count)
+        if last_p > 0 and last_q > 0 and distance > COINCIDENT * size:
+            along_a = hulls.radius[a] + 0.5 * gap
+            let_run(p[0], p[last_p], s, q[0], q[last_q], t, distance, along_a, manifold, count - 1)
     return count
 
 
@@ -97,13 +108,12 @@ def _add_between(hulls, a, b, s, t, feature, band, size, work, manifold, count):
 
 
 @kernel
-def _are_nearly_parallel(p, p_end, q, q_end):
-    """Whether the angle between two segments is small."""
-    dd = de = ee = 0.0
+def _shorter(p, p_end, q, q_end):
+    """Squared length of the shorter of two segments, m^2."""
+    dd = ee = 0.0
     for k in range(3):
-        d, e = p_end[k] - p[k], q_end[k] - q[k]
-        dd, de, ee = dd + d * d, de + d * e, ee + e * e
-    return dd * ee - de * de <= NEARLY_PARALLEL * NEARLY_PARALLEL * dd * ee
+        dd, ee = dd + (p_end[k] - p[k]) ** 2, ee + (q_end[k] - q[k]) ** 2
+    return min(dd, ee)
 
 
 @kernel

@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.equivalent_point.hull_set import Hull, make_hull_set, most_points
 from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.geometry.polyhedra import Polyhedron, polyhedron
+from hydro_sim_core.geometry.polyhedra import polyhedron
 from hydro_sim_core.geometry.simplices import enclosed_volume
 from hydro_sim_core.simulation.assembly.pair_laws import PairLaws, ToldLaw
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
 from hydro_sim_core.simulation.assembly.point_starts import start_depth
+from hydro_sim_core.simulation.assembly.point_tiles import HOLLOW, face_tiles
 from hydro_sim_core.simulation.stepping.point_conditions import START_SHARE
 from hydro_sim_core.simulation.stepping.point_model import MOST_AXES, PointPairs, faces_of_outline
 
-#: Share of the volume of its hull that a body may lack and still be convex; it allows for vertices in single precision.
-HOLLOW = 1e-4
-#: Distance from a face of the hull, as a share of the size, within which a triangle is part of it.
-IN_PLANE = 1e-6
 #: A step may move two bodies against each other by this share of the thinner one's thickness.
 STRIDE = 0.5
 
@@ -216,8 +213,10 @@ def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: Told
     solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
     volume = sum(one.geometry.volume() for one in parts)
     is_convex = volume >= (1.0 - HOLLOW) * enclosed_volume(solid.vertices, solid.triangles)
-    triangles = np.concatenate([_triangles(one) for one in parts])
-    return _Side(group, Hull(solid=solid, tiles=_tiles(solid, triangles)), first.body, is_convex)
+    tiles = face_tiles(solid, [_triangles(one) for one in parts])
+    # Volumes of several may overlap. They fill the hull as far as can be touched if they fill all of its faces.
+    is_convex = is_convex and (len(parts) == 1 or all(len(of_face) == 0 for of_face in tiles))
+    return _Side(group, Hull(solid=solid, tiles=tiles), first.body, is_convex)
 
 
 def _triangles(collider: Collider) -> Floats:
@@ -225,21 +224,6 @@ def _triangles(collider: Collider) -> Floats:
     geometry, X_BG = collider.geometry, collider.X_BG
     points = geometry.vertices @ X_BG[:3, :3].T + X_BG[:3, 3]
     return np.asarray(points[geometry.surface_triangles()])
-
-
-def _tiles(solid: Polyhedron, triangles: Floats) -> tuple[Floats, ...]:
-    """For each face the triangles (T, 3, 3) in its plane that face outwards; none where they fill it."""
-    size = float(np.ptp(solid.vertices, axis=0).max())
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    found = []
-    for plane, loop in zip(solid.planes, solid.loops, strict=True):
-        flat = np.abs(triangles @ plane[:3] - plane[3]).max(axis=1) <= IN_PLANE * size
-        flat &= normals @ plane[:3] > 0.0
-        corners = solid.vertices[loop]
-        area = float((np.cross(corners[1:-1] - corners[0], corners[2:] - corners[0]) @ plane[:3]).sum())
-        is_full = float((normals[flat] @ plane[:3]).sum()) >= (1.0 - HOLLOW) * area
-        found.append(np.zeros((0, 3, 3)) if is_full else triangles[flat])
-    return tuple(found)
 
 
 def _ball(hull: Hull) -> tuple[Floats, float]:

@@ -209,13 +209,13 @@ def load(model, scratch, j, count, kept, sets_radius, is_late, dt):
 
     Reads model.points: ellipsoid; scratch.points: R_WB, before, num_axes, num_faced, p_WB, row; scratch.solver: v;
     scratch.problem.points: first.
-    Writes scratch.points: moments, twist; scratch.problem.points: end.
+    Writes scratch.points: moments, twist; scratch.problem.points: end, running.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
     _set_directions(model, scratch, j, kept)
     _set_jacobian(model, scratch, j)
     relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
-    points.end[j] = points.first[j]
+    points.end[j], points.running[j] = points.first[j], -1
     at.moments[:] = 0.0
     for along in range(at.num_axes[j]):
         if along > 0:
@@ -239,7 +239,7 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
         Whether gaps are closed where there was an impulse, and nothing overlaps.
 
     Reads scratch.points: depth, feature, moments, p_WR, twist; scratch.points.manifold: directions, features, gaps,
-    points; scratch.problem.points: end, stiffness, x.
+    points, running; scratch.problem.points: end, stiffness, x.
     Writes scratch.points: along, feature, gap, moments; scratch.problem.points: ahead, direction, end, x.
     """
     points, at, repeats = scratch.problem.points, scratch.points, True
@@ -266,8 +266,38 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
         )
         speed = n[0] * v0 + n[1] * v1 + n[2] * v2
         points.ahead[c] = impulse + stiffness * (speed - gap / dt)
+        if i == at.manifold.running[0]:
+            _let_run(scratch, j, c, dt)
     points.end[j] = first + count
     return repeats
+
+
+@kernel
+def _let_run(scratch, j, c, dt):
+    """Let condition ``c`` of contact ``j`` run as its point does; see ``PointContacts``.
+
+    Reads scratch.points: twist; scratch.points.manifold: bow, run, tilt; scratch.problem.points: direction, lead, x.
+    Writes scratch.problem.points: bend, lead, lean, reach, run, running.
+    """
+    points, V, found = scratch.problem.points, scratch.points.twist, scratch.points.manifold
+    n, x, run, tilt, bow, b = (
+        points.direction[c],
+        points.x[c],
+        found.run,
+        found.tilt,
+        found.bow,
+        points.lead[j],
+    )
+    along = 0.0
+    for k in range(3):
+        i, m = (k + 1) % 3, (k + 2) % 3
+        points.run[j, k] = run[k]
+        b[k] = run[i] * n[m] - run[m] * n[i] + x[i] * tilt[m] - x[m] * tilt[i]
+        b[3 + k] = tilt[k]
+        along += b[k] * V[k] + b[3 + k] * V[3 + k]
+    points.running[j] = c
+    points.lean[j], points.bend[j] = along - bow[0] / dt, bow[1] / dt
+    points.reach[j, 0], points.reach[j, 1] = bow[2], bow[3]
 
 
 @kernel

@@ -208,12 +208,12 @@ def _all_repeat(model, state, scratch, n, is_new, dt):
     """
     islands, first = scratch.problem.islands, scratch.points.num_faced[0]
     _move_to_end(model, state, scratch, dt)
-    scratch.points.momentum2[0] = _squared_momentum(model, scratch)
     all_repeat = True
     for island in range(islands.num[0]):
         # One that has repeated itself is not solved again, and its impulses belong to its conditions as they were.
         if not islands.keeps[island]:
             islands.keeps[island] = True
+            scratch.points.momentum2[0] = _squared_momentum(scratch, island)
             for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
                 p = islands.patches[i]
                 if p >= first and not look_again(
@@ -245,13 +245,13 @@ def _any_overlaps(model, scratch, n, dt):
 
 
 @kernel
-def _squared_momentum(model, scratch):
-    """Squared momenta over masses, before or after the step, kg m^2/s^2: what residuals are relative to.
+def _squared_momentum(scratch, island):
+    """Squared momenta over masses of an island, before or after the step, kg m^2/s^2: what residuals are relative to.
 
-    Reads scratch.problem: A, momentum; scratch.solver: v.
+    Reads scratch.problem: A, momentum; scratch.solver: v; scratch.problem.islands: first.
     """
     problem, after, before = scratch.problem, 0.0, 0.0
-    for k in range(model.forest.velocities.shape[0]):
+    for k in range(problem.islands.first[island], problem.islands.first[island + 1]):
         after += problem.A[k, k] * scratch.solver.v[k] * scratch.solver.v[k]
         before += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
     return max(after, before)

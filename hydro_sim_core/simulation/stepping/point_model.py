@@ -88,7 +88,7 @@ class PointScratch(NamedTuple):
         p_WR: (Q, 3) reference points, m.
         still: (3, 3) orientation of the world in itself.
         origin: (3,) its origin, m.
-        momentum2: (1,) squared momenta over masses of all bodies, kg m^2/s^2.
+        momentum2: (1,) squared momenta over masses of the island that is looked at, kg m^2/s^2.
         corners: (N, 2) outline of a patch along the tangents, m.
         tile: (3, 2) a triangle along them, m.
         clipped: (2, N, 2) what of it is in the outline, m.
