@@ -25,6 +25,7 @@ import { besideWindows } from "./windows.js";
 const CASTERS = 1; // layer of what is drawn into the picture only
 const LAMP = 0.03; // radius of the lamp as seen from the ground, rad
 const FARTHEST = 6; // m from the middle of all shadows; what is farther, such as a body that fell off, has none
+const SIZE = 256; // pixels of an edge of the picture: blurring more takes long without a graphics processor
 const BEFORE_GRID = -1.5;
 
 const CAST_VERTEX = `
@@ -78,13 +79,12 @@ export class SoftShadow {
     this.stage = stage;
     this._casters = [];
     this._ground = { normal: new Vector3(0, 0, 1), point: new Vector3() };
-    const size = stage.software ? 256 : 512; // pixels
-    this._picture = new WebGLRenderTarget(size, size, { depthBuffer: false });
-    this._blurred = new WebGLRenderTarget(size, size, { depthBuffer: false });
+    this._picture = new WebGLRenderTarget(SIZE, SIZE, { depthBuffer: false });
+    this._blurred = new WebGLRenderTarget(SIZE, SIZE, { depthBuffer: false });
     this._above = new OrthographicCamera();
     this._above.layers.set(CASTERS);
     this._castMaterial = castMaterial();
-    this._blurMaterial = blurMaterial(this._picture, size, stage.software);
+    this._blurMaterial = blurMaterial(this._picture);
     this._flat = new Scene();
     const whole = new Mesh(new PlaneGeometry(2, 2), this._blurMaterial);
     whole.layers.set(CASTERS);
@@ -220,12 +220,12 @@ function castMaterial() {
   });
 }
 
-function blurMaterial(picture, size, software) {
+function blurMaterial(picture) {
   return new ShaderMaterial({
     depthTest: false,
     depthWrite: false,
-    defines: software ? { SEARCHED: 8, BLURRED: 16 } : { SEARCHED: 16, BLURRED: 40 },
-    uniforms: { picture: { value: picture.texture }, softest: { value: 0 }, texel: { value: 1 / size } },
+    defines: { SEARCHED: 8, BLURRED: 24 },
+    uniforms: { picture: { value: picture.texture }, softest: { value: 0 }, texel: { value: 1 / SIZE } },
     vertexShader: FLAT_VERTEX,
     fragmentShader: BLUR,
   });
