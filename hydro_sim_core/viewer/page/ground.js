@@ -19,7 +19,7 @@ export class Ground {
   /**
    * @param {import("./stage.js").Stage} stage
    * @param {import("./theme.js").Theme} theme
-   * @param {import("./shadow.js").ShadowMaterial} shadow Material of the shadow on it.
+   * @param {import("./shadow.js").SoftShadow} shadow Shadow on it.
    */
   constructor(stage, theme, shadow) {
     this.group = new Group();

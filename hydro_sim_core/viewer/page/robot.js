@@ -15,7 +15,7 @@ import {
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
 import { decodeMesh } from "./protocol.js";
-import { ShadowMaterial } from "./shadow.js";
+import { SoftShadow } from "./shadow.js";
 import { besideWindows, withinWindows } from "./windows.js";
 
 const AXIS = 0.06; // m
@@ -39,7 +39,7 @@ export class Robot {
     this._geometries = new Map();
     this._links = [];
     this.mode = "contact";
-    this.shadow = new ShadowMaterial(theme);
+    this.shadow = new SoftShadow(stage, theme);
     this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
     besideWindows(this._edges);
     // Faces keep their colours behind a body; its edges are drawn over them in another colour.
@@ -165,6 +165,7 @@ export class Robot {
       }
     }
     this.group.clear();
+    this.shadow.clear();
   }
 
   _makeLink(name) {
@@ -190,10 +191,7 @@ export class Robot {
       overPatches.renderOrder = AFTER_PATCHES;
       body.add(new LineSegments(lines, this._edges), overPatches);
     }
-    const shadow = new Mesh(geometry, this.shadow);
-    shadow.frustumCulled = false; // its vertices are not where it is drawn
-    shadow.renderOrder = -1;
-    body.add(shadow);
+    body.add(this.shadow.caster(geometry));
     link.bodies.push(body);
     link.group.add(body);
     this._openWindow(link);

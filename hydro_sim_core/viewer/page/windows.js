@@ -7,8 +7,7 @@
 import { EqualStencilFunc, NotEqualStencilFunc, ReplaceStencilOp, ZeroStencilOp } from "./vendor/three/three.module.min.js";
 
 const BITS = [1, 2, 3, 4, 5, 6, 7].map((power) => 1 << power);
-const SHADOW = 0x01; // bit of the shadow on the ground
-const PATCHES = 0xff & ~SHADOW;
+const PATCHES = 0xfe;
 
 /**
  * Bits of the bodies in contact, by name. Those with fewest contacts share the last bit if there are too few: they open
@@ -49,5 +48,3 @@ export function besideWindows(material) {
 export function withinWindows(material) {
   Object.assign(material, { stencilWrite: true, stencilFunc: NotEqualStencilFunc, stencilRef: 0, stencilFuncMask: PATCHES, stencilWriteMask: 0 });
 }
-
-export { SHADOW as SHADOW_STENCIL };
