@@ -56,16 +56,20 @@ def test_fixed_links_are_those_that_never_move():
     assert not fixed & {"shoulder_link", "left_finger", "spatula"}
 
 
-def test_bubbles_are_drawn_as_ellipsoids(tmp_path):
-    """URDF has no ellipsoid: a scaled mesh of the unit sphere gives the bubble's own extents."""
-    scene = load_scene(SCENES[0].with_name("spatula_slip.yaml"))
+def test_ellipsoids_are_drawn_as_ellipsoids(tmp_path):
+    """URDF has no ellipsoid: a scaled mesh of the unit sphere gives its own extents."""
+    (tmp_path / "egg.urdf").write_text(
+        '<robot name="egg" xmlns:drake="http://drake.mit.edu"><link name="egg"><visual><geometry>'
+        '<drake:ellipsoid a="0.04165" b="0.05" c="0.0625"/></geometry></visual></link></robot>'
+    )
+    (tmp_path / "egg.yaml").write_text("name: egg\nmodels: [{name: egg, urdf: egg.urdf, base: fixed}]\n")
     written = tmp_path / "scene.urdf"
-    written.write_text(scene_urdf(scene, "world"))
-    finger = next(link for link in load_robot(written).links if link.name == "left_finger")
-    meshes = [visual.shape for visual in finger.visuals if visual.shape.kind == "mesh"]
+    written.write_text(scene_urdf(load_scene(tmp_path / "egg.yaml"), "world"))
+    egg = next(link for link in load_robot(written).links if link.name == "egg")
+    meshes = [visual.shape for visual in egg.visuals if visual.shape.kind == "mesh"]
     assert len(meshes) == 1
     vertices, _ = load_surface(meshes[0].path, meshes[0].scale, watertight=True)
-    assert np.abs(vertices).max(axis=0) == pytest.approx((0.04165, 0.04165, 0.0625), rel=1e-6)
+    assert np.abs(vertices).max(axis=0) == pytest.approx((0.04165, 0.05, 0.0625), rel=1e-6)
 
 
 def test_root_has_no_inertia_of_its_own(tmp_path):
