@@ -82,7 +82,7 @@ class Robot:
         self.gripper, self.period = gripper, period
         self.X_PT: Array = np.eye(4)
         self.squeeze: float | None = None
-        self.phase = "to begin"
+        self.phase = "begin"
         self._v = np.zeros(len(self.arm.names))
         self._efforts = np.zeros(len(self.arm.names))
         self._moves = False
