@@ -23,7 +23,6 @@ from hydro_sim_core.tasks.skills import (
     grasp,
     move_to,
     move_tool,
-    periods,
     wait,
     while_held,
 )
@@ -59,7 +58,7 @@ SUDDENLY = MotionLimits(speed=0.175, acceleration=4.0, jerk=100.0, braking=0.2)
 #: With something loose on the blade.
 GENTLY = MotionLimits(speed=0.08, acceleration=0.5, angular_speed=0.25, angular_acceleration=1.0)
 #: How far the blade turns, rad, and how long it takes, s.
-TURN, TURN_TIME = math.radians(105.0), 5.0
+TURN, TURN_TIME = math.radians(105.0), 4.5
 
 
 class PancakeFlip:
@@ -151,12 +150,15 @@ class PancakeFlip:
         yield from move_tool(robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], CALMLY)
         high, low = 0.04, 0.004  # of the lower edge over the stove
         course = fastest_share(1.5 / TURN_TIME, 8.0 / TURN_TIME**2, 60.0 / TURN_TIME**3)
-        for k in range(1, periods(robot, course.duration) + 1):
-            angle = course.at(k * robot.period)[0] * TURN
+
+        def turned(time: float) -> Array:
+            angle = course.at(time)[0] * TURN
             # Down within the first 20 degrees, before the pancake slides to the edge.
             height = max(low, high - (high - low) * angle / math.radians(20.0))
             X_WE = self._on_stove(x, edge, height, 0.0) @ pose(rpy=[angle, 0.0, 0.0])
-            yield from follow_tool(robot, X_WE @ pose([0.0, HALF_WIDTH, 0.0], [0.0, level, 0.0]))
+            return np.asarray(X_WE @ pose([0.0, HALF_WIDTH, 0.0], [0.0, level, 0.0]))
+
+        yield from follow_tool(robot, turned, course.duration)
         yield from move_tool(robot, [shifted(robot.X_WT, [0.0, -0.04, 0.012])], CALMLY)
 
     def _leave(self) -> Script:

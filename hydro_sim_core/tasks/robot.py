@@ -115,6 +115,15 @@ class Robot:
         """(3,) force of a link on the fingers together, world axes, N."""
         return np.asarray(self.measured.poses[self.gripper.palm][:3, :3] @ self.forces_of(held).sum(axis=0))
 
+    @property
+    def most_in_a_period(self) -> Array:
+        """(J,) the furthest that joints can move in a period, rad."""
+        return np.asarray(self.period * self.arm.speed_limits)
+
+    def towards(self, X_WT: Array) -> Array:
+        """(J,) positions that take the tool from where it is to a pose (4, 4) near by."""
+        return self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT))
+
     def hold_tool(self, link: str) -> None:
         """Take a link as the tool, as it is held now."""
         poses = self.measured.poses
@@ -127,10 +136,6 @@ class Robot:
         v = (q - self.q) / self.period
         self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
         self.q, self._v, self._moves = q, v, True
-
-    def go_along(self, X_WT: Array) -> None:
-        """Have the tool at a pose (4, 4), near to the present one, at the end of the coming period."""
-        self.go_to(self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT)))
 
     def commands(self) -> dict[str, JointCommand]:
         """Commands of the coming period; the arm stands still unless it was told to go."""

@@ -23,6 +23,8 @@ BRISK = 0.6
 CLOSING_SPEED = 0.03
 #: Force at which a finger has touched, N; with the rate at which it grows from there on, N/s.
 TOUCH, FORCE_RATE = 3.0, 40.0
+#: A motion that has to be slowed down further leads to where the arm cannot go.
+SLOWEST = 20.0
 #: Shares of a wanted force: what makes a grasp secure, and below what it is lost.
 SECURE, LOST = 0.8, 0.3
 
@@ -70,27 +72,43 @@ def move_tool(
     """Move the tool along straight lines through poses (4, 4), until a check holds if one is given.
 
     Raises:
-        TaskFailed: A joint would have to be faster than it can, or the poses are out of reach.
+        TaskFailed: As ``follow_tool``.
     """
     motion = CartesianMotion([robot.X_WT, *X_WT], limits)
-    for k in range(1, periods(robot, motion.duration) + 1):
-        yield from follow_tool(robot, motion.at(k * robot.period)[0])
+    yield from follow_tool(robot, lambda time: motion.at(time)[0], motion.duration, until)
+
+
+def follow_tool(
+    robot: Robot, X_WT: Callable[[float], Array], duration: float, until: Check | None = None
+) -> Script:
+    """Have the tool at a pose (4, 4) that depends on time, more slowly where a joint could not follow.
+
+    Args:
+        robot: The robot.
+        X_WT: The pose at a time (s) from 0 to ``duration``.
+        duration: s.
+        until: Ends it when it holds.
+
+    Raises:
+        TaskFailed: The poses lead where a joint would have to be ``SLOWEST`` times as fast as it can, as at the end of
+            the arm's reach.
+    """
+    time = 0.0
+    while time < duration - 1e-9:
+        before, pace = robot.q, 1.0
+        while True:
+            later = min(time + pace * robot.period, duration)
+            excess = float((np.abs(robot.towards(X_WT(later)) - before) / robot.most_in_a_period).max())
+            if excess <= 1.0:
+                break
+            pace *= 0.98 / excess
+            if pace < 1.0 / SLOWEST:
+                raise TaskFailed(f"the arm cannot follow to {robot.phase}: it is at the end of its reach")
+        time = later
+        robot.go_to(robot.towards(X_WT(time)))
+        robot.measured = yield robot.commands()
         if until is not None and until():
             return
-
-
-def follow_tool(robot: Robot, X_WT: Array) -> Script:
-    """Have the tool at a pose (4, 4), near to the present one, a period later; errors as ``move_tool``."""
-    before = robot.q
-    robot.go_along(X_WT)
-    speeds = np.abs(robot.q - before) / robot.period
-    if np.any(speeds > robot.arm.speed_limits):
-        fastest = int(np.argmax(speeds / robot.arm.speed_limits))
-        raise TaskFailed(
-            f"to {robot.phase}, {robot.arm.names[fastest]} would move at {speeds[fastest]:.3g} rad/s, more than the "
-            f"{robot.arm.speed_limits[fastest]:.3g} that it can"
-        )
-    robot.measured = yield robot.commands()
 
 
 def grasp(robot: Robot, held: str, force: float) -> Script:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import pair_wrench
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
@@ -90,7 +91,10 @@ def run_trial(
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
     controller = task.controller(model, task.period)
-    count = round(task.period / world.scene.spec.time_step)
+    count = round(task.period / world.time_step)
+    if abs(count * world.time_step - task.period) > 1e-9 or count < 1:
+        problem = f"of {world.time_step:g} s does not divide the controller's period of {task.period:g} s"
+        raise InputError(task.scene, "time_step", problem, "give one that does")
     faces = 0
 
     def go_on() -> Measurement:
@@ -118,7 +122,7 @@ def run_trial(
     while later.time < now.time + AFTERWARDS:
         later = go_on()
     outcome = Outcome(False, reason) if reason else task.judge(before, now, later)
-    steps = round(later.time / world.scene.spec.time_step)
+    steps = round(later.time / world.time_step)
     return Trial(
         seed,
         outcome.succeeded,

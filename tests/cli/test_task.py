@@ -1,0 +1,62 @@
+"""``hydro-sim task``: what it prints, writes and exits with."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hydro_sim_core.cli.app import app
+
+FAR = ("--set", "models.spatula.pose.xyz=[0.48, 1.55, 0.15]")
+
+
+def call(*words):
+    return CliRunner().invoke(app, ["task", *map(str, words)])
+
+
+def test_tasks_are_listed():
+    result = call()
+    assert result.exit_code == 0
+    assert "pancake_flip" in result.output
+
+
+def test_a_failure_is_told_with_its_reason_and_status(tmp_path):
+    path, picture = tmp_path / "trial.json", tmp_path / "end.png"
+    result = call("pancake_flip", "--headless", "--seed", 3, "--json", path, "--out", picture, *FAR)
+    assert result.exit_code == 1, result.output
+    assert "failed after 0.00 s, to take the spatula: a pose to take the spatula is out of reach" in " ".join(
+        result.output.split()
+    )
+    report = json.loads(path.read_text())
+    assert report["task"] == "pancake_flip"
+    assert report["seed"] == 3
+    assert report["succeeded"] is False
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.long
+def test_many_trials_are_counted(tmp_path):
+    path = tmp_path / "trials.json"
+    result = call("pancake_flip", "--seeds", 2, "--jobs", 2, "--json", path, *FAR)
+    assert result.exit_code == 1, result.output
+    assert "0 of 2 succeeded" in result.output
+    assert [trial["seed"] for trial in json.loads(path.read_text())["trials"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("pancake_flop",), "pancake_flop: task: is unknown; did you mean 'pancake_flip'?"),
+        (("--seed", 1), "name the task"),
+        (("pancake_flip", "--seeds", 2, "--seed", 1), "takes no --seed"),
+        (("pancake_flip", "--jobs", 2), "is for --seeds"),
+        (("pancake_flip", "--headless", "--set", "models.nobody.pose.xyz=[0, 0, 0]"), "nobody"),
+        (("pancake_flip", "--headless", "--set", "time_step=3e-3"), "time_step: of 0.003 s does not divide"),
+        (("pancake_flip", "--out", "x.txt"), ".txt"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(words, told):
+    result = call(*words)
+    assert result.exit_code in (1, 2)
+    assert told in " ".join(result.output.split())
+    assert "Traceback" not in result.output
