@@ -2,7 +2,7 @@
 
 The blade slides under the pancake until it takes it along, and then, faster than friction can follow, a little further.
 Tipped back, the pancake slides to the heel of the blade. On the stove the blade turns about its lower edge: the pancake
-leans on it, stands on its rim and falls over to the other side.
+slides off until its rim stands on the stove, the blade comes after it, and the pancake falls over to the other side.
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ SLOWLY = MotionLimits(speed=0.1)
 SUDDENLY = MotionLimits(speed=0.175, acceleration=4.0, jerk=100.0, braking=0.2)
 #: With something loose on the blade.
 GENTLY = MotionLimits(speed=0.08, acceleration=0.5, angular_speed=0.25, angular_acceleration=1.0)
+#: Height of the lower edge over the stove while the blade turns, m.
+EDGE = 0.003
+#: Angles between which the lower edge follows the rim of the pancake, rad.
+SLIDES, UNDER_RIM = math.radians(20.0), math.radians(60.0)
 #: How far the blade turns, rad, and how long it takes, s.
 TURN, TURN_TIME = math.radians(105.0), 4.5
 
@@ -144,18 +148,18 @@ class PancakeFlip:
         robot = self.robot
         robot.phase = "turn the pancake over"
         x, y = self._X_WO[:2, 3]
-        # It falls over to the middle of the stove.
-        edge = y + RADIUS
+        # It falls over to the middle of the stove, from where the edge has followed its rim.
+        edge = y + 2.0 * RADIUS
         level = math.radians(-4.0)
-        yield from move_tool(robot, [self._on_stove(x, edge + HALF_WIDTH, 0.04, level)], CALMLY)
-        high, low = 0.04, 0.004  # of the lower edge over the stove
+        above, low = (self._on_stove(x, edge + HALF_WIDTH, height, level) for height in (0.04, EDGE))
+        yield from move_tool(robot, [above, low], CALMLY)
         course = fastest_share(1.5 / TURN_TIME, 8.0 / TURN_TIME**2, 60.0 / TURN_TIME**3)
 
         def turned(time: float) -> Array:
             angle = course.at(time)[0] * TURN
-            # Down within the first 20 degrees, before the pancake slides to the edge.
-            height = max(low, high - (high - low) * angle / math.radians(20.0))
-            X_WE = self._on_stove(x, edge, height, 0.0) @ pose(rpy=[angle, 0.0, 0.0])
+            # From where the pancake slides off on, its rim stands on the stove, and the edge goes there.
+            share = min(max((angle - SLIDES) / (UNDER_RIM - SLIDES), 0.0), 1.0)
+            X_WE = self._on_stove(x, edge - share * RADIUS, EDGE, 0.0) @ pose(rpy=[angle, 0.0, 0.0])
             return np.asarray(X_WE @ pose([0.0, HALF_WIDTH, 0.0], [0.0, level, 0.0]))
 
         yield from follow_tool(robot, turned, course.duration)
