@@ -73,7 +73,9 @@ def strip(shown: list[tuple[str, World]]) -> Image.Image:
     with PageCamera(RENDERED, "iso") as camera:
         camera.picture(scene, frame_of_world(start, scene))  # the view is chosen by the first one
         for number, (caption, world) in enumerate(shown):
-            png = camera.picture(scene, frame_of_world(world, scene))
+            # Bodies that touch would be drawn as glass around their patches.
+            frame = replace(frame_of_world(world, scene), patches=())
+            png = camera.picture(scene, frame)
             panel = Image.open(BytesIO(png)).convert("RGB").crop(SHOWN)
             row, column = divmod(number, 3)
             corner = (column * (PANEL[0] + GAP), row * (PANEL[1] + LINE))
