@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,19 +17,81 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import SetOption, set_values
-from hydro_sim_core.cli.outputs import PICTURE, REPORT, JsonOption, OverwriteOption, files_to_write, optional
+from hydro_sim_core.cli.options import (
+    FRAME_RATE,
+    PICTURE_SIZE,
+    CameraOption,
+    FrameRateOption,
+    FullScaleOption,
+    SetOption,
+    SizeOption,
+    refuse_without,
+    set_values,
+)
+from hydro_sim_core.cli.outputs import (
+    PICTURE,
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    files_to_write,
+    optional,
+    out_option,
+)
+from hydro_sim_core.cli.status import StatusLine
+from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
+from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import TASKS, Trial, find_task, run_trial
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import scene_of
+from hydro_sim_core.tasks.trial import AFTERWARDS, scene_of
 
-_WRITTEN = {"picture": PICTURE, "report": REPORT}
+_WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What is filmed and drawn of a trial.
+
+    Attributes:
+        film: File of the film; None for none.
+        picture: File of a picture of the end; None for none.
+        size: Of both, pixels.
+        camera: Their view.
+        rate: Frames a simulated second of the film.
+        full_scale: Pressure of the brightest colour, kPa; None for one chosen from the scene.
+    """
+
+    film: Path | None
+    picture: Path | None
+    size: PictureSize
+    camera: CameraName
+    rate: float
+    full_scale: float | None
+
+    def check(self, task: Task) -> None:
+        """Check what can be checked before the trial.
+
+        Raises:
+            InputError: The film cannot be written, or would have too many frames.
+        """
+        if self.film is not None:
+            check_film(self.film, self.rate)
+            frames = (task.duration + AFTERWARDS) * min(self.rate, 1.0 / task.period)
+            check_frame_count(self.film, frames, "give a lower --fps")
+
+    @property
+    def pressure(self) -> float | None:
+        """Pressure of the brightest colour, Pa."""
+        return None if self.full_scale is None else 1e3 * self.full_scale
 
 
 def task(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -51,12 +114,11 @@ def task(
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
     ] = False,
-    out: Annotated[
-        list[Path] | None,
-        optional(
-            "Write .png for a picture of the end or .json for the report; may be repeated.", "FILE", "--out"
-        ),
-    ] = None,
+    out: Annotated[list[Path] | None, out_option(_WRITTEN)] = None,
+    fps: FrameRateOption = FRAME_RATE,
+    size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
+    camera: CameraOption = "iso",
+    full_scale: FullScaleOption = None,
     json: JsonOption = None,
     overwrite: OverwriteOption = False,
     setting: SetOption = None,
@@ -69,22 +131,34 @@ def task(
         return
     chosen, values = find_task(name), set_values(setting)
     files = files_to_write(out, overwrite, _WRITTEN, json)
-    console = output.make_console(files.get("report"))
+    film, picture, report = map(files.get, _WRITTEN)
+    console = output.make_console(report)
     if seeds is not None:
-        if seed is not None or "picture" in files:
-            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture")
+        if seed is not None or film is not None or picture is not None:
+            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture or film")
+        refuse_without("a picture or film of one trial", context, "fps", "size", "camera", "full_scale")
         trials = try_all(name, range(seeds), values, jobs or os.cpu_count() or 1, console)
-        report: dict[str, Any] = {"task": name, "trials": [trial.as_dict() for trial in trials]}
-        output.write_report(files.get("report"), report)
-        if not all(trial.succeeded for trial in trials):
-            raise typer.Exit(1)
-        return
-    if jobs is not None:
-        raise typer.BadParameter("--jobs is for --seeds")
-    trial = try_once(chosen, seed, values, headless, files.get("picture"), console)
-    output.write_report(files.get("report"), {"task": name, **trial.as_dict()})
-    if not trial.succeeded:
+        output.write_report(report, {"task": name, "trials": [trial.as_dict() for trial in trials]})
+    else:
+        if jobs is not None:
+            raise typer.BadParameter("--jobs is for --seeds")
+        pictures = Pictures(film, picture, size, camera, fps, full_scale)
+        _refuse_what_does_not_fit(context, pictures, headless)
+        pictures.check(chosen)
+        trials = [try_once(chosen, seed, values, headless, pictures, console)]
+        output.write_report(report, {"task": name, **trials[0].as_dict()})
+    if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
+
+
+def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:
+    """Refuse options that have no effect without another one."""
+    if pictures.film is None:
+        refuse_without("a film (--out FILE.mp4)", context, "fps")
+        if pictures.picture is None:
+            refuse_without("a picture or film (--out FILE.png or FILE.mp4)", context, "size", "camera")
+            if headless:
+                refuse_without("a picture or film, or a page", context, "full_scale")
 
 
 def list_tasks(console: Console) -> None:
@@ -100,19 +174,24 @@ def try_once(
     seed: int | None,
     values: dict[str, Any],
     headless: bool,
-    picture: Path | None,
+    pictures: Pictures,
     console: Console,
 ) -> Trial:
-    """Try a task once, on a page unless headless, and print the outcome.
+    """Try a task once, on a page unless headless or filmed, and print the outcome.
 
     Raises:
-        InputError: A path or value is wrong, the page cannot be served, or the picture cannot be written.
+        InputError: A path or value is wrong, the page cannot be served, or a picture or film cannot be made.
     """
+    start = World(scene_of(task, seed, values))
     with compile_progress(console):
-        World(scene_of(task, seed, values)).step()
+        start.step()
+    start.reset()
     last: list[World] = []
     with ExitStack() as stack:
-        show = _nothing if headless else _shown(stack, console)
+        if pictures.film is not None:
+            show = _filmed(stack, start, pictures, console)
+        else:
+            show = _nothing if headless else _shown(stack, pictures.pressure, console)
 
         def watch(world: World) -> None:
             last[:] = [world]
@@ -124,8 +203,8 @@ def try_once(
     else:
         reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"
         console.print(f"[red]failed[/red] {reason}", highlight=False)
-    if picture is not None:
-        last[0].render(picture)
+    if pictures.picture is not None:
+        last[0].render(pictures.picture, pictures.camera, pictures.size, pictures.pressure)
     return trial
 
 
@@ -157,7 +236,29 @@ def _nothing(world: World) -> None:
     """Nobody watches."""
 
 
-def _shown(stack: ExitStack, console: Console) -> Callable[[World], None]:
+def _filmed(stack: ExitStack, start: World, pictures: Pictures, console: Console) -> Callable[[World], None]:
+    """Films a world that begins as ``start`` is, and tells on a terminal how far it is; the stack ends the film."""
+    assert pictures.film is not None
+    pressure = pictures.pressure
+    scale = scale_of_world(start) if pressure is None else PressureScale(pressure)
+    line = StatusLine(console)
+    stack.callback(line.close)
+    add = stack.enter_context(
+        open_page_film(pictures.film, pictures.rate, scale, pictures.size, pictures.camera)
+    )
+    film = WorldFilm(start, scale, pictures.rate, add)
+    film.observe(start)
+
+    def show(world: World) -> None:
+        film.observe(world)
+        if line.due:
+            forces = {name: world.grip_force(name) for name in world.gripper_names}
+            line.update(world.time, int(world.diagnostics()["faces"]), forces)
+
+    return show
+
+
+def _shown(stack: ExitStack, full_scale: float | None, console: Console) -> Callable[[World], None]:
     """Shows a world on a page, at the pace of the wall clock as far as the machine keeps it."""
     views: list[Any] = []
     begin = time.monotonic()
@@ -165,7 +266,7 @@ def _shown(stack: ExitStack, console: Console) -> Callable[[World], None]:
     def show(world: World) -> None:
         nonlocal begin
         if not views:
-            views.append(stack.enter_context(world.view()))
+            views.append(stack.enter_context(world.view(full_scale=full_scale)))
             console.print(f"watch it at {views[0].url}", highlight=False, soft_wrap=True)
             begin = time.monotonic() - world.time
         ahead = world.time - (time.monotonic() - begin)

@@ -50,6 +50,7 @@ def test_the_kind_of_a_file_follows_from_its_suffix(tmp_path, monkeypatch):
         ("hil-report", "report.json", "--out", "kept.png"),
         ("snapshot", "drop_box", "--out", "kept.png"),
         ("replay", "run.mcap", "--out", "kept.gif"),
+        ("task", "pancake_flip", "--out", "kept.gif"),
         ("plot", "pitch", "run.mcap", "--out", "kept.png"),
         ("bench", "--out", "FILE"),
         ("init", "box.urdf", "--out", "kept.yaml"),

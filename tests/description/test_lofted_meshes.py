@@ -23,6 +23,8 @@ ENVELOPES = {
     "plate": 0.0,
     "pancake": 0.0,
     "stove": 0.0,
+    "rack": 0.0,
+    "worktop": 0.0,
     "kinova_gen3_7dof": 0.046,
     "kinova_gen3_6dof": 0.046,
     "jaco_j2s6": 0.040,

@@ -59,7 +59,7 @@ def pretend(script, measured, most=2000):
 
 
 def test_joints_end_together_where_they_shall_within_their_speeds(robot, world):
-    goal = dict(zip(robot.arm.names, robot.q + [0.3, -0.1, 0.2, 0.0, 0.1, -0.4], strict=True))
+    goal = dict(zip(robot.arm.names, np.add(robot.q, [0.3, -0.1, 0.2, 0.0, 0.1, -0.4]), strict=True))
     told = carry_out(move_joints(robot, goal, share=0.5), world)
     positions = np.array([[command[name].position for name in robot.arm.names] for command in told])
     np.testing.assert_allclose(positions[-1], list(goal.values()), atol=1e-12)

@@ -1,4 +1,5 @@
-"""Writes the meshes of things in a kitchen beside this file: a pancake, a stove, a mug, a plate, a spatula.
+"""Writes the meshes of things in a kitchen beside this file: a pancake, a stove, a mug, a plate, two spatulas,
+a rack, a table's top.
 
 They are seen, not touched.
 """
@@ -53,27 +54,29 @@ def _mirrored(surface: Surface) -> Surface:
 
 
 def _browned(share: float, height: float, turn: float, depth: float) -> Surface:
-    """Both faces of a pancake out to a share of its radius: lenses that stand out a little, unlike each other."""
+    """The upper face of a pancake out to a share of its radius: a lens that stands out a little."""
     radius = share * PANCAKE[0]
     profile = np.array(
         [(0.0, 0.004), (0.97 * radius, 0.004), (radius, height - 0.0004), (0.94 * radius, height - 0.0001),
          (0.6 * radius, height), (0.0, height)]
     )  # fmt: skip
-    top, bottom = (_disc(profile, t, depth, 80) for t in (turn, turn + 2.0))
-    return together([top, _mirrored(bottom)])
+    return _disc(profile, turn, depth, 80)
 
 
 def pancake() -> dict[str, Surface]:
-    """Crumb, golden faces, and what is browner on them."""
+    """Crumb, golden faces unlike each other, and what is browner on the lower one: a look tells which is up."""
     radius, half = PANCAKE
     flat = 0.0064
+    golden = flat + 0.0005
     # Lower in the middle of the rim's height it bulges: batter spreads before it sets.
     rim = [(0.0, -flat), (0.93 * radius, -flat, 0.004), (radius, -0.002, 0.006), (radius, 0.001, 0.006),
            (0.93 * radius, flat, 0.004), (0.0, flat)]  # fmt: skip
     return {
         "pancake_crumb": _disc(rounded(rim, steps=5), 0.0, 0.012, 72),
-        "pancake_golden": _browned(0.915, flat + 0.0005, 0.0, 0.018),
-        "pancake_brown": _browned(0.84, half - 0.0002, 0.9, 0.050),
+        "pancake_golden": together(
+            [_browned(0.915, golden, 0.0, 0.018), _mirrored(_browned(0.915, golden, 2.0, 0.018))]
+        ),
+        "pancake_brown": _mirrored(_browned(0.84, half - 0.0002, 2.9, 0.050)),
     }
 
 
@@ -159,9 +162,84 @@ def spatula() -> dict[str, Surface]:
     }
 
 
+def turner() -> dict[str, Surface]:
+    """A spatula for pancakes: handle, about its own axis; steel: the blade, bent up at its heel, and the neck."""
+    outline = [(-0.050, -0.055, 0.012), (0.050, -0.055, 0.012), (0.050, 0.030, 0.020), (0.030, 0.055, 0.012),
+               (-0.030, 0.055, 0.012), (-0.050, 0.030, 0.020)]  # fmt: skip
+    slot = [
+        (-0.0032, -0.027, 0.0031),
+        (0.0032, -0.027, 0.0031),
+        (0.0032, 0.027, 0.0031),
+        (-0.0032, 0.027, 0.0031),
+    ]
+    middles = np.array([(x, -0.006) for x in (-0.030, -0.015, 0.0, 0.015, 0.030)])
+    flat = slotted(
+        rounded(outline, closed=True), middles, rounded(slot, closed=True), (0.015, 0.062), thickness=0.001
+    )
+    # Drawn with its tip along -y, and lying under z = 0.
+    blade = Surface(flat.vertices @ [[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] + [0.0, 0.0, 0.0005],
+                    flat.triangles)  # fmt: skip
+    bends = [(-0.038, 0.0011), (-0.0541, 0.0011, 0.004), (-0.0541, 0.0165, 0.008), (-0.098, 0.0320, 0.10),
+             (-0.1502, 0.0568, 0.10), (-0.1638, 0.0631)]  # fmt: skip
+    spine = np.insert(_evenly(rounded(bends, steps=24), 56), 1, 0.0, axis=1)
+    along = np.linspace(0.0, 1.0, len(spine))
+    widths = np.interp(
+        along, (0.0, 0.08, 0.22, 0.30, 0.52, 1.0), (0.012, 0.019, 0.020, 0.018, 0.0058, 0.0050)
+    )
+    heights = np.interp(along, (0.0, 0.08, 0.30, 0.52, 1.0), (0.0007, 0.0009, 0.0010, 0.0024, 0.0034))
+    sections = [superellipse(a, b, 2.8, 20) for a, b in zip(widths, heights, strict=True)]
+    handle = [(0.0, -0.055), (0.0088, -0.055, 0.0015), (0.0098, -0.043, 0.03), (0.0120, -0.022, 0.06),
+              (0.0120, 0.020, 0.06), (0.0108, 0.038, 0.04), (0.0120, 0.055, 0.0075), (0.0, 0.055)]  # fmt: skip
+    return {
+        "turner_handle": turned(rounded(handle, steps=8), 36),
+        "turner_steel": together([blade, swept(spine, sections, (0.0, -1.0, 0.0))]),
+    }
+
+
+def _evenly(curve: Array, count: int) -> Array:
+    """Points (count, 2) at equal distances along a curve of straight pieces."""
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
+    places = np.linspace(0.0, lengths[-1], count)
+    return np.column_stack([np.interp(places, lengths, coordinate) for coordinate in curve.T])
+
+
+# --- table
+
+
+def worktop() -> dict[str, Surface]:
+    """Boards along x in two tones, side by side in turn: 1 m by 1 m, to be stretched, and 40 mm thick under z = 0."""
+    count, bevel = 8, 0.0012
+    corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    boards = []
+    for middle in (np.arange(count) + 0.5) / count - 0.5:
+        rings = [
+            np.column_stack(
+                [[0.0, middle] + corners * ([0.5, 0.5 / count] - inset * np.ones(2)), np.full(4, height)]
+            )
+            for inset, height in ((0.0, -0.040), (0.0, -bevel), (bevel, 0.0))
+        ]
+        boards.append(lofted(rings))
+    return {"worktop_light": together(boards[::2]), "worktop_dark": together(boards[1::2])}
+
+
+# --- rack
+
+
+def rack() -> dict[str, Surface]:
+    """What a spatula rests on: a foot, a waist and a flat top, 0.10 m by 0.08 m and 0.15 m high, around z = 0."""
+    shares = [(0.90, -0.0750), (0.94, -0.0735), (0.94, -0.0680), (0.90, -0.0650), (0.60, -0.0560), (0.52, -0.0400),
+              (0.50, -0.0100), (0.52, 0.0250), (0.60, 0.0480), (0.90, 0.0620), (0.985, 0.0660), (1.0, 0.0680),
+              (1.0, 0.0735), (0.985, 0.0750)]  # fmt: skip
+    rings = []
+    for share, height in shares:
+        outline = superellipse(0.050 * share, 0.040 * share, 6.0, 64)
+        rings.append(np.column_stack([outline, np.full(len(outline), height)]))
+    return {"rack": lofted(rings)}
+
+
 def surfaces() -> dict[str, Surface]:
     """All of them by the names of their files."""
-    return {**pancake(), **stove(), **tableware(), **spatula()}
+    return {**pancake(), **stove(), **tableware(), **spatula(), **turner(), **rack(), **worktop()}
 
 
 if __name__ == "__main__":

@@ -196,7 +196,7 @@ def slotted(
     block = np.vstack([sides[0] + slots[-1], sides[1] + slots[0]])
     # Between the first and the last cell the corners of the others are on the block's edge.
     for between in slots[:-1] + np.array([half[0], 0.0]):
-        block = np.insert(block, len(block) // 2, between + np.array([0.0, half[1]]), axis=0)
+        block = np.insert(block, 6, between + np.array([0.0, half[1]]), axis=0)
     block = np.vstack([block, slots[:-1] + np.array([half[0], -half[1]])])
     points = np.vstack(
         [outline, block, *(slot + middle for middle in slots), *(np.vstack(sides) + m for m in slots)]

@@ -1,0 +1,76 @@
+"""Tasks at the command line: filmed and drawn like runs, and told when options do not fit."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image, ImageSequence
+
+from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks.task import Outcome, Task
+from support.command_line import call
+
+#: Periods of the task below, and its period, s.
+PERIODS, PERIOD = 10, 0.01
+
+
+class Idle:
+    """A controller that commands nothing for a while."""
+
+    def __init__(self, model, period):
+        self.robot = SimpleNamespace(phase="watch the box")
+
+    def script(self, measured):
+        for _ in range(PERIODS):
+            yield {}
+
+
+@pytest.fixture(autouse=True)
+def falling(monkeypatch):
+    """A task of a tenth of a second, after which a box lies."""
+    task = Task("a box falls", "drop_box", PERIOD, 2.0, Idle, lambda rng: {}, lambda *_: Outcome(True))
+    monkeypatch.setitem(TASKS, "falling", task)
+
+
+def test_a_trial_is_filmed_from_its_start_to_after_its_end_and_its_end_drawn(tmp_path):
+    film, end, report = (tmp_path / f"x.{suffix}" for suffix in ("gif", "png", "json"))
+    result = call(
+        "task", "falling", "--out", film, "--out", end, "--out", report, "--fps", 10, "--size", "160x120"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "watch it at" not in result.output  # a film is made as fast as possible, without a page
+    seconds = json.loads(report.read_text())["time"] + 1.0  # it goes on for a second
+    with Image.open(film) as pictures:
+        frames = [np.asarray(frame.convert("RGB"), dtype=int) for frame in ImageSequence.Iterator(pictures)]
+    assert len(frames) == round(10 * seconds) + 1
+    last = np.asarray(Image.open(end).convert("RGB"), dtype=int)
+    assert frames[0].shape == last.shape == (120, 160, 3)
+
+    above = [frame[:80] for frame in frames]  # the clock and the legend
+    fallen, rested = (np.abs(one - other).mean() for one, other in (above[:2], above[-2:]))
+    assert fallen > 10.0 * rested, (fallen, rested)
+    assert np.ptp(last[:80]) > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--fps", 5), "--fps needs a film (--out FILE.mp4)"),
+        (("--size", "160x120", "--camera", "top"), "--size and --camera need a picture or film"),
+        (("--headless", "--full-scale", 2), "--full-scale needs a picture or film, or a page"),
+        (("--seeds", 2, "--out", "x.gif"), "makes no picture or film"),
+        (("--seeds", 2, "--camera", "top"), "--camera needs a picture or film of one trial"),
+        (("--out", "x.gif", "--fps", 80), "a GIF shows 0.01 to 50 frames a second, not 80"),
+        (("--out", "x.tiff"), "end it in .mp4, .webm or .gif for the film, .png for the picture"),
+    ],
+)
+def test_what_does_not_fit_is_told_before_anything_runs(options, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hydro_sim_core.simulation.World.step", lambda *_: pytest.fail("stepped"))
+    result = call("task", "falling", *options)
+    assert result.exit_code != 0
+    assert says in " ".join(result.stderr.replace("│", " ").split())
+    assert not any(tmp_path.iterdir())
