@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from threading import Event, Thread
+from typing import Any
 
 from rich.console import Console
 
@@ -18,8 +20,8 @@ class Interrupted(Exception):
     """Loading a scene was interrupted; a thread of this process may still compile."""
 
 
-def load_world(scene: str, console: Console, stop: Event) -> World:
-    """Load a scene and take one step, so that no later step has to compile.
+def load_world(scene: str, console: Console, stop: Event, values: Mapping[str, Any] | None = None) -> World:
+    """Load a scene, with other values by path, and take one step, so that no later step has to compile.
 
     Raises:
         InputError: The scene cannot be simulated.
@@ -30,7 +32,7 @@ def load_world(scene: str, console: Console, stop: Event) -> World:
 
     def load() -> None:
         try:
-            world = open_world(scene)
+            world = open_world(scene, values=values)
             world.step()
             world.reset()
             loaded.set_result(world)

@@ -186,7 +186,7 @@ class SimulationNode(LifecycleNode):
                 problem = "is the recording's file too, which it would replace"
                 raise InputError("parameters", "report_file", problem, "give another name")
             self._report_file.check(parameters.report_file)
-        world = load_world(self.parameters.scene, self._console, self._stop)
+        world = load_world(parameters.scene, self._console, self._stop, parameters.values_of_the_scene)
         self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

@@ -13,7 +13,8 @@ from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.description.yaml_source import parse_value
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import FileLimits
 from hydro_sim_core.simulation.running.realtime import check_realtime
 from hydro_sim_core.simulation.running.runner import SLOWEST
@@ -72,6 +73,9 @@ class Parameters:
 
     autostart: bool = _parameter(True, "Configure and activate at once, without a lifecycle manager.")
     scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate, or the name of a shipped scene.")
+    scene_values: tuple[str, ...] = _parameter(
+        ("",), "Other values in the scene, each PATH=VALUE as for --set of the command line; [''] for none."
+    )
     duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
     real_time_factor: float = _parameter(
         1.0,
@@ -119,7 +123,11 @@ class Parameters:
     )
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
     joint_state_rate: float = _parameter(
-        250.0, "joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
+        250.0,
+        "joint_states and multi_dof_joint_states a second of simulated time.",
+        low=100.0,
+        high=1000.0,
+        live=True,
     )
     clock_rate: float = _parameter(
         0.0, "/clock a second of simulated time; 0 publishes after every step.", low=0.0, high=1e5, live=True
@@ -299,6 +307,25 @@ class Parameters:
     def processors(self) -> tuple[int, ...]:
         """Processors of the stepping thread; empty for any."""
         return tuple(cpu for cpu in self.realtime_cpus if cpu >= 0)
+
+    @property
+    def values_of_the_scene(self) -> dict[str, Any]:
+        """Other values in the scene, by path.
+
+        Raises:
+            InputError: One is no ``PATH=VALUE``.
+        """
+        found = {}
+        for setting in filter(None, self.scene_values):
+            path, equals, text = setting.partition("=")
+            try:
+                if not path or not equals:
+                    raise ValueError("is no PATH=VALUE")
+                found[path] = parse_value(text)
+            except ValueError as error:
+                mend = "write such as models.ball.friction=0.4"
+                raise InputError(_SOURCE, f"scene_values '{shortened(setting)}'", str(error), mend) from None
+        return found
 
     def require_scene(self) -> None:
         """Raise an ``InputError`` if there is nothing to simulate."""
