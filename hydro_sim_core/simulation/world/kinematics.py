@@ -88,7 +88,7 @@ class WorldKinematics(WorldParts):
 
     @cached_property
     def floating_coordinates(self) -> dict[str, int]:
-        """Where in ``q`` each floating joint has its seven coordinates: a quaternion (w, x, y, z), then a position, m."""
+        """Where in ``q`` each floating joint has its seven coordinates: quaternion (w, x, y, z), then position, m."""
         tree = self._built.model.tree
         joints = zip(self._built.assembly.joint_names, tree.joint_type, tree.q_index, strict=True)
         return {name: int(first) for name, kind, first in joints if kind == FLOATING}

@@ -159,8 +159,8 @@ class StatePublisher:
         waiting = self._runner.waiting_for_permit
         if self._runner.paused or waiting:
             self._clock.repeat_for_late_joiners()
-        # A lock-step controller answers every message, so states are repeated only while there are late joiners. One that
-        # needs contacts or poses, too, could not answer without them.
+        # A lock-step controller answers every message, so states are repeated only while there are late joiners; what
+        # else it needs of that instant comes before them.
         late = waiting and self._late_joiners.waiting()
         snapshot = self._runner.snapshot()
         if late:

@@ -55,7 +55,11 @@ class Instants:
         return FLOATING in self._needed
 
     def take(self, topic: str, message: Any) -> Measurement | None:
-        """Add a message (JointState, MultiDOFJointState, WrenchStamped); the measurement of its instant once it is complete, again with every repeated message.
+        """Add a message; the measurement of its instant once that is complete, again with every repeated message.
+
+        Args:
+            topic: As subscribed to.
+            message: A JointState, MultiDOFJointState or WrenchStamped.
 
         Raises:
             InputError: The messages are of another scene.
