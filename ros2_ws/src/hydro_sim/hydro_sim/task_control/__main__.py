@@ -84,7 +84,8 @@ def read_parameters(node: Node) -> dict[str, Any]:
         InputError: One is unknown, or of another type.
     """
     values = dict(PARAMETERS)
-    for name, parameter in node.get_parameters_by_prefix("").items():
+    given: dict[str, Any] = dict(node.get_parameters_by_prefix(""))
+    for name, parameter in given.items():
         if name in _OF_ROS or name.startswith("qos_overrides"):
             continue
         if name not in PARAMETERS:
