@@ -68,6 +68,19 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
     return scene.with_(changes) if changes else scene
 
 
+def steps_of_a_period(task: Task, time_step: float) -> int:
+    """Steps between two commands.
+
+    Raises:
+        InputError: The time step (s) does not divide the period.
+    """
+    count = round(task.period / time_step)
+    if abs(count * time_step - task.period) > 1e-9 or count < 1:
+        problem = f"of {time_step:g} s does not divide the controller's period of {task.period:g} s"
+        raise InputError(task.scene, "time_step", problem, "give one that does")
+    return count
+
+
 def run_trial(
     task: Task,
     seed: int | None = None,
@@ -89,10 +102,7 @@ def run_trial(
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
     controller = task.controller(model, task.period)
-    count = round(task.period / world.time_step)
-    if abs(count * world.time_step - task.period) > 1e-9 or count < 1:
-        problem = f"of {world.time_step:g} s does not divide the controller's period of {task.period:g} s"
-        raise InputError(task.scene, "time_step", problem, "give one that does")
+    count = steps_of_a_period(task, world.time_step)
     faces = 0
     attempted = attempt(task, controller, measure(world))
     try:

@@ -72,7 +72,7 @@ def test_wrong_arguments_are_told(arguments, told):
 
 def test_a_period_of_half_a_step_is_told(monkeypatch):
     monkeypatch.setattr(task_plan, "find_task", lambda name: replace(TASKS["pancake_flip"], period=0.0105))
-    with pytest.raises(InputError, match=r"0\.0105 s, is no multiple of the scene's time step, 0\.001 s"):
+    with pytest.raises(InputError, match=r"of 0\.001 s does not divide the controller's period of 0\.0105 s"):
         plan_task("pancake_flip")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import find_task
+from hydro_sim_core.tasks.trial import steps_of_a_period
 
 _SOURCE = "launch arguments"
 #: Least rate that the node takes for joint states, Hz.
@@ -49,11 +50,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "") -> TaskBringup:
     found = find_task(task)
     drawn = _seed(seed)
     values = {} if drawn is None else found.variation(np.random.default_rng(drawn))
-    time_step = find_scene(found.scene).spec.time_step
-    steps = round(found.period / time_step)
-    if steps < 1 or abs(steps * time_step - found.period) > 1e-9:
-        problem = f"its period, {found.period:g} s, is no multiple of the scene's time step, {time_step:g} s"
-        raise InputError("task", task, problem, "give the scene a time step that divides it")
+    steps = steps_of_a_period(found, find_scene(found.scene).spec.time_step)
     # Every instant that is answered has to be told of, by all topics.
     rate = math.ceil(_LEAST_RATE * found.period - 1e-9) / found.period
     node = {
