@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hydro_sim.loading import parse_scene_values
 from hydro_sim.parameters import Parameters
 from hydro_sim.task_control.__main__ import PARAMETERS
 from hydro_sim_bringup import task_plan
@@ -31,7 +32,7 @@ def test_both_programs_have_these_parameters():
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_node_simulates_the_scene_of_the_seed_to_the_last_bit(seed):
     given = plan_task("pancake_flip", str(seed)).node
-    values = Parameters(scene_values=tuple(given["scene_values"])).values_of_the_scene
+    values = parse_scene_values(given["scene_values"])
     scene = find_scene(given["scene"]).with_(values)
     assert scene.spec == scene_of(TASKS["pancake_flip"], seed).spec
 
@@ -79,7 +80,7 @@ def test_a_period_of_half_a_step_is_told(monkeypatch):
 @pytest.mark.parametrize("setting", ["models.pancake", "=3", "a={"])
 def test_values_of_the_scene_that_are_none_are_told(setting):
     with pytest.raises(InputError, match="scene_values"):
-        _ = Parameters(scene_values=(setting,)).values_of_the_scene
+        parse_scene_values([setting])
 
 
 def test_the_launch_file_is_python_and_passes_on_every_argument():

@@ -13,8 +13,7 @@ from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hydro_sim_core.description.yaml_source import parse_value
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import FileLimits
 from hydro_sim_core.simulation.running.realtime import check_realtime
 from hydro_sim_core.simulation.running.runner import SLOWEST
@@ -307,25 +306,6 @@ class Parameters:
     def processors(self) -> tuple[int, ...]:
         """Processors of the stepping thread; empty for any."""
         return tuple(cpu for cpu in self.realtime_cpus if cpu >= 0)
-
-    @property
-    def values_of_the_scene(self) -> dict[str, Any]:
-        """Other values in the scene, by path.
-
-        Raises:
-            InputError: One is no ``PATH=VALUE``.
-        """
-        found = {}
-        for setting in filter(None, self.scene_values):
-            path, equals, text = setting.partition("=")
-            try:
-                if not path or not equals:
-                    raise ValueError("is no PATH=VALUE")
-                found[path] = parse_value(text)
-            except ValueError as error:
-                mend = "write such as models.ball.friction=0.4"
-                raise InputError(_SOURCE, f"scene_values '{shortened(setting)}'", str(error), mend) from None
-        return found
 
     def require_scene(self) -> None:
         """Raise an ``InputError`` if there is nothing to simulate."""
