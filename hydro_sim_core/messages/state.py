@@ -7,7 +7,7 @@ interpreter lock that the stepping thread needs after every step.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,12 @@ def split_time(time: float) -> tuple[int, int]:
     """Simulated time in s as (seconds, nanoseconds)."""
     nanoseconds = round(time * 1e9)
     return nanoseconds // 1_000_000_000, nanoseconds % 1_000_000_000
+
+
+def stamped_time(stamp: tuple[int, int]) -> float:
+    """Time in s of (seconds, nanoseconds), as whoever reads a stamp has it."""
+    seconds, nanoseconds = stamp
+    return seconds + 1e-9 * nanoseconds
 
 
 def topic_token(name: str) -> str:
@@ -78,6 +84,31 @@ def joint_state_template(joints: Sequence[str]) -> MessageTemplate:
 def joint_state_values(snapshot: Snapshot) -> Array:
     """Concatenated positions, velocities and efforts of the joints."""
     return np.concatenate([snapshot.joint_positions, snapshot.joint_velocities, snapshot.joint_efforts])
+
+
+def floating_joint_template(joints: Sequence[str], world_frame: str) -> MessageTemplate:
+    """Template of ``sensor_msgs/MultiDOFJointState``, to be filled with ``floating_joint_values``."""
+    writer = TemplateWriter()
+    writer.header(world_frame, (0, 0))
+    writer.uint32(len(joints))
+    for joint in joints:
+        writer.string(joint)
+    writer.uint32(len(joints))
+    for _ in joints:
+        writer.float64(*[0.0] * 7)
+    writer.uint32(0, 0)  # neither twists nor wrenches
+    return writer.template()
+
+
+def floating_joint_values(snapshot: Snapshot, coordinates: Iterable[int]) -> Array:
+    """Position, m, and quaternion (x, y, z, w) of each floating joint: (joints, 7), the numbers of the state itself.
+
+    Args:
+        snapshot: The state.
+        coordinates: Where in ``q`` each joint begins; see ``World.floating_coordinates``.
+    """
+    begins = np.fromiter(coordinates, dtype=np.int64)
+    return np.asarray(snapshot.q[begins[:, None] + [4, 5, 6, 1, 2, 3, 0]])
 
 
 def wrench_template(frame_id: str) -> MessageTemplate:

@@ -26,6 +26,8 @@ from hydro_sim_core.messages.sensors import sensor_streams
 from hydro_sim_core.messages.state import (
     clock_template,
     fixed_frames,
+    floating_joint_template,
+    floating_joint_values,
     frames_of,
     joint_state_template,
     joint_state_values,
@@ -151,6 +153,18 @@ def _joint_states(world: World, view: View) -> Iterable[Stream]:
     yield Stream("joint_states", JOINT_STATE, encode)
 
 
+def _floating_joints(world: World, view: View) -> Iterable[Stream]:
+    begins = world.floating_coordinates
+    if not begins:
+        return
+    template = floating_joint_template(tuple(begins), view.world_frame)
+
+    def encode(snapshot: Snapshot) -> bytes:
+        return template.fill(split_time(snapshot.time), floating_joint_values(snapshot, begins.values()))
+
+    yield Stream("multi_dof_joint_states", "sensor_msgs/msg/MultiDOFJointState", encode)
+
+
 def _wrenches(world: World, view: View) -> Iterable[Stream]:
     for pair, topic in wrench_topics(world.contact_pairs).items():
         yield _wrench(topic, pair, world, view)
@@ -202,6 +216,7 @@ _KINDS = (
     StreamKind("fixed_transforms", _fixed_transforms, rate=None, depth=1),
     StreamKind("clock", _clock, rate=0.0, parameter="clock_rate", depth=1000),
     StreamKind("joint_states", _joint_states, rate=0.0, parameter="joint_state_rate"),
+    StreamKind("floating_joints", _floating_joints, rate=60.0, parameter="joint_state_rate"),
     StreamKind("transforms", _moving_transforms, rate=60.0, parameter="tf_rate", depth=100),
     StreamKind("wrenches", _wrenches, rate=100.0, parameter="wrench_rate"),
     StreamKind("sensors", sensor_streams, rate=0.0),

@@ -11,15 +11,13 @@ import numpy as np
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.messages.state import pair_wrench
+from hydro_sim_core.messages.state import pair_wrench, split_time, stamped_time
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
-from hydro_sim_core.tasks.robot import Measurement, TaskFailed
-from hydro_sim_core.tasks.task import Outcome, Task
-
-#: How long a world goes on after the controller has ended, s.
-AFTERWARDS = 1.0
+from hydro_sim_core.tasks.attempt import Ending, attempt
+from hydro_sim_core.tasks.robot import Measurement
+from hydro_sim_core.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,19 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
     return scene.with_(changes) if changes else scene
 
 
+def steps_of_a_period(task: Task, time_step: float) -> int:
+    """Steps between two commands.
+
+    Raises:
+        InputError: The time step (s) does not divide the period.
+    """
+    count = round(task.period / time_step)
+    if abs(count * time_step - task.period) > 1e-9 or count < 1:
+        problem = f"of {time_step:g} s does not divide the controller's period of {task.period:g} s"
+        raise InputError(task.scene, "time_step", problem, "give one that does")
+    return count
+
+
 def run_trial(
     task: Task,
     seed: int | None = None,
@@ -91,47 +102,28 @@ def run_trial(
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
     controller = task.controller(model, task.period)
-    count = round(task.period / world.time_step)
-    if abs(count * world.time_step - task.period) > 1e-9 or count < 1:
-        problem = f"of {world.time_step:g} s does not divide the controller's period of {task.period:g} s"
-        raise InputError(task.scene, "time_step", problem, "give one that does")
+    count = steps_of_a_period(task, world.time_step)
     faces = 0
-
-    def go_on() -> Measurement:
-        nonlocal faces
-        world.step(count)
-        faces += int(world.diagnostics()["faces"])
-        watch(world)
-        return measure(world)
-
-    before = now = measure(world)
-    reason = ""
-    script = controller.script(before)
+    attempted = attempt(task, controller, measure(world))
     try:
-        commands = next(script)
-        while now.time < task.duration:
+        commands = next(attempted)
+        while True:
             world.command_joints(commands)
-            now = go_on()
-            commands = script.send(now)
-        reason = f"not done within {task.duration:g} s"
-    except StopIteration:
-        pass
-    except TaskFailed as failure:
-        reason = str(failure)
-    later = now
-    while later.time < now.time + AFTERWARDS:
-        later = go_on()
-    outcome = Outcome(False, reason) if reason else task.judge(before, now, later)
-    steps = round(later.time / world.time_step)
+            world.step(count)
+            faces += int(world.diagnostics()["faces"])
+            watch(world)
+            commands = attempted.send(measure(world))
+    except StopIteration as end:
+        ending: Ending = end.value
     return Trial(
         seed,
-        outcome.succeeded,
-        outcome.reason,
-        controller.robot.phase,
-        now.time,
-        steps,
-        faces * count / steps,
-        outcome.measures,
+        ending.outcome.succeeded,
+        ending.outcome.reason,
+        ending.phase,
+        ending.time,
+        world.step_count,
+        faces * count / world.step_count,
+        ending.outcome.measures,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
     )
 
@@ -140,7 +132,7 @@ def measure(world: World) -> Measurement:
     """What the node would publish of a world now."""
     snapshot = take_snapshot(world, epoch=0)
     return Measurement(
-        snapshot.time,
+        stamped_time(split_time(snapshot.time)),
         dict(zip(snapshot.joint_names, snapshot.joint_positions.tolist(), strict=True)),
         {
             pair: pair_wrench(snapshot.contacts, pair, snapshot.frames[pair[1]])

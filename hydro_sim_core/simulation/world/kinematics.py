@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.dynamics.joint_dispatch import FLOATING
 from hydro_sim_core.simulation.world.energies import Energies, elastic_energy
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
@@ -81,6 +85,30 @@ class WorldKinematics(WorldParts):
         bodies[:-1, :3, :3], bodies[:-1, :3, 3], bodies[:-1, 3, 3] = evaluator.R_WB, evaluator.p_WB, 1.0
         bodies[-1] = np.eye(4)  # index -1: the world
         return bodies[self._built.assembly.link_body] @ self._built.assembly.X_BL
+
+    @cached_property
+    def floating_coordinates(self) -> dict[str, int]:
+        """Where in ``q`` each floating joint has its seven coordinates: quaternion (w, x, y, z), then position, m."""
+        tree = self._built.model.tree
+        joints = zip(self._built.assembly.joint_names, tree.joint_type, tree.q_index, strict=True)
+        return {name: int(first) for name, kind, first in joints if kind == FLOATING}
+
+    def coordinates(self, positions: Mapping[str, float], floating: Mapping[str, ArrayLike]) -> Array:
+        """Coordinates (nq,) at these positions of joints; those of others are the current ones.
+
+        Args:
+            positions: By the names of joints in ``joint_names``, rad or m. Mimic joints follow those that they mimic.
+            floating: Quaternion (w, x, y, z) and position (m) of the child of each floating joint in its parent, by the
+                names in ``floating_coordinates``.
+        """
+        q = self.q
+        for i, name in enumerate(self.joint_names):
+            if self._joint_is_master[i] and name in positions:
+                q[self._joint_q[i]] = positions[name]
+        for name, first in self.floating_coordinates.items():
+            if name in floating:
+                q[first : first + 7] = floating[name]
+        return q
 
     def frame_twists(self, q: Array | None = None, v: Array | None = None) -> Array:
         """Twists (links, 6) of all links about the world's origin, in the order of ``frame_names``.

@@ -19,6 +19,7 @@ setup(
     entry_points={
         "console_scripts": [
             "hydro_sim = hydro_sim.__main__:main",
+            "task_controller = hydro_sim.task_control.__main__:main",
             "wait_for_simulation = hydro_sim.wait_for_simulation:main",
         ]
     },

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from threading import Event, Thread
+from typing import Any
 
 from rich.console import Console
 
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.description.yaml_source import parse_value
+from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import open_world
 
@@ -18,8 +22,8 @@ class Interrupted(Exception):
     """Loading a scene was interrupted; a thread of this process may still compile."""
 
 
-def load_world(scene: str, console: Console, stop: Event) -> World:
-    """Load a scene and take one step, so that no later step has to compile.
+def load_world(scene: str, console: Console, stop: Event, values: Mapping[str, Any] | None = None) -> World:
+    """Load a scene, with other values by path, and take one step, so that no later step has to compile.
 
     Raises:
         InputError: The scene cannot be simulated.
@@ -30,7 +34,7 @@ def load_world(scene: str, console: Console, stop: Event) -> World:
 
     def load() -> None:
         try:
-            world = open_world(scene)
+            world = open_world(scene, values=values)
             world.step()
             world.reset()
             loaded.set_result(world)
@@ -45,3 +49,22 @@ def load_world(scene: str, console: Console, stop: Event) -> World:
             if stop.wait(_LOOK_PERIOD):
                 raise Interrupted
     return loaded.result()
+
+
+def parse_scene_values(settings: Sequence[str]) -> dict[str, Any]:
+    """Other values in a scene, by path, of the parameter ``scene_values``.
+
+    Raises:
+        InputError: One is no ``PATH=VALUE``.
+    """
+    found = {}
+    for setting in filter(None, settings):
+        path, equals, text = setting.partition("=")
+        try:
+            if not path or not equals:
+                raise ValueError("is no PATH=VALUE")
+            found[path] = parse_value(text)
+        except ValueError as error:
+            element, mend = f"scene_values '{shortened(setting)}'", "write such as models.ball.friction=0.4"
+            raise InputError("parameters", element, str(error), mend) from None
+    return found

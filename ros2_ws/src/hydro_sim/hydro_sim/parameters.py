@@ -72,6 +72,9 @@ class Parameters:
 
     autostart: bool = _parameter(True, "Configure and activate at once, without a lifecycle manager.")
     scene: str = _parameter("", "Scene YAML, URDF or xacro file to simulate, or the name of a shipped scene.")
+    scene_values: tuple[str, ...] = _parameter(
+        ("",), "Other values in the scene, each PATH=VALUE as for --set of the command line; [''] for none."
+    )
     duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
     real_time_factor: float = _parameter(
         1.0,
@@ -119,7 +122,11 @@ class Parameters:
     )
     step_count: int = _parameter(1, "Steps that one call of ~/step takes.", low=1, high=1_000_000, live=True)
     joint_state_rate: float = _parameter(
-        250.0, "joint_states a second of simulated time.", low=100.0, high=1000.0, live=True
+        250.0,
+        "joint_states and multi_dof_joint_states a second of simulated time.",
+        low=100.0,
+        high=1000.0,
+        live=True,
     )
     clock_rate: float = _parameter(
         0.0, "/clock a second of simulated time; 0 publishes after every step.", low=0.0, high=1e5, live=True

@@ -159,9 +159,15 @@ class StatePublisher:
         waiting = self._runner.waiting_for_permit
         if self._runner.paused or waiting:
             self._clock.repeat_for_late_joiners()
-        # A lock-step controller answers every message, so states are repeated only while there are late joiners.
-        if self._runner.paused or (waiting and self._late_joiners.waiting()):
-            self._publish_joint_states(self._runner.snapshot())
+        # A lock-step controller answers every message, so states are repeated only while there are late joiners; what
+        # else it needs of that instant comes before them.
+        late = waiting and self._late_joiners.waiting()
+        snapshot = self._runner.snapshot()
+        if late:
+            for streams in self._by_simulated_time.values():
+                streams.publish(snapshot)
+        if late or self._runner.paused:
+            self._publish_joint_states(snapshot)
 
     def _note(self, snapshot: Snapshot) -> None:
         """Queue a step, in the stepping thread; a queue in C wakes a thread faster than a condition."""

@@ -1,0 +1,129 @@
+"""Entry point of ``task_controller``: its parameters, what it prints and its exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from hydro_sim.task_control.controller import TaskController
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.failures import in_one_line
+from hydro_sim_core.tasks import find_task
+from hydro_sim_core.tasks.attempt import Ending
+
+#: Defaults of the parameters, which have their types.
+PARAMETERS: dict[str, Any] = {
+    "task": "",
+    "simulator": "hydro_sim",
+    "json": "",
+    "seed": -1,
+    "start_timeout": 600.0,
+    "timeout": 10.0,
+}
+#: Those that every node has.
+_OF_ROS = ("use_sim_time", "start_type_description_service")
+
+
+def main() -> int:
+    """Try a task until a signal; return 0 only if it succeeds."""
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return run(sys.argv, stop)
+
+
+def run(arguments: list[str], stop: Event) -> int:
+    """Try the task of these arguments until ``stop`` is set; return the exit status."""
+    try:
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        return _try(stop)
+    except Exception as error:
+        line = in_one_line(error)
+        if line is None:
+            raise
+        print(f"task_controller: error: {line}", file=sys.stderr)
+        return 1
+    finally:
+        rclpy.try_shutdown()
+
+
+def _try(stop: Event) -> int:
+    node = rclpy.create_node("task_controller", automatically_declare_parameters_from_overrides=True)
+    try:
+        parameters = read_parameters(node)
+        task = find_task(parameters["task"])
+        controller = TaskController(node, task, parameters["simulator"])
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        ending = controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
+    finally:
+        node.destroy_node()
+    if parameters["json"]:
+        _write(Path(parameters["json"]), report(parameters, ending))
+    outcome = ending.outcome
+    if outcome.succeeded:
+        print(f"succeeded after {ending.time:.2f} s")
+        return 0
+    print(f"failed after {ending.time:.2f} s, to {ending.phase}: {outcome.reason}")
+    return 1
+
+
+def read_parameters(node: Node) -> dict[str, Any]:
+    """Values of the parameters.
+
+    Raises:
+        InputError: One is unknown, or of another type.
+    """
+    values = dict(PARAMETERS)
+    given: dict[str, Any] = dict(node.get_parameters_by_prefix(""))
+    for name, parameter in given.items():
+        if name in _OF_ROS or name.startswith("qos_overrides"):
+            continue
+        if name not in PARAMETERS:
+            raise InputError("parameters", name, "no such parameter", f"use one of {', '.join(PARAMETERS)}")
+        kind, value = type(PARAMETERS[name]), parameter.value
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            problem = f"{value!r} is of type {type(value).__name__}"
+            raise InputError("parameters", name, problem, f"give a value of type {kind.__name__}")
+        values[name] = value
+    return values
+
+
+def report(parameters: dict[str, Any], ending: Ending) -> dict[str, Any]:
+    """The result for JSON, as ``hydro-sim task --json`` has it where both know it."""
+    return {
+        "task": parameters["task"],
+        "seed": parameters["seed"] if parameters["seed"] >= 0 else None,
+        "succeeded": ending.outcome.succeeded,
+        "reason": ending.outcome.reason,
+        "phase": ending.phase,
+        "time": ending.time,
+        "measures": dict(ending.outcome.measures),
+    }
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Write a file that may replace an older result.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        raise InputError(path, "", error.strerror or str(error), "give another name for the result") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

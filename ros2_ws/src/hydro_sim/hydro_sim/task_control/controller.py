@@ -1,0 +1,158 @@
+"""The controller of a task as a node: what it measures comes by topics, and every answer is one ``joint_commands``."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState, MultiDOFJointState
+
+from hydro_sim.task_control.instants import FLOATING, JOINTS, Instants, Stamp
+from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.loading import find_scene
+from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt
+from hydro_sim_core.tasks.robot import Measurement
+from hydro_sim_core.tasks.task import Outcome, Task
+
+_COMMANDS = "joint_commands"
+#: Deep enough that nothing is lost while the controller plans, with joint states a thousand times a second.
+_QOS = QoSProfile(depth=1000)
+#: Longest wait within one look at the clock, s.
+_LOOK_PERIOD = 0.1
+
+
+class TaskController:
+    """Tries a task once.
+
+    Args:
+        node: Node of the topics.
+        task: The task.
+        simulator: Name of the simulation's node.
+        watch: Called with every measurement that is answered.
+
+    Attributes:
+        ending: How it ended; None as long as it has not.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        task: Task,
+        simulator: str,
+        watch: Callable[[Measurement], None] = lambda measured: None,
+    ) -> None:
+        self._task, self._watch = task, watch
+        # The controller knows the scene as it is meant to be.
+        self._model = World(find_scene(task.scene))
+        self._controller = task.controller(self._model, task.period)
+        self._instants = Instants(World(self._model.scene, like=self._model), simulator)
+        self._period = round(1e9 * task.period)
+        self._attempt: Attempt | None = None
+        self._measured = -math.inf  # simulated time of the last measurement, ns
+        self._newest: Stamp | None = None  # of joint states
+        self._heard = time.monotonic()
+        self.ending: Ending | None = None
+        self._commands = node.create_publisher(JointState, _COMMANDS, 10)
+        self._listen(node, JointState, JOINTS)
+        for topic in self._instants.wrenches.values():
+            self._listen(node, WrenchStamped, topic)
+        if self._instants.has_floating:
+            self._listen(node, MultiDOFJointState, FLOATING)
+
+    def _listen(self, node: Node, message_type: type, topic: str) -> None:
+        node.create_subscription(message_type, topic, lambda message: self._receive(topic, message), _QOS)
+
+    def run(
+        self, executor: SingleThreadedExecutor, stop: Event, start_timeout: float, timeout: float
+    ) -> Ending:
+        """Try the task.
+
+        Args:
+            executor: Executor of the node.
+            stop: Ends it when set.
+            start_timeout: Longest wait for the first joint states, s of wall time: the first start ever compiles.
+            timeout: Longest wait for the next measurement, s of wall time; a pause is no silence.
+
+        Returns:
+            How it ended; a simulation that falls silent is a failure with its reason.
+
+        Raises:
+            InputError: The simulation is of another scene.
+        """
+        self._heard = time.monotonic()
+        while self.ending is None:
+            executor.spin_once(timeout_sec=_LOOK_PERIOD)
+            waited = time.monotonic() - self._heard
+            if stop.is_set():
+                self._give_up("interrupted")
+            elif self.ending is None and waited > (start_timeout if self._newest is None else timeout):
+                self._give_up(self._silence(waited))
+        return self.ending
+
+    def _receive(self, topic: str, message: Any) -> None:
+        if self.ending is not None:
+            return
+        stamp = message.header.stamp.sec, message.header.stamp.nanosec
+        nanoseconds = 1_000_000_000 * stamp[0] + stamp[1]
+        if topic == JOINTS:
+            # The first sign of life, or the next of a simulation that is paused.
+            if self._newest in (None, stamp):
+                self._heard = time.monotonic()
+            self._newest = stamp
+        if nanoseconds < self._measured:
+            self._give_up("simulated time went back: the simulation was reset or started anew")
+            return
+        measured = self._instants.take(topic, message)
+        if measured is None or nanoseconds < self._measured + self._period:
+            return
+        if not self._commands.get_subscription_count():
+            return  # nobody would hear the answer; a simulation that waits repeats what it has said
+        self._answer(measured, stamp)
+        self._measured, self._heard = nanoseconds, time.monotonic()
+
+    def _answer(self, measured: Measurement, stamp: Stamp) -> None:
+        self._watch(measured)
+        try:
+            if self._attempt is None:
+                self._attempt = attempt(self._task, self._controller, measured)
+                commands = next(self._attempt)
+            else:
+                commands = self._attempt.send(measured)
+        except StopIteration as end:
+            self.ending = end.value
+        else:
+            self._commands.publish(joint_commands(commands, stamp))
+
+    def _silence(self, waited: float) -> str:
+        since = 0 if self._attempt is None else int(self._measured) + 1
+        missing = self._instants.missing(divmod(since, 1_000_000_000))
+        return f"the simulation has been silent for {waited:.1f} s: it lacks {', '.join(missing) or 'a whole instant'}"
+
+    def _give_up(self, reason: str) -> None:
+        now = 1e-9 * self._measured if self._attempt is not None else 0.0
+        self.ending = Ending(Outcome(False, reason), self._controller.robot.phase, now)
+
+
+def joint_commands(commands: dict[str, JointCommand], stamp: Stamp) -> JointState:
+    """The message of commands that answers an instant; NaN where nothing is commanded."""
+
+    def column(values: list[float | None]) -> list[float]:
+        return [math.nan if value is None else value for value in values]
+
+    told = list(commands.values())
+    message = JointState(
+        name=list(commands),
+        position=column([command.position for command in told]),
+        velocity=column([command.velocity for command in told]),
+        effort=column([command.effort for command in told]),
+    )
+    message.header.stamp = Time(sec=stamp[0], nanosec=stamp[1])
+    return message

@@ -1,0 +1,189 @@
+"""The controller of a task over ROS: the same bits as in one process, and an exit status that tells how it ended."""
+
+import json
+from dataclasses import replace
+from threading import Event
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+
+from hydro_sim.task_control import __main__ as program
+from hydro_sim.task_control import controller as controller_module
+from hydro_sim.task_control.controller import TaskController, joint_commands
+from hydro_sim_bringup.task_plan import plan_task
+from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.tasks import TASKS, run_trial
+from hydro_sim_core.tasks import attempt as attempt_module
+from hydro_sim_core.tasks import trial as trial_module
+from hydro_sim_core.tasks.robot import TaskFailed
+from hydro_sim_core.tasks.task import Outcome
+from support.ros.node_process import NodeProcess
+from support.ros_domains import take_domain
+
+TASK, SEED = TASKS["pancake_flip"], 3
+COMPILED = 400.0
+
+
+def arguments_of(parameters):
+    """What ``launch_ros`` makes of parameters."""
+    return [word for name, value in parameters.items() for word in ("-p", f"{name}:={json.dumps(value)}")]
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    """The node as the launch file starts it, with the scene of a seed."""
+    log = tmp_path_factory.mktemp("node") / "log.txt"
+    given = plan_task("pancake_flip", str(SEED)).node | {"status_line": False, "real_time_factor": 0.0}
+    process = NodeProcess(log, *arguments_of(given))
+    process.wait_for_output("scene 'pancake_flip'", COMPILED)
+    yield process
+    process.stop()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Judged a tenth of a second after the end."""
+    monkeypatch.setattr(attempt_module, "AFTERWARDS", 0.1)
+
+
+@pytest.fixture
+def ros(node):
+    """A node of the test's own in the domain, and its executor."""
+    context = rclpy.Context()
+    context.init(domain_id=node.domain)
+    own = rclpy.create_node("task_controller", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(own)
+    yield own, executor
+    executor.shutdown()
+    own.destroy_node()
+    context.shutdown()
+
+
+def test_it_measures_over_ros_what_it_would_in_one_process_to_the_last_bit(node, ros, monkeypatch):
+    """The first half a second of the task, and what comes after it: joints, wrenches, poses and outcome."""
+    task = replace(TASK, duration=0.5)
+    expected, measured = [], []
+    measure = trial_module.measure
+
+    def noted(world):
+        expected.append(measure(world))
+        return expected[-1]
+
+    monkeypatch.setattr(trial_module, "measure", noted)
+    trial = run_trial(task, SEED)
+    own, executor = ros
+    ending = TaskController(own, task, "hydro_sim", measured.append).run(executor, Event(), 60.0, 30.0)
+    assert (ending.outcome.reason, ending.phase, ending.time) == (trial.reason, trial.phase, trial.time)
+    assert trial.reason == "not done within 0.5 s"
+    assert [at.time for at in measured] == [at.time for at in expected]
+    assert len(measured) == 61
+    for ours, theirs in zip(measured, expected, strict=True):
+        assert ours.positions == theirs.positions
+        for kind in ("wrenches", "poses"):
+            told, known = getattr(ours, kind), getattr(theirs, kind)
+            assert told.keys() == known.keys()
+            for name in known:
+                np.testing.assert_array_equal(told[name], known[name])
+    assert measured[0].positions != measured[50].positions
+    loads = [np.linalg.norm(wrench[:3]) for wrench in measured[50].wrenches.values()]
+    assert max(loads) > 0.1  # the pancake's weight on the stove
+
+
+class Still:
+    """Stands still for a tenth of a second, or gives up."""
+
+    def __init__(self, model, period):
+        self.robot = SimpleNamespace(phase="stand still")
+
+    def script(self, measured):
+        for _ in range(10):
+            yield {"joint_1": JointCommand(position=measured.positions["joint_1"])}
+        if self.gives_up:
+            raise TaskFailed("it is too dull")
+
+    gives_up = False
+
+
+class GivesUp(Still):
+    gives_up = True
+
+
+@pytest.mark.parametrize(
+    ("controller", "status", "line", "reason"),
+    [
+        (Still, 0, "succeeded after", ""),
+        (GivesUp, 1, "to stand still: it is too dull", "it is too dull"),
+    ],
+)
+def test_the_exit_status_tells_how_it_ended(
+    node, monkeypatch, capfd, tmp_path, controller, status, line, reason
+):
+    """Against a simulation that waits where another controller has left it."""
+    calm = replace(
+        TASK, controller=controller, judge=lambda before, end, later: Outcome(True, "", {"s": 1.0})
+    )
+    assert run_program(monkeypatch, node.domain, calm, f"json:={tmp_path}/r.json", "seed:=3") == status
+    assert line in capfd.readouterr().out
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert (result["task"], result["seed"], result["reason"]) == ("pancake_flip", 3, reason)
+    assert result["succeeded"] == (status == 0)
+    assert node.alive
+
+
+def run_program(monkeypatch, domain, task, *parameters):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    monkeypatch.setattr(program, "find_task", lambda name: task)
+    words = [word for parameter in parameters for word in ("-p", parameter)]
+    return program.run(["task_controller", "--ros-args", "-p", "task:=pancake_flip", *words], Event())
+
+
+def test_a_simulation_that_falls_silent_is_told(node, monkeypatch, capfd):
+    """It waits for ever, as it refuses an answer; one that is killed says as little."""
+    refused = JointState(name=["no_joint"], position=[1.0])
+    monkeypatch.setattr(controller_module, "joint_commands", lambda commands, stamp: refused)
+    assert run_program(monkeypatch, node.domain, replace(TASK, controller=Still), "timeout:=1.0") == 1
+    out = capfd.readouterr().out
+    assert "to stand still: the simulation has been silent for 1." in out
+    assert "it lacks hydro_sim/wrench/" in out
+    assert node.alive
+
+
+def test_no_simulation_is_told(monkeypatch, capfd):
+    assert run_program(monkeypatch, take_domain(), TASK, "start_timeout:=0.5") == 1
+    assert "the simulation has been silent for 0." in capfd.readouterr().out
+
+
+def test_another_scene_is_told(start_node, monkeypatch, capfd):
+    process = start_node("-p", "scene:=spatula_slip", "-p", "status_line:=false")
+    process.wait_for_output("scene 'spatula_slip'", COMPILED)
+    assert run_program(monkeypatch, process.domain, TASK) == 1
+    told = capfd.readouterr().err
+    assert "floating joint 'pancake_base'" in told or "has no joint" in told
+    assert "simulate the scene of the task" in told
+
+
+def test_a_parameter_that_is_none_is_told(monkeypatch, capfd):
+    assert run_program(monkeypatch, take_domain(), TASK, "sed:=3") == 1
+    assert "sed: no such parameter" in capfd.readouterr().err
+
+
+def test_what_is_not_commanded_is_nan():
+    message = joint_commands({"a": JointCommand(effort=1.0), "b": JointCommand(0.5, 0.1)}, (2, 3))
+    assert message.name == ["a", "b"]
+    np.testing.assert_array_equal(message.position, [np.nan, 0.5])
+    np.testing.assert_array_equal(message.velocity, [np.nan, 0.1])
+    np.testing.assert_array_equal(message.effort, [1.0, np.nan])
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (2, 3)
+
+
+def test_a_task_that_is_interrupted_is_told(node, ros):
+    own, executor = ros
+    stop = Event()
+    stop.set()
+    ending = TaskController(own, TASK, "hydro_sim").run(executor, stop, 60.0, 10.0)
+    assert ending.outcome.reason == "interrupted"
