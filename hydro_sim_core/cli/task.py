@@ -46,9 +46,10 @@ from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import TASKS, Trial, find_task, run_trial
+from hydro_sim_core.tasks.attempt import AFTERWARDS
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import AFTERWARDS, scene_of
+from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 

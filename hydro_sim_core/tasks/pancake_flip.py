@@ -208,7 +208,7 @@ def judge(before: Measurement, end: Measurement, later: Measurement) -> Outcome:
     asked = {
         f"it is turned by {turn:.0f} degrees": turn > 170.0,
         f"it is {off_middle:.3f} m off the middle of the stove": off_middle < STOVE_RADIUS
-        and X_OP[2, 3] > 0.0,
+        and X_OP[2, 3] > STOVE_HEIGHT,
         f"it moves at {speed:.2g} m/s": speed < 1e-3,
     }
     reasons = [reason for reason, holds in asked.items() if not holds]

@@ -85,7 +85,7 @@ def test_edges_of_a_body_before_a_patch_are_drawn_over_it(browser, scripted):
             coloured = places_on_scale(pixels) >= 0
             within = np.logical_or.accumulate(coloured, axis=1)
             within &= np.logical_or.accumulate(coloured[:, ::-1], axis=1)[:, ::-1]
-            return coloured.sum() > 30_000 and (within & ~coloured).sum() > 3_000
+            return coloured.sum() > 30_000 and (within & ~coloured).sum() > 2_500
 
         wait_until(edges_are_over_the_disc)
 
@@ -143,7 +143,9 @@ def test_ctrl_and_drag_pull_a_body_until_the_button_is_released(browser, simulat
         page.keyboard.up("Control")
         wait_until(lambda: not simulation.runner.snapshot().pulls)
         wait_until(lambda: not page.locator(".label.pull").is_visible())
-        assert (picture(page, {"x": 300, "y": 600, "width": 200, "height": 150}) == before).all()
+        after = picture(page, {"x": 300, "y": 600, "width": 200, "height": 150})
+        # But for the shadow of the arm, which swings on, and is soft.
+        assert (np.abs(after.astype(int) - before) > 16).mean() < 0.005
 
 
 def test_the_tool_pulls_without_a_key_and_leaves_the_rest_to_the_camera(browser, simulation):
