@@ -137,8 +137,10 @@ def _add_models(plant: MultibodyPlant, scene: LoadedScene) -> list[ModelInstance
     instances = []
     for model, robot in zip(scene.spec.models, scene.robots, strict=True):
         arguments = {name: str(value) for name, value in model.xacro_args.items()}
-        urdf = xacro.process_file(robot.source, mappings=arguments).toxml()
-        (instance,) = parser.AddModelsFromString(urdf, "urdf")
+        description = xacro.process_file(robot.source, mappings=arguments)
+        for visual in description.getElementsByTagName("visual"):  # names meshes beside the file
+            visual.parentNode.removeChild(visual)
+        (instance,) = parser.AddModelsFromString(description.toxml(), "urdf")
         instances.append(instance)
         if model.base == "fixed":
             root = plant.GetFrameByName(robot.root)

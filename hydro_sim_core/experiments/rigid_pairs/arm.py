@@ -72,8 +72,11 @@ def measure_arm(arm: Arm) -> ArmAtRest:
 
 
 def urdf_text() -> str:
-    """The arm's description for other simulators."""
-    return str(xacro.process_file(URDF).toxml())
+    """The arm's description for other simulators, which do not look for its meshes: it is only touched there."""
+    description = xacro.process_file(URDF)
+    for visual in description.getElementsByTagName("visual"):
+        visual.parentNode.removeChild(visual)
+    return str(description.toxml())
 
 
 class OurArm:
