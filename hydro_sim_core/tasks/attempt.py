@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hydro_sim_core.simulation import JointCommand
 from hydro_sim_core.tasks.robot import Measurement, TaskFailed
-from hydro_sim_core.tasks.task import Controller, Outcome, Task
+from hydro_sim_core.tasks.task import Outcome, Task, TaskController
 
 #: How long a world goes on after the controller has ended, s.
 AFTERWARDS = 1.0
@@ -32,7 +32,7 @@ class Ending:
 Attempt = Generator[dict[str, JointCommand], Measurement, Ending]
 
 
-def attempt(task: Task, controller: Controller, before: Measurement) -> Attempt:
+def attempt(task: Task, controller: TaskController, before: Measurement) -> Attempt:
     """Let a controller try a task, wait a little and judge.
 
     Args:

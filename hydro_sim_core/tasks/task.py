@@ -15,7 +15,7 @@ from hydro_sim_core.tasks.robot import Measurement, Robot, Script
 Array = NDArray[np.float64]
 
 
-class Controller(Protocol):
+class TaskController(Protocol):
     """Protocol of a controller.
 
     Attributes:
@@ -65,6 +65,6 @@ class Task:
     scene: str
     period: float
     duration: float
-    controller: Callable[[World, float], Controller]
+    controller: Callable[[World, float], TaskController]
     variation: Callable[[np.random.Generator], dict[str, Any]]
     judge: Callable[[Measurement, Measurement, Measurement], Outcome]
