@@ -98,14 +98,15 @@ def follow_tool(
         before, pace = robot.q, 1.0
         while True:
             later = min(time + pace * robot.period, duration)
-            excess = float((np.abs(robot.towards(X_WT(later)) - before) / robot.most_in_a_period).max())
+            q = robot.towards(X_WT(later))
+            excess = float((np.abs(q - before) / robot.most_in_a_period).max())
             if excess <= 1.0:
                 break
             pace *= 0.98 / excess
             if pace < 1.0 / SLOWEST:
                 raise TaskFailed(f"the arm cannot follow to {robot.phase}: it is at the end of its reach")
         time = later
-        robot.go_to(robot.towards(X_WT(time)))
+        robot.go_to(q)
         robot.measured = yield robot.commands()
         if until is not None and until():
             return
