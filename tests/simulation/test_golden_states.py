@@ -61,10 +61,7 @@ def is_quick() -> bool:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One by one in a full run, else all old ones as one: a difference shows, though not what it comes from."""
     if "processors" in metafunc.fixturenames:
-        if is_quick():
-            cases = {"older ones": OLD}
-        else:
-            cases = {name: [name] for name in OTHER_PROCESSORS}
+        cases = {"older ones": OLD} if is_quick() else {name: [name] for name in OTHER_PROCESSORS}
         metafunc.parametrize("processors", cases.values(), ids=cases)
 
 
