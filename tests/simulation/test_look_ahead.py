@@ -46,6 +46,19 @@ def test_a_ball_does_not_pass_through_a_plate(
     assert world.diagnostics()["fast_steps"] > 0
 
 
+def test_plates_that_cross_thousands_of_thicknesses_in_a_step_meet() -> None:
+    """As many poses as are looked at within a step lie 8 mm apart, twice as far as both plates are thick."""
+    scene = hs.SceneBuilder("thrown", time_step=0.02, gravity=(0, 0, 0), contact=RIGID)
+    for name, x in (("left", -0.15), ("right", 0.15)):
+        scene.add_body(name, 0.1, xyz=(x, 0, 0)).add_shape("box", size=(0.002, 0.1, 0.1))
+    world = hs.World(scene.build())
+    world.set_state(world.q, [0, 0, 0, 800.0, 0, 0, 0, 0, 0, -800.0, 0, 0])
+    world.step()
+    left, right = (world.frame_pose(name)[0, 3] for name in ("left", "right"))
+    assert 0.0 < right - left < 0.01
+    np.testing.assert_allclose(world.v[[3, 9]], 0.0, rtol=0, atol=1.0)
+
+
 @pytest.mark.parametrize("representation", ["polygon", "triangle"])
 @pytest.mark.parametrize("solver", [{}, {"accuracy": 1e-4}], ids=["fixed", "error control"])
 def test_full_memory_does_not_blind(
