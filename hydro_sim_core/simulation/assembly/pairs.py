@@ -274,7 +274,7 @@ def rates_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayL
 
 
 def _smallest_extent(geometry: Geometry) -> float:
-    """Smallest extent of a geometry, m; of a sheet, which is flat but no body is through it at once, that of its skin."""
+    """Smallest extent of a geometry, m; of a surface that is not closed at least that for which its skin is made."""
     if geometry.is_half_space:
         return math.inf
     extents = np.ptp(geometry.body_points, axis=0)
