@@ -199,6 +199,7 @@ class ErrorControlledSteps:
     def _cross_time_step(self) -> None:
         state, begin = self.machine.state, self.machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
+        state.substep[0] = wanted
         tried = 0
         while left > 0.0:
             # A tiny remainder would cost as much as a whole sub-step.

@@ -94,7 +94,10 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         scratch.spins_alone[i] = not (is_solved or _is_acted_on(model, scratch, i, is_pushed))
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
-    free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
+    before = _length_before(state, dt)
+    free_body_forces(
+        tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, before, dt, bias
+    )
     _forget_coriolis_forces(model.forest, scratch)
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
@@ -108,6 +111,17 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         if is_pushed:
             momentum += dt * scratch.applied[order[k]]
         problem.momentum[k] = momentum
+
+
+@kernel
+def _length_before(state, dt):
+    """Length of the step that the state's velocities are over, s.
+
+    That of this step where none is known, and under error control: extrapolated velocities are over no step.
+
+    Reads state: dt_previous, substep.
+    """
+    return state.dt_previous[0] if state.dt_previous[0] > 0.0 and state.substep[0] == 0.0 else dt
 
 
 @kernel
