@@ -54,7 +54,7 @@ def open_world(
     path = Path(scene)
     if path.suffix in ROBOT_SUFFIXES:
         arguments = dict(argument.split(":=", 1) for argument in xacro_args)
-        found = scene_of_robot(path, package_dirs, xacro_args=arguments, srdf=srdf)
+        found = scene_of_robot(path, package_dirs, xacro_args=arguments, srdf=srdf, drives="all")
         return World(found.with_(values) if values else found)
     if package_dirs or xacro_args or srdf:
         raise InputError(

@@ -15,6 +15,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError, excerpt, shortened
+from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.assembly.fingers import finger_groups
 from hydro_sim_core.simulation.stepping.model import Drives, copied, make_drives
 
@@ -44,8 +45,9 @@ class JointCommand(NamedTuple):
 class DriveBank:
     """The drives of a scene: one for every coordinate of a joint that is not a mimic joint.
 
-    Joints with an actuator, or that move fingers of a gripper, have gains; others take efforts only. Position actuators
-    hold their start position; all other drives give no effort until they are commanded.
+    Joints with an actuator, that move fingers of a gripper, or that their description drives have gains; others take
+    efforts only. Position actuators hold their start position; all other drives give no effort until they are
+    commanded.
 
     Attributes:
         joint_names: Driven joints, in the order of their velocities.
@@ -58,6 +60,7 @@ class DriveBank:
         self,
         assembly: Assembly,
         actuators: Sequence[ActuatorSpec],
+        described: Mapping[str, JointDrive],
         grippers: Sequence[GripperSpec],
         led: Mapping[str, int],
     ) -> None:
@@ -85,6 +88,9 @@ class DriveBank:
             for name in actuator.joints:
                 self._set_gains(name, actuator.kp, actuator.kd, actuator.effort_limit)
                 self._mode[name] = actuator.mode
+        for name, drive in described.items():
+            self._set_gains(name, drive.kp, drive.kd, drive.effort_limit)
+            self._mode[name] = drive.mode
         for gripper in grippers:
             for group in self._fingers[gripper.name]:
                 kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
