@@ -82,7 +82,8 @@ def test_what_the_scene_says_of_a_joint_holds(tmp_path):
         "actuators:\n  - {joints: [joint_1], mode: position, kp: 7, kd: 1}\n"
     )
     world = hs.World(find_scene(path))
-    world.step()
+    assert world.drives["joint_1"] == ("position", 7.0, 1.0, 39.0)
+    assert world.drives["joint_2"].kp > 1e3
     world.set_command({"joint_1": 0.1}, "position")
     world.step()
     effort = dict(zip(world.actuated_joint_names, world.joint_efforts(), strict=True))["joint_1"]

@@ -26,13 +26,13 @@ class JointDrive(NamedTuple):
     """Drive of a joint.
 
     Attributes:
-        mode: What it obeys at the start.
+        mode: What it obeys until it is told another mode.
         kp: Position gain, N m/rad or N/m.
         kd: Velocity gain, N m s/rad or N s/m.
         effort_limit: Largest effort, N m or N; infinite for none.
     """
 
-    mode: Literal["position", "velocity"]
+    mode: Literal["position", "velocity", "effort"]
     kp: float
     kd: float
     effort_limit: float

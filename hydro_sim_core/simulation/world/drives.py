@@ -122,6 +122,14 @@ class DriveBank:
         """Mode in which a joint's drive starts."""
         return self._mode[joint]
 
+    @property
+    def drives(self) -> dict[str, JointDrive]:
+        """Mode and gains of every drive, by joint."""
+        return {
+            name: JointDrive(self._mode[name], self._kp[name], self._kd[name], self._limit[name])
+            for name in self.joint_names
+        }
+
     def hold(self, q: Array) -> None:
         """Set start modes: position drives hold ``q`` (nq,), velocity drives hold zero velocity, others give no effort.
 
