@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_efforts,
@@ -60,6 +61,11 @@ class WorldCommands(WorldParts):
     def check_joint_commands(self, commands: Mapping[str, JointCommand]) -> None:
         """Raise what ``command_joints`` would raise, without commanding anything."""
         self._drives.check_joints(commands)
+
+    @property
+    def drives(self) -> dict[str, JointDrive]:
+        """Mode and gains of every drive, by joint: as the scene says, or as they follow from the description."""
+        return self._drives.drives
 
     def takes(self, joint: str, mode: CommandMode) -> bool:
         """Whether a commandable joint has the gain that commands of a mode need."""
