@@ -74,46 +74,54 @@ def open_world(
     """
     path = Path(scene)
     if path.suffix in ROBOT_SUFFIXES:
-        found = _scene_of_lone_robot(path, robot)
-    elif robot != RobotOptions():
+        return _lone_robot(path, robot, values or {})
+    if robot != RobotOptions():
         given = [
             f"--{name.replace('_', '-').removesuffix('s')}" for name, value in vars(robot).items() if value
         ]
         mend = "write it to the models of the scene, and a ground to its environment"
         raise InputError(scene, ", ".join(given), "for robot files only", mend)
-    else:
-        found = find_scene(scene)
+    found = find_scene(scene)
     return World(found.with_(values) if values else found)
 
 
-def _scene_of_lone_robot(path: Path, options: RobotOptions) -> LoadedScene:
+def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) -> World:
     """A robot stands and holds its place, an object falls."""
     arguments = dict(argument.split(":=", 1) for argument in options.xacro_args)
     scene = scene_of_robot(path, options.package_dirs, xacro_args=arguments, srdf=options.srdf, drives="all")
+    if values:
+        scene = scene.with_(values)
     is_object = is_free_object(scene)
     if is_object:
         to_ground = "" if options.ground else "; --ground gives it something to fall on"
         logger.warning("%s: one body without joints: it falls freely%s", path, to_ground)
-    if not (options.ground or is_object):
-        return scene
-    lowest = lowest_point(World(scene)) if options.ground else 0.0
+    if not options.ground:
+        return World(_on_ground(scene, is_object, None) if is_object else scene)
+    alone = World(scene)
+    return World(_on_ground(scene, is_object, lowest_point(alone)), like=alone)
+
+
+def _on_ground(scene: LoadedScene, is_object: bool, lowest: float | None) -> LoadedScene:
+    """A lone robot's scene with a ground under its lowest point, m; an object floats, a little above the ground.
+
+    Without a lowest point there is no ground, and an object floats where it is.
+    """
     (model,) = scene.spec.models
-    ground = []
+    changes: dict[str, Any] = {}
     if is_object:
-        height = math.ceil(1e3 * (DROP - lowest)) / 1e3 if options.ground else 0.0
-        model = model.model_copy(update={"base": "floating", "pose": PoseSpec(xyz=(0.0, 0.0, height))})
-    if options.ground:
+        height = 0.0 if lowest is None else math.ceil(1e3 * (DROP - lowest)) / 1e3
+        place = PoseSpec(xyz=(0.0, 0.0, height))
+        changes["models"] = (model.model_copy(update={"base": "floating", "pose": place}),)
+    if lowest is not None:
         height = 0.0 if is_object else math.floor(1e3 * min(lowest - GAP, 0.0)) / 1e3
-        ground = [
-            EnvironmentSpec(
-                name=_free_name("ground", scene),
-                shape={"half_space": {}},
-                pose=PoseSpec(xyz=(0.0, 0.0, height)),
-                proximity={"compliance": "rigid"},
-            )
-        ]
-    spec = scene.spec.model_copy(update={"models": (model,), "environment": tuple(ground)})
-    return complete_scene(spec, scene.robots, scene.source)
+        ground = EnvironmentSpec(
+            name=_free_name("ground", scene),
+            shape={"half_space": {}},
+            pose=PoseSpec(xyz=(0.0, 0.0, height)),
+            proximity={"compliance": "rigid"},
+        )
+        changes["environment"] = (ground,)
+    return complete_scene(scene.spec.model_copy(update=changes), scene.robots, scene.source)
 
 
 def is_free_object(scene: LoadedScene) -> bool:
