@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,12 @@ from hydro_sim_core.simulation.assembly.point_tiles import HOLLOW, face_tiles
 from hydro_sim_core.simulation.stepping.point_conditions import START_SHARE
 from hydro_sim_core.simulation.stepping.point_model import MOST_AXES, PointPairs, faces_of_outline
 
+logger = logging.getLogger(__name__)
+
 #: A step may move two bodies against each other by this share of the thinner one's thickness.
 STRIDE = 0.5
+#: Share of a hull that one geometry must lack for a warning that its hollows are filled.
+NOTICED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +39,14 @@ class _Side:
         hull: Their convex hull in the frame of the body.
         body: The body, -1 for the world.
         is_convex: Whether the hull fills no hollow.
+        is_filled: Whether it fills one that is more than the round-off of a mesh.
     """
 
     colliders: tuple[int, ...]
     hull: Hull
     body: int
     is_convex: bool
+    is_filled: bool = False
 
 
 def refuse_point_pairs(laws: PairLaws, integrator: str) -> None:
@@ -72,7 +79,8 @@ def point_pairs(
         pose_of: Gives the pose (4, 4) in which a body starts; None if depth at the start does not matter.
 
     Returns:
-        The pairs; and (Q, 2) a collider of each side, for names and friction.
+        The pairs; and (Q, 2) a collider of each side, for names and friction. With ``pose_of`` a warning names bodies
+        whose hollows are filled where another body could reach into them.
 
     Raises:
         InputError: Two links cannot touch like that, or start deep in each other; it says why.
@@ -82,6 +90,7 @@ def point_pairs(
     ]
     sides: dict[tuple[int, ...], int] = {}
     made: list[_Side] = []
+    filled: dict[tuple[int, ...], ToldLaw] = {}
     pairs, rows, ellipsoids = [], [], []
     for one in told:
         groups = [_of_link(colliders, link) for link in one.links]
@@ -92,12 +101,18 @@ def point_pairs(
                     if group not in sides:
                         sides[group] = len(made)
                         made.append(_make_side(colliders, group, one))
-                _check_convex(one, made[sides[a]], made[sides[b]])
+                both = made[sides[a]], made[sides[b]]
+                _check_convex(one, *both)
                 if pose_of is not None:
-                    _check_start(one, made[sides[a]], made[sides[b]], pose_of)
+                    _check_start(one, *both, pose_of)
+                    # A plane touches a body where it touches the hull.
+                    if all(side.hull.plane is None for side in both):
+                        filled |= {side.colliders: one for side in both if side.is_filled}
                 pairs.append((sides[a], sides[b]))
                 rows.append((a[0], b[0]))
                 ellipsoids.append(one.point.ellipsoid or (1.0, 1.0, 0.0))
+    for group, one in filled.items():
+        _warn_of_hull(one, colliders[group[0]].link)
     packed = _packed(made, pairs, ellipsoids, first_pair)
     return packed, np.array(rows, dtype=np.int64).reshape(-1, 2)
 
@@ -190,6 +205,16 @@ def _check_start(told: ToldLaw, a: _Side, b: _Side, pose_of: Callable[[int], Flo
         raise _error(told, problem, "move one of them where it starts")
 
 
+def _warn_of_hull(told: ToldLaw, link: str) -> None:
+    logger.warning(
+        "%s: %s: '%s' touches at equivalent points as its convex hull, so that nothing gets into its hollows; "
+        "set pieces: true if its collision geometries are convex, or take law pressure_field",
+        told.source,
+        told.element,
+        link,
+    )
+
+
 def _error(told: ToldLaw, problem: str, mend: str) -> InputError:
     links = f"'{told.links[0]}' and '{told.links[1]}'"
     return InputError(told.source, told.element, f"law equivalent_point for {links}: {problem}", mend)
@@ -212,11 +237,13 @@ def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: Told
     points = np.concatenate([one.geometry.vertices @ one.X_BG[:3, :3].T + one.X_BG[:3, 3] for one in parts])
     solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
     volume = sum(one.geometry.volume() for one in parts)
-    is_convex = volume >= (1.0 - HOLLOW) * enclosed_volume(solid.vertices, solid.triangles)
+    of_hull = enclosed_volume(solid.vertices, solid.triangles)
+    is_convex = volume >= (1.0 - HOLLOW) * of_hull
     tiles = face_tiles(solid, [_triangles(one) for one in parts])
     # Volumes of several may overlap. They fill the hull as far as can be touched if they fill all of its faces.
     is_convex = is_convex and (len(parts) == 1 or all(len(of_face) == 0 for of_face in tiles))
-    return _Side(group, Hull(solid=solid, tiles=tiles), first.body, is_convex)
+    is_filled = not is_convex and (len(parts) > 1 or volume < (1.0 - NOTICED) * of_hull)
+    return _Side(group, Hull(solid=solid, tiles=tiles), first.body, is_convex, is_filled)
 
 
 def _triangles(collider: Collider) -> Floats:
