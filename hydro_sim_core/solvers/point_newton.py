@@ -3,8 +3,9 @@
 
 Their friction acts at the equivalent contact point and up to the bound of the same velocities. These equations are not
 the gradient of a cost. They are solved by Newton steps with their full derivative from a solution of the convex problem
-without friction, or from one in which all that presses sticks; where that leads nowhere, for a share of the friction that
-grows from none to all. Last, the convex problem is solved with the bounds of its own solution until these hardly change.
+without friction, or from one in which all that presses sticks; where that leads nowhere, for a share of the friction
+that grows from none to all. Last, the convex problem is solved with the bounds of its own solution until these hardly
+change.
 """
 
 from __future__ import annotations

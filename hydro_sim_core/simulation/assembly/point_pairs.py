@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,15 @@ class _Side:
     body: int
     is_convex: bool
     is_filled: bool = False
+
+    @cached_property
+    def ball(self) -> tuple[Floats, float]:
+        """Centre (3,) and radius of a ball around the hull, m; infinite for a half space."""
+        if self.hull.plane is not None:
+            return np.zeros(3), math.inf
+        points = self.hull.points
+        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        return centre, float(np.linalg.norm(points - centre, axis=1).max()) + self.hull.radius
 
 
 def refuse_point_pairs(laws: PairLaws, integrator: str) -> None:
@@ -126,15 +136,14 @@ def _packed(
     hulls = make_hull_set([side.hull for side in made])
     most = [most_points(hulls, *pair) for pair in pairs]
     room = MOST_AXES * np.array(most, dtype=np.int64)
-    balls = [_ball(side.hull) for side in made]
-    extent = np.array([radius for _, radius in balls])
+    extent = np.array([side.ball[1] for side in made])
     thickness = np.array([_thickness(side.hull) for side in made])
     sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     smaller, thinner = (values[sides].min(axis=1) for values in (extent, thickness))
     return PointPairs(
         hulls=hulls,
         hull_body=frozen([side.body for side in made], np.int64),
-        centre=frozen([centre for centre, _ in balls], shape=(-1, 3)),
+        centre=frozen([side.ball[0] for side in made], shape=(-1, 3)),
         extent=frozen(extent),
         pairs=frozen(sides, np.int64, (-1, 2)),
         first_pair=frozen([first_pair], np.int64),
@@ -195,7 +204,7 @@ def _check_convex(told: ToldLaw, a: _Side, b: _Side) -> None:
 
 
 def _check_start(told: ToldLaw, a: _Side, b: _Side, pose_of: Callable[[int], Floats]) -> None:
-    most = START_SHARE * 2.0 * min(_ball(side.hull)[1] for side in (a, b))
+    most = START_SHARE * 2.0 * min(side.ball[1] for side in (a, b))
     depth = start_depth(a.hull, pose_of(a.body), b.hull, pose_of(b.body), most)
     if depth > most:
         problem = (
@@ -251,15 +260,6 @@ def _triangles(collider: Collider) -> Floats:
     geometry, X_BG = collider.geometry, collider.X_BG
     points = geometry.vertices @ X_BG[:3, :3].T + X_BG[:3, 3]
     return np.asarray(points[geometry.surface_triangles()])
-
-
-def _ball(hull: Hull) -> tuple[Floats, float]:
-    """Centre (3,) and radius of a ball around a hull, m."""
-    if hull.plane is not None:
-        return np.zeros(3), math.inf
-    points = hull.points
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return centre, float(np.linalg.norm(points - centre, axis=1).max()) + hull.radius
 
 
 def _thickness(hull: Hull) -> float:

@@ -16,7 +16,7 @@ from hydro_sim_core.simulation.stepping.patch_loading import (
 )
 from hydro_sim_core.simulation.stepping.point_outline import patch_radius
 from hydro_sim_core.solvers.balance import relative_twist
-from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
+from hydro_sim_core.solvers.point_law import friction_at, press
 from hydro_sim_core.solvers.problem import DRIFT
 
 #: Stiffness of a condition as a multiple of the mass that it moves. What a solve leaves of a gap, the next one divides
@@ -24,6 +24,9 @@ from hydro_sim_core.solvers.problem import DRIFT
 RIGIDITY = 1e5
 #: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
 LARGEST_OVERLAP = 3e-14
+#: The same of bodies that are seen along the same axis again: corners that are flush with the outline of a face may lie
+#: beyond it, where a tilted face is higher than at its edge.
+FLUSH_OVERLAP = 1e-12
 #: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
 #: momenta involved, as a share of these: solves leave ``point_newton.TOLERANCE`` of them.
 FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
@@ -176,7 +179,9 @@ def overlaps(model, scratch, j):
     if kind < 0:
         return False
     find(model, scratch, j, 0, True, at.R_WB, at.p_WB)
-    if at.manifold.separation[0] >= -allowed_overlap(model, scratch, j) - at.depth[j]:
+    is_same = at.axis[j, 0, 0] == kind and at.axis[j, 0, 1] == a and (kind < 2 or at.axis[j, 0, 2] == b)
+    allowed = max(allowed_overlap(model, scratch, j), FLUSH_OVERLAP if is_same else 0.0)
+    if at.manifold.separation[0] >= -allowed - at.depth[j]:
         at.axis[j, 0, 0], at.axis[j, 0, 1], at.axis[j, 0, 2] = kind, a, b
         return False
     if at.is_turned[j] != 0:
@@ -344,7 +349,7 @@ def _keep_impulses(scratch, j, is_late):
         Number of conditions, and ``REPEATS`` if friction is that of the solution before, else ``FRICTION``.
 
     Reads scratch.points: along, feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver:
-    twists; scratch.problem.points: end, first, held.
+    twists; scratch.problem.points: end, first, held, impulse.
     Writes scratch.points: along_before, before, feature_before, pressed; scratch.problem.points: held.
     """
     points, at = scratch.problem.points, scratch.points
@@ -353,7 +358,7 @@ def _keep_impulses(scratch, j, is_late):
     total, a0, a1, a2 = press(points, j, V)
     at.pressed[j, 0], at.pressed[j, 1], at.pressed[j, 2], at.pressed[j, 3] = total, a0, a1, a2
     for i in range(kept):
-        at.before[i] = condition_impulse(points, j, first + i, V)
+        at.before[i] = points.impulse[first + i]
         at.feature_before[i], at.along_before[i] = at.feature[first + i], at.along[first + i]
     bound = scratch.problem.friction[p] * total
     if bound <= 0.0:
