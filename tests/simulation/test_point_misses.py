@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 
@@ -108,6 +109,56 @@ def test_a_corner_that_friction_draws_over_an_edge_stays_a_point(links: tuple[st
     X = world.frame_pose("box")
     X[:2, :2] = np.array([[1.0, -1.0], [1.0, 1.0]]) * 0.5**0.5
     world.place("box", X, [0, 0, 0, 0.1, 0, 0])
+    world.step()
+    done = world.diagnostics()
+    assert done["unconverged_steps"] == done["cut_steps"] == 0
+
+
+#: Two capsules of a random series, of which the upper one falls on the end of the lower one: shape; mass and inertia; and
+#: place, roll, pitch and yaw, and twist before the step that has no solution but the one in which all sticks.
+JAM = {
+    "low": (
+        {"radius": 0.09434441931174369, "length": 0.07551616340943416},
+        (8.995028362148851, 0.0009434441931174369),
+        [0.00015349971987817, -0.00029554562841351, 0.0944582630510007],
+        [1.5738114180516893, 0.00162481782632717, 4.91950400017e-06],
+        (
+            [-0.22533081675298, 0.05992055372379, -7.114421038054e-05],
+            [0.00567998246714527, 0.02014208096968854, -0.0085080174187467],
+        ),
+    ),
+    "top": (
+        {"radius": 0.06437163321976937, "length": 0.2302351317590724},
+        (3.5471218348665063, 0.02154817699864424),
+        [-3.066387256606e-05, 0.0087529545129524, 0.25328247516662145],
+        [1.5697283968761635, 0.00369941888557146, 0.11195568075644712],
+        (
+            [-1.4849252398624877, -0.16989425073395145, -0.027272091772948],
+            [-0.00037721185643207, 0.13698248888582418, 0.02588667814982698],
+        ),
+    ),
+}
+PUSH = (
+    *(-0.00015744479710183, 0.00039007417983338, 4.59617087262e-06),
+    *(-8.924305609179e-05, 0.0011876694657948, -0.0002956035041538),
+)
+
+
+def test_a_capsule_that_jams_sticks() -> None:
+    """No start of Newton's method led to where friction holds it; all six cuts of the step failed."""
+    contact = {"compliance": "rigid", "friction": 0.5}
+    scene = hs.SceneBuilder("jam", contact=contact, time_step=0.001).add_ground()
+    for name, (lengths, (mass, inertia), *_) in JAM.items():
+        body = scene.add_body(name, mass, inertia=3 * (inertia,), xyz=(0, 0, 100 * lengths["radius"]))
+        body.add_shape("capsule", **lengths)
+    for pair in (("low", "ground"), ("top", "low"), ("top", "ground")):
+        scene.set_contact_law(*pair, "equivalent_point", friction_ellipsoid=(1.0, 1.0, 0.05356555213750043))
+    world = hs.World(scene.build())
+    for name, (_, _, place, rpy, twist) in JAM.items():
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = Rotation.from_euler("xyz", rpy).as_matrix(), place
+        world.place(name, X, np.concatenate(twist))
+    world.apply_wrench("top", PUSH)
     world.step()
     done = world.diagnostics()
     assert done["unconverged_steps"] == done["cut_steps"] == 0
