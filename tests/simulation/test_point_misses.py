@@ -114,8 +114,8 @@ def test_a_corner_that_friction_draws_over_an_edge_stays_a_point(links: tuple[st
     assert done["unconverged_steps"] == done["cut_steps"] == 0
 
 
-#: Two capsules of a random series, of which the upper one falls on the end of the lower one: shape; mass and inertia; and
-#: place, roll, pitch and yaw, and twist before the step that has no solution but the one in which all sticks.
+#: Two capsules of a random series, of which the upper one falls on the end of the lower one: shape; mass and inertia;
+#: and place, roll, pitch and yaw, and twist before the step whose only solution is that in which all sticks.
 JAM = {
     "low": (
         {"radius": 0.09434441931174369, "length": 0.07551616340943416},

@@ -195,17 +195,18 @@ def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
 
 @kernel
 def _find_axis(hulls, a, b, band, size, work, manifold):
-    """Find what separates two polyhedra most, and by how much; the first axis beyond the band will do.
+    """Find what separates two polyhedra most, nearly, and by how much; the first axis beyond the band will do.
 
     Reads hulls: face_start, vertex_start; manifold: normal; work: planes, vertices.
     Writes manifold: axis, normal, separation.
     """
-    axis, best = manifold.axis, -math.inf
+    axis, best, widest = manifold.axis, -math.inf, -math.inf
     for side in range(2):
         own, other = (a, b) if side == 0 else (b, a)
         count = hulls.vertex_start[other + 1] - hulls.vertex_start[other]
         for face in range(hulls.face_start[own + 1] - hulls.face_start[own]):
             _, least = lowest(work.planes[side, face], work.vertices[1 - side], count)
+            widest = max(widest, least)
             # Of two faces that lie on each other the first stays the one.
             if least > best + (EDGE_PREFERENCE * size if side == 1 else 0.0):
                 axis[0], axis[1], best = side, face, least
@@ -213,7 +214,8 @@ def _find_axis(hulls, a, b, band, size, work, manifold):
                     manifold.separation[0] = least
                     return
     edge_a, edge_b, apart = _edges_apart(hulls, a, b, best + EDGE_PREFERENCE * size, work, manifold.normal)
-    manifold.separation[0] = apart if edge_a >= 0 else best
+    # Not that along the face: beside the other body's outline its plane may cut a body that is clear of the other.
+    manifold.separation[0] = apart if edge_a >= 0 else widest
     if edge_a >= 0:
         axis[0], axis[1], axis[2] = 2, edge_a, edge_b
 

@@ -24,9 +24,6 @@ from hydro_sim_core.solvers.problem import DRIFT
 RIGIDITY = 1e5
 #: Largest overlap at the end of a step, m, for bodies up to a metre from the world's origin and of a metre in size.
 LARGEST_OVERLAP = 3e-14
-#: The same of bodies that are seen along the same axis again: corners that are flush with the outline of a face may lie
-#: beyond it, where a tilted face is higher than at its edge.
-FLUSH_OVERLAP = 1e-12
 #: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
 #: momenta involved, as a share of these: solves leave ``point_newton.TOLERANCE`` of them.
 FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
@@ -179,9 +176,7 @@ def overlaps(model, scratch, j):
     if kind < 0:
         return False
     find(model, scratch, j, 0, True, at.R_WB, at.p_WB)
-    is_same = at.axis[j, 0, 0] == kind and at.axis[j, 0, 1] == a and (kind < 2 or at.axis[j, 0, 2] == b)
-    allowed = max(allowed_overlap(model, scratch, j), FLUSH_OVERLAP if is_same else 0.0)
-    if at.manifold.separation[0] >= -allowed - at.depth[j]:
+    if at.manifold.separation[0] >= -allowed_overlap(model, scratch, j) - at.depth[j]:
         at.axis[j, 0, 0], at.axis[j, 0, 1], at.axis[j, 0, 2] = kind, a, b
         return False
     if at.is_turned[j] != 0:
