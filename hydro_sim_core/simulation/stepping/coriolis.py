@@ -11,6 +11,7 @@ from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
 from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
+from hydro_sim_core.simulation.stepping.point_conditions import REPEATS
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.solvers.options import CONVERGED
@@ -35,7 +36,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     Coriolis forces, see ``hold_energy``.
 
     Reads machine.drives: v_target.
-    Writes machine.scratch: is_lost; machine.scratch.solver: report.
+    Writes machine.scratch: is_lost; machine.scratch.points: unrepeated; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
     if has_loads(loads):
@@ -52,6 +53,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
         _lose_islands(model, state, scratch)
         _load_momentum(model, state, loads, scratch, dt, True)
         solve_contacts(machine, solve, dt)
+    scratch.points.unrepeated[:] = REPEATS
     scratch.solver.report[CONVERGED] = 0.0
     return False
 

@@ -122,7 +122,7 @@ class WorldCommands(WorldParts):
 
         The fingers may touch several things, and each other: ``grip_forces_on`` tells them apart.
         """
-        return self.grip_force_of(record_contacts(self._scratch), name)
+        return self.grip_force_of(record_contacts(self._built.model, self._scratch), name)
 
     def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
         """The same in a record of contacts, N."""
@@ -133,7 +133,7 @@ class WorldCommands(WorldParts):
 
         A finger that touches another one is such a link, too.
         """
-        return self.grip_forces_of(record_contacts(self._scratch), name)
+        return self.grip_forces_of(record_contacts(self._built.model, self._scratch), name)
 
     def grip_forces_of(self, record: ContactRecord, name: str | None = None) -> dict[str, float]:
         """The same in a record of contacts, N."""

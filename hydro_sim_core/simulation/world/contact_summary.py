@@ -43,10 +43,13 @@ class ContactSummary:
     Attributes:
         patches: Every patch.
         faceless_overlaps: Pairs of links whose geometries overlap without any face.
+        unrepeated: Pairs of links whose equivalent point kept the step from converging, and what of it was not the same
+            from one solve to the next.
     """
 
     patches: tuple[ContactPatch, ...]
     faceless_overlaps: tuple[tuple[str, str], ...] = ()
+    unrepeated: tuple[tuple[str, str, str], ...] = ()
 
     @cached_property
     def significant(self) -> tuple[ContactPatch, ...]:
@@ -96,9 +99,18 @@ class ContactSummary:
             )
             for a, b in self.faceless_overlaps
         )
+        unrepeated = (
+            ContactWarning(
+                bodies=f"{a} on {b}",
+                problem=f"the step did not converge at their equivalent point: {what}",
+                mend="make the time step shorter",
+            )
+            for a, b, what in self.unrepeated
+        )
         pressed = (_rigid_warning(patch, depth) for patch, depth in self.rigid_overlaps)
         return (
             *overlaps,
+            *unrepeated,
             *map(_deep_warning, self.deep),
             *pressed,
             *map(_coarse_warning, self.under_resolved),
