@@ -15,6 +15,7 @@ from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.hull_points import few_hull_points
 from hydro_sim_core.geometry.margins import Margin, MarginRule, margin_of
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
@@ -40,6 +41,7 @@ def make_geometry(
     *,
     fill: bool = True,
     margin_rule: MarginRule | None = None,
+    hull_tolerance: float = 0.0,
 ) -> Geometry:
     """Make the geometry of a shape.
 
@@ -53,6 +55,8 @@ def make_geometry(
             and slab thickness that the shape uses.
         fill: Whether a compliant surface that is not closed and convex is filled; otherwise it is refused.
         margin_rule: Rule for the margin where the properties give none.
+        hull_tolerance: How far points of a mesh that is declared convex may be outside of its hull, as a share of its
+            diagonal.
 
     Raises:
         SurfaceError: A rigid surface has inconsistent triangles, or ``fill`` is false and a compliant one is not closed
@@ -76,7 +80,7 @@ def make_geometry(
         if shape.path.suffix.lower() in VOLUME_SUFFIXES:
             field = proximity.pressure_field
             return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
-        return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill)
+        return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill, hull_tolerance)
     _refuse_field(source, proximity, f"a {shape.kind}")
     known = shape_types()[shape.kind]
     if len(shape.size) != known.num_lengths:
@@ -111,6 +115,7 @@ def _surface_geometry(
     margin: Margin,
     proximity: ProximitySpec,
     fill: bool,
+    hull_tolerance: float,
 ) -> Geometry:
     vertices, triangles = load_surface(path, shape.scale)
     with named_after(path):
@@ -131,6 +136,11 @@ def _surface_geometry(
                 field=proximity.pressure_field or "distance",
                 margin=margin,
                 source="",
+            )
+        if hull_tolerance:
+            vertices, _ = hull("", vertices)  # refuses what spans no volume
+            vertices = few_hull_points(
+                vertices, hull_tolerance * float(np.linalg.norm(np.ptp(vertices, axis=0)))
             )
         return convex_mesh(
             vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
