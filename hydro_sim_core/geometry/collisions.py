@@ -23,7 +23,7 @@ def make_collision_geometry(
     """Make the geometry of a collision element.
 
     A mesh without compliance in its description was not made for pressure-field contact; if its triangles cannot be
-    used unchanged, its convex hull replaces them, up to ``HULL_TOLERANCE``.
+    used unchanged, its convex hull replaces them; one of many corners only up to ``HULL_TOLERANCE``.
 
     Args:
         collision: The element.

@@ -23,6 +23,8 @@ from hydro_sim_core.geometry.solids import compliant_solid
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 from hydro_sim_core.mesh_files import VOLUME_SUFFIXES
 
+#: Corners up to which a hull stays as it is, whatever its tolerance.
+MANY_CORNERS = 64
 #: Fraction of its convex hull that a convex surface may leave empty, as many files have single precision.
 CONVEXITY_TOLERANCE = 1e-6
 
@@ -138,10 +140,10 @@ def _surface_geometry(
                 source="",
             )
         if hull_tolerance:
-            vertices, _ = hull("", vertices)  # refuses what spans no volume
-            vertices = few_hull_points(
-                vertices, hull_tolerance * float(np.linalg.norm(np.ptp(vertices, axis=0)))
-            )
+            corners, _ = hull("", vertices)
+            if len(corners) > MANY_CORNERS:
+                diagonal = float(np.linalg.norm(np.ptp(corners, axis=0)))
+                vertices = few_hull_points(corners, hull_tolerance * diagonal)
         return convex_mesh(
             vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
         )
