@@ -46,8 +46,9 @@ def main() -> None:
     _dress(cost, "faces on average", "processor time of a step [ms]")
     for time_step in MARKS:
         cost.axhline(1e3 * time_step, color=INK, linestyle=":", linewidth=1.0)
-        cost.annotate(f"real time at {1e3 * time_step:g} ms", (0.98, 1e3 * time_step), xycoords=("axes fraction", "data"),
-                      ha="right", va="bottom", color=INK, fontsize=9)  # fmt: skip
+        text, place = f"real time at {1e3 * time_step:g} ms", (0.98, 1e3 * time_step)
+        style = {"ha": "right", "va": "bottom", "color": INK, "fontsize": 9}
+        cost.annotate(text, place, xycoords=("axes fraction", "data"), **style)
     _draw_failures(failures, [found for group in cells.values() for found in group])
     handles = [
         plt.Line2D(
