@@ -32,6 +32,9 @@ from hydro_sim_core.solvers.problem import DRIFT
 MOST_POSES, MOST_PIECES = 4096, 256
 #: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
 RIGID_SHARE = 0.1
+#: Share of its present depth by which an overlap of two rigid bodies may get deeper within a step, if its energy allows:
+#: under what slides in contact the depth changes by far more than round-off.
+DEEPER_SHARE = 0.25
 #: Share of the stride below which two rigid bodies move too little for that.
 LEAST_SHARE_OF_STRIDE = 1e-3
 
@@ -146,13 +149,14 @@ def _pieces(model, scratch, dt, is_solved):
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
             continue
-        gain = math.inf
+        gain, share = math.inf, 0.0
         if is_stiff:
             gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2
         elif is_rigid:
+            share = DEEPER_SHARE
             # A corner that is pressed in hides by its depth that the flat behind it comes down.
             gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
-        if gets_deeper(model, scratch, pair, reach, model.pair_room[pair], gain, dt):
+        if gets_deeper(model, scratch, pair, reach, model.pair_room[pair], share, gain, dt):
             pieces = max(pieces, math.ceil(reach / stride))
     return min(pieces, MOST_PIECES)
 
@@ -200,7 +204,7 @@ def poses_of(model, pair, reach):
 
 
 @kernel
-def gets_deeper(model, scratch, pair, reach, room, gain, dt):
+def gets_deeper(model, scratch, pair, reach, room, share, gain, dt):
     """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
 
     Args:
@@ -209,6 +213,7 @@ def gets_deeper(model, scratch, pair, reach, room, gain, dt):
         pair: Row of the pair.
         reach: Largest way that the bodies move relative to each other, m.
         room: Depth by which they may overlap more, m.
+        share: The same as a share of their present depth; the larger one holds.
         gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
         dt: Length of the step, s.
     """
@@ -217,7 +222,7 @@ def gets_deeper(model, scratch, pair, reach, room, gain, dt):
     for k in range(poses + 1):
         depth, energy = _overlap_at(model, scratch, pair, dt * k / poses)
         if k == 0:
-            most_depth, most_energy = depth + room, energy + gain
+            most_depth, most_energy = depth + max(room, share * depth), energy + gain
         elif depth > most_depth or energy > most_energy:
             return True
     return False
