@@ -46,10 +46,14 @@ class Course:
     parted: list[int] = field(default_factory=list)
     close: dict[int, list[float]] = field(default_factory=dict)
     _began: float = 0.0
+    _is_warm: bool = False
 
     def watch(self, world: World) -> None:
         """Note a period that has ended."""
         now, report = time.process_time(), world.diagnostics()
+        if not self._is_warm:
+            _look_closely(world.copy())  # compiles
+            self._is_warm = True
         if self._began:
             self.time.append(world.time)
             self.taken.append(now - self._began)
@@ -92,21 +96,13 @@ def summary(course: Course, steps_a_period: int) -> dict[str, float]:
 
 def rows(course: Course) -> list[list[float]]:
     """For each ``ROW``: its end (s), mean and most faces, factor, steps taken in pieces."""
-    begin, result = 0, []
-    ends = [k for k in range(len(course.time)) if k + 1 == len(course.time) or course.time[k + 1] % ROW < TASK.period]
-    for end in ends:
-        span, before = slice(begin, end + 1), course.parted[begin - 1] if begin else 0
-        taken = sum(course.taken[span])
-        result.append(
-            [
-                course.time[end],
-                float(np.mean(course.faces[span])),
-                max(course.faces[span]),
-                (end + 1 - begin) * TASK.period / taken,
-                course.parted[end] - before,
-            ]
-        )
-        begin = end + 1
+    periods, result = round(ROW / TASK.period), []
+    for begin in range(0, len(course.time), periods):
+        span = slice(begin, begin + periods)
+        faces, taken, parted = course.faces[span], course.taken[span], course.parted[span]
+        before = course.parted[begin - 1] if begin else 0
+        factor = len(taken) * TASK.period / sum(taken)
+        result.append([course.time[span][-1], float(np.mean(faces)), max(faces), factor, parted[-1] - before])
     return result
 
 
