@@ -122,7 +122,9 @@ def main() -> None:
     console = Console(width=120)
     console.print(table)
     for name, value in numbers.items():
-        console.print(f"{name}: {value:.3g}" if "faces" not in name else f"{name}: {value:.0f}", highlight=False)
+        console.print(
+            f"{name}: {value:.3g}" if "faces" not in name else f"{name}: {value:.0f}", highlight=False
+        )
     console.print(f"succeeded: {trial.succeeded} {trial.reason}", highlight=False)
     write(arguments.out, {"trial": trial.as_dict(), "summary": numbers, "rows": rows(course)})
 

@@ -74,7 +74,7 @@ def _find_fields_across(geometries, b, normal, scratch):
 
     In the field of a skin an upright one does not.
 
-    Reads geometries: field_end, field_start, fields, is_skin, steepness.
+    Reads geometries: field_start, fields, is_skin, steepness.
     Writes scratch: fields_across, slopes_across.
     """
     num_fields, element, end = 0, geometries.field_start[b], geometries.field_start[b + 1]
@@ -139,7 +139,7 @@ def _next_partner_of_triangle(geometries, element_b, last, n, num_fields, b, tie
     Returns:
         Element, or the end of B's; and the new ``last`` and ``n``.
 
-    Reads geometries: field_end, field_start; scratch: fields_across, slopes_across; scratch.work: x.
+    Reads geometries: field_start; scratch: fields_across, slopes_across; scratch.work: x.
     """
     x = scratch.work.x
     while True:

@@ -45,6 +45,7 @@ def pieces_before(model, state, drives, scratch, dt):
 
     Poses and bounds of the geometries must be those of the state.
 
+    Reads scratch: look.
     Writes scratch: look.
     """
     scratch.look[0] += 1
