@@ -395,6 +395,16 @@ def count_loads(loads: Loads) -> None:
     loads.num_pulls[0] = np.count_nonzero(loads.pull[:, STIFFNESS])
 
 
+def _make_overlaps(num_pairs: int) -> dict[str, Any]:
+    """What look-ahead keeps of each pair, by the fields of ``Scratch``."""
+    return {
+        "look": np.zeros(1, dtype=np.int64),
+        "looked": np.full(num_pairs, -1),
+        "overlap_now": np.zeros((num_pairs, 2)),
+        "has_faces": np.zeros(num_pairs, dtype=np.bool_),
+    }
+
+
 def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> Scratch:
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
@@ -444,10 +454,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
         motion_before=np.zeros(num_geometries),
-        look=np.zeros(1, dtype=np.int64),
-        looked=np.full(num_pairs, -1),
-        overlap_now=np.zeros((num_pairs, 2)),
-        has_faces=np.zeros(num_pairs, dtype=np.bool_),
+        **_make_overlaps(num_pairs),
         X_moved=np.zeros((2, 3, 4)),
         mean_push=np.zeros(5),
         edge_box=np.zeros(6),
