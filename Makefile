@@ -92,7 +92,7 @@ workspace: $(VENV)/.workspace-ready
 
 bench: export OMP_NUM_THREADS ?= 1
 bench: $(VENV)/.test-ready
-	@for name in spatula_slip face_scaling nested_solids step_profile representations step_cost error_control islands rigid_stack geometry patch_quality startup recording viewer ros_publishing; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in spatula_slip face_scaling nested_solids step_profile representations step_cost error_control islands rigid_stack pancake_flip geometry patch_quality startup recording viewer ros_publishing; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 bench-ros: export OMP_NUM_THREADS ?= 1
 bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST

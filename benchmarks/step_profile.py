@@ -95,7 +95,7 @@ STAGES: dict[str, Callable[..., None]] = {
 }
 
 
-def profile_stages(world: World) -> dict[str, float]:
+def profile_stages(world: World, repeats: int = REPEATS) -> dict[str, float]:
     """CPU time (s) of every stage of the next step, in the order of the step."""
     machine = world._machine
     data = MachineData(machine.model, machine.copy_state(), machine.drives, machine.loads, machine.scratch)
@@ -103,8 +103,8 @@ def profile_stages(world: World) -> dict[str, float]:
     arguments = (handle, machine.solve, world.time_step)
     times = {}
     for name, stage in STAGES.items():
-        calls = [_cpu_time(lambda n=n, f=stage: f(*arguments, n)) for n in (0, REPEATS)]
-        times[name] = (calls[1] - calls[0]) / REPEATS
+        calls = [_cpu_time(lambda n=n, f=stage: f(*arguments, n)) for n in (0, repeats)]
+        times[name] = (calls[1] - calls[0]) / repeats
     return times
 
 

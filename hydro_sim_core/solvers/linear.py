@@ -22,18 +22,41 @@ def factorise(H, L, begin, end, envelope):
         end: One past the last row.
         envelope: First nonzero column of every row, of the matrix and of the factor. Earlier columns are not touched.
     """
-    for i in range(begin, end):
-        for j in range(envelope[i], i):
-            s = H[i, j]
-            for k in range(max(envelope[i], envelope[j]), j):
-                s -= L[i, k] * L[j, k]
-            L[i, j] = s / L[j, j]
-        pivot = H[i, i]
-        for k in range(envelope[i], i):
-            pivot -= L[i, k] * L[i, k]
-        if not (pivot > 0.0 and pivot < math.inf):
-            return False
-        L[i, i] = math.sqrt(pivot)
+    i = begin
+    while i < end:
+        first, is_paired = envelope[i], i + 1 < end and envelope[i + 1] == envelope[i]
+        if is_paired:
+            # Two rows beside each other: one alone waits for each of its divisions.
+            for j in range(first, i):
+                s, t = H[i, j], H[i + 1, j]
+                for k in range(max(first, envelope[j]), j):
+                    s -= L[i, k] * L[j, k]
+                    t -= L[i + 1, k] * L[j, k]
+                L[i, j], L[i + 1, j] = s / L[j, j], t / L[j, j]
+            if not _complete_row(H, L, i, i, envelope) or not _complete_row(H, L, i + 1, i, envelope):
+                return False
+            i += 2
+        else:
+            if not _complete_row(H, L, i, first, envelope):
+                return False
+            i += 1
+    return True
+
+
+@kernel
+def _complete_row(H, L, i, column, envelope):
+    """Compute the entries of row ``i`` of a factor from a column on; arguments and result as for ``factorise``."""
+    for j in range(column, i):
+        s = H[i, j]
+        for k in range(max(envelope[i], envelope[j]), j):
+            s -= L[i, k] * L[j, k]
+        L[i, j] = s / L[j, j]
+    pivot = H[i, i]
+    for k in range(envelope[i], i):
+        pivot -= L[i, k] * L[i, k]
+    if not (pivot > 0.0 and pivot < math.inf):
+        return False
+    L[i, i] = math.sqrt(pivot)
     return True
 
 

@@ -135,6 +135,34 @@ def test_what_is_slow_is_not_looked_at() -> None:
     assert world.diagnostics()["fast_steps"] == 0
 
 
+def test_what_slides_in_contact_takes_whole_steps() -> None:
+    """A blade scrapes over a table, seven strides a step, under a load that changes its depth all the time.
+
+    Steps in which it got deeper by nanometres were taken in seven pieces. Friction is that of the load all the same.
+    """
+    friction, speed, mass = 0.5, 0.1, 0.2
+    scene = hs.SceneBuilder("scraper", contact={**RIGID, "friction": friction})
+    scene.add_static("table", "box", size=(1.0, 1.0, 0.1), xyz=(0.0, 0.0, -0.05))
+    tilt = np.radians(4.0)
+    lowest = 0.05 * np.sin(tilt) + 0.001 * np.cos(tilt)
+    scraper = scene.add_model("scraper", base="kinematic", xyz=(-0.2, 0.0, lowest))
+    scraper.add_link("hand")
+    scraper.add_link("blade", mass).add_shape("box", size=(0.1, 0.1, 0.002), rpy=(0.0, tilt, 0.0))
+    scraper.add_joint("press", "prismatic", "hand", "blade", axis=(0, 0, 1), lower=-0.01, upper=0.01)
+    world = hs.World(scene.build())
+    world.move("scraper", V_WB=[0.0, 0.0, 0.0, speed, 0.0, 0.0])
+    for step in range(200):
+        load = 5.0 + 4.0 * np.sin(2.0 * np.pi * 5.0 * world.time)
+        world.set_command({"press": -load})
+        world.step()
+        if step >= 20:
+            (contact,) = world.contacts
+            force = np.abs(contact.force_on_b)
+            assert force[2] == pytest.approx(load + 9.81 * mass, rel=1e-3)
+            assert force[0] == pytest.approx(friction * force[2], rel=1e-2)
+    assert world.diagnostics()["fast_steps"] <= 1  # it may touch down in one
+
+
 @pytest.mark.parametrize("gap", [2e-3, 2.5e-3, 5e-3])
 def test_what_gravity_adds_within_a_step_is_looked_at(gap: float) -> None:
     """At 10 ms a box gains 1 mm a step, so one ends within the table that its speed before did not lead into."""

@@ -22,10 +22,7 @@ from hydro_sim_core.contact.pressure_field.elements import (
 )
 from hydro_sim_core.contact.pressure_field.faces import UPRIGHT, append_polygon
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
-from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
-
-#: Most pairs of elements for which that is faster than a walk.
-FEW = 600
+from hydro_sim_core.contact.pressure_field.scratch import FEW, OVERLAPS
 
 
 @kernel(inline=True)
@@ -62,18 +59,46 @@ def _turn_normal(geometries, triangle, R_BA, normal):
 
 
 @kernel(inline=True)
-def _cannot_press(geometries, b, x, normal, element_b, tie):
+def _has_normal(geometries, triangle, other):
+    """Whether two triangles have the very same normal, as all that make up one side of a box.
+
+    Reads geometries: fields.
+    """
+    n, m = geometries.fields[triangle], geometries.fields[other]
+    return n[0] == m[0] and n[1] == m[1] and n[2] == m[2]
+
+
+@kernel(inline=True)
+def _find_fields_across(geometries, b, normal, scratch):
+    """List the fields of B in which a rigid triangle with a normal (3,) may press; return their number.
+
+    In the field of a skin an upright one does not.
+
+    Reads geometries: field_start, fields, is_skin, steepness.
+    Writes scratch: fields_across, slopes_across.
+    """
+    num_fields, element, end = 0, geometries.field_start[b], geometries.field_start[b + 1]
+    while element < end:
+        field = geometries.fields[element]
+        slope = field[0] * normal[0] + field[1] * normal[1] + field[2] * normal[2]
+        if not (geometries.is_skin[b] and abs(slope) < UPRIGHT * geometries.steepness[element]):
+            scratch.fields_across[num_fields] = element
+            scratch.slopes_across[num_fields] = slope
+            num_fields += 1
+        element = geometries.field_end[element]
+    return num_fields
+
+
+@kernel(inline=True)
+def _cannot_press(geometries, x, slope, element_b, tie):
     """Whether a rigid triangle ``x`` has no face in the tetrahedra of B with one field, by the field alone.
 
-    That is so where it is upright in the field of a skin, turned against the gradient without pressure, or where the
-    field is below or above all that there is in the tetrahedra.
+    That is so where it is turned against the gradient without pressure, or where the field is below or above all that
+    there is in the tetrahedra. ``slope`` is that of the field along the triangle's normal.
 
-    Reads geometries: field_range, fields, is_skin, steepness.
+    Reads geometries: field_range, fields, steepness.
     """
     field, size = geometries.fields[element_b], geometries.steepness[element_b]
-    slope = field[0] * normal[0] + field[1] * normal[1] + field[2] * normal[2]
-    if geometries.is_skin[b] and abs(slope) < UPRIGHT * size:
-        return True
     p = evaluate(field, x[0, 0], x[0, 1], x[0, 2])
     q = evaluate(field, x[1, 0], x[1, 1], x[1, 2])
     r = evaluate(field, x[2, 0], x[2, 1], x[2, 2])
@@ -98,28 +123,50 @@ def _is_beyond_a_face(geometries, x, element_b):
 
 
 @kernel(inline=True)
-def _next_partner(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work):
-    """The first element of B, from ``element_b`` on, that may have a face with A's, in ``work.x``; its end without.
+def _next_partner_of_triangle(geometries, element_b, last, n, num_fields, b, tie, scratch):
+    """The first tetrahedron of B, from ``element_b`` on, that may have a face with the triangle in ``scratch.work.x``.
 
-    Reads geometries: field_end, field_start, sign; work: x.
+    Args:
+        geometries: ``GeometrySet``.
+        element_b: The first that has not been tried of those with its field.
+        last: One past the last of these.
+        n: Number of fields begun of those that ``_find_fields_across`` has listed.
+        num_fields: How many these are.
+        b: Geometry.
+        tie: ``tie_distance``.
+        scratch: ``QueryScratch``.
+
+    Returns:
+        Element, or the end of B's; and the new ``last`` and ``n``.
+
+    Reads geometries: field_start; scratch: fields_across, slopes_across; scratch.work: x.
+    """
+    x = scratch.work.x
+    while True:
+        while element_b < last:
+            if not _is_beyond_a_face(geometries, x, element_b):
+                return element_b, last, n
+            element_b += 1
+        if n == num_fields:
+            return geometries.field_start[b + 1], last, n
+        first, slope = scratch.fields_across[n], scratch.slopes_across[n]
+        n += 1
+        if not _cannot_press(geometries, x, slope, first, tie):
+            element_b, last = first, geometries.field_end[first]
+
+
+@kernel(inline=True)
+def _next_partner_of_tetrahedron(geometries, element_a, element_b, b):
+    """The first element of B, from ``element_b`` on, that may have a face with A's; the end of B's without.
+
+    Pressures of different signs are equal nowhere; round-off would make needles of that.
+
+    Reads geometries: field_start, sign.
     """
     end = geometries.field_start[b + 1]
-    while element_b < end:
-        if not a_is_rigid:
-            # Pressures of different signs are equal nowhere; round-off would make needles of that.
-            if geometries.sign[element_a] * geometries.sign[element_b] >= 0:
-                return element_b
-            element_b += 1
-            continue
-        if _cannot_press(geometries, b, work.x, normal, element_b, tie):
-            element_b = geometries.field_end[element_b]
-            continue
-        last = geometries.field_end[element_b]
-        while element_b < last:
-            if not _is_beyond_a_face(geometries, work.x, element_b):
-                return element_b
-            element_b += 1
-    return end
+    while element_b < end and geometries.sign[element_a] * geometries.sign[element_b] < 0:
+        element_b += 1
+    return element_b
 
 
 @kernel
@@ -140,18 +187,27 @@ def try_every_pair(geometries, a, b, R_BA, p_BA, every, scratch, faces, count):
         return count
     scratch.generation[0] += 1
     num_polygons, num_vertices = 0, 3 if a_is_rigid else 4
+    turned, num_fields = -1, 0
     for element_a in range(start[a], start[a + 1]):
         load_element(geometries, element_a, R_BA, p_BA, scratch)
         if not on_half_space and _misses_box(work.x, num_vertices, geometries.boxes[roots[b]], tie):
             continue
-        if a_is_rigid:
-            _turn_normal(geometries, element_a, R_BA, normal)
-        element_b = start[b]
+        if a_is_rigid and not on_half_space:
+            if turned < 0 or not _has_normal(geometries, element_a, turned):
+                _turn_normal(geometries, element_a, R_BA, normal)
+                num_fields = _find_fields_across(geometries, b, normal, scratch)
+            turned = element_a
+        element_b, last, tried = start[b], start[b], 0
         while element_b < start[b + 1]:
             if on_half_space:
                 n = face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, work)
             else:
-                element_b = _next_partner(geometries, element_a, element_b, b, a_is_rigid, normal, tie, work)
+                if a_is_rigid:
+                    element_b, last, tried = _next_partner_of_triangle(
+                        geometries, element_b, last, tried, num_fields, b, tie, scratch
+                    )
+                else:
+                    element_b = _next_partner_of_tetrahedron(geometries, element_a, element_b, b)
                 if element_b == start[b + 1]:
                     break
                 n = face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, work)

@@ -17,6 +17,9 @@ _NODES = 1024
 #: Slots in the table of visited pairs per face of the capacity; at most half of them are filled.
 _SLOTS_A_FACE = 4
 
+#: Most pairs of elements of two bodies for which to try them all is faster than a walk.
+FEW = 600
+
 #: Entries of ``QueryScratch.report``: pressure times area of polygons rejected because a pressure gradient points
 #: against the normal, N, of which only the part along ``ahead`` counts, as thin bodies have a far side; 1 if one body
 #: lies inside the other (only checked if there are no polygons).
@@ -44,6 +47,8 @@ class QueryScratch(NamedTuple):
         ahead: (3,) direction of the force on B while the contact was sound, in B's frame; zero if it is not known.
         report: (2,) further results of the last query, see ``DROPPED_FORCE`` and ``OVERLAPS``.
         pending: (m, 3) stack of pairs to be visited: element of A, element of B, slot in the table.
+        fields_across: (FEW,) first elements of the fields of B in which a triangle of A may press.
+        slopes_across: (FEW,) slope of each of them along the triangle's normal, Pa/m.
     """
 
     work: Workspace
@@ -59,6 +64,8 @@ class QueryScratch(NamedTuple):
     ahead: Float1D
     report: Float1D
     pending: Int2D
+    fields_across: Int1D
+    slopes_across: Float1D
 
 
 def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:
@@ -80,4 +87,6 @@ def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) 
         ahead=np.zeros(3),
         report=np.zeros(2),
         pending=np.zeros((num_slots, 3), dtype=np.int64),
+        fields_across=np.zeros(FEW, dtype=np.int64),
+        slopes_across=np.zeros(FEW),
     )

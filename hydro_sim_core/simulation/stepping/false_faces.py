@@ -90,7 +90,9 @@ def missed_a_collision(model, scratch, dt):
         reach = scratch.motion[model.pairs[pair, 0]] + scratch.motion[model.pairs[pair, 1]]
         allowance = _allowance(model, scratch, pair)
         # Without a finite way there is nothing to look at, and the step fails.
-        if math.isfinite(reach) and gets_deeper(model, scratch, pair, reach, allowance, math.inf, dt):
+        if math.isfinite(reach) and gets_deeper(
+            model, scratch, pair, reach, 0.0, 0.0, allowance, 0.0, math.inf, dt
+        ):
             scratch.num_false[0] = 0
             return True
     return False

@@ -32,6 +32,9 @@ from hydro_sim_core.solvers.problem import DRIFT
 MOST_POSES, MOST_PIECES = 4096, 256
 #: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
 RIGID_SHARE = 0.1
+#: Share of the depth that a solve has foreseen, or found, by which two rigid bodies may come deeper than that, if the
+#: energy allows: under what slides in contact the depth changes by far more than round-off.
+DEEPER_SHARE = 0.25
 #: Share of the stride below which two rigid bodies move too little for that.
 LEAST_SHARE_OF_STRIDE = 1e-3
 
@@ -41,7 +44,11 @@ def pieces_before(model, state, drives, scratch, dt):
     """Number of pieces in which to take the next step, 1 if it may be taken whole: by the velocities before it.
 
     Poses and bounds of the geometries must be those of the state.
+
+    Reads scratch: look.
+    Writes scratch: look.
     """
+    scratch.look[0] += 1
     set_free_motions(model, state, drives, scratch, dt)
     return _pieces(model, scratch, dt, False)
 
@@ -98,28 +105,45 @@ def _stores_too_much(model, scratch, dt):
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
         _, before = _depth_and_energy(scratch.faces.data, first, last, True)
-        _, after = _overlap_at(model, scratch, pair, dt)
-        if after > before + gain and after > _energy_of_solve(scratch, p, dt) + gain:
-            return True
+        _, after, _ = _overlap_at(model, scratch, pair, dt)
+        if after > before + gain:
+            _, stored = _overlap_of_solve(scratch, p, dt)
+            if after > stored + gain:
+                return True
     return False
 
 
 @kernel
-def _energy_of_solve(scratch, p, dt):
-    """Energy that the faces of patch p store at the end of a solved step, by the solve's velocities, J.
+def _overlap_foreseen(scratch, pair, dt):
+    """What the solve has made of the overlap of a pair: as ``_overlap_of_solve``, zeros without faces.
+
+    Reads scratch.patches: pair; scratch.points: num_faced.
+    """
+    for p in range(scratch.points.num_faced[0]):
+        if scratch.patches.pair[p] == pair:
+            return _overlap_of_solve(scratch, p, dt)
+    return 0.0, 0.0
+
+
+@kernel
+def _overlap_of_solve(scratch, p, dt):
+    """Largest depth (m) and energy (J) that the faces of patch p have at the end of a solved step, by its velocities.
 
     Reads scratch: twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
     Writes scratch: twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
-    p_GR, energy = patches.p_GR[p], 0.0
+    p_GR, depth, energy = patches.p_GR[p], 0.0, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
         v_n = speed_along_normal(data, f, p_GR, V)
         pressure = data[PRESSURE, f] - dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
         if pressure > 0.0:
+            steepness = steepness_of(data, f)
+            if steepness > 0.0:
+                depth = max(depth, pressure / steepness)
             energy += _energy_of_face(data, f, pressure, True)
-    return energy
+    return depth, energy
 
 
 @kernel
@@ -151,13 +175,20 @@ def _pieces(model, scratch, dt, is_solved):
             # Poses farther apart than the bodies are thick would miss them.
             pieces = max(pieces, math.ceil(min(reach / farthest, MOST_PIECES)))
             continue
-        gain = math.inf
+        gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
         if is_stiff:
             gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2
         elif is_rigid:
             # A corner that is pressed in hides by its depth that the flat behind it comes down.
             gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
-        if gets_deeper(model, scratch, pair, reach, model.pair_room[pair], gain, dt):
+            share = DEEPER_SHARE
+            if is_solved:
+                depth, energy = _overlap_foreseen(scratch, pair, dt)
+            elif _has_faces(model, scratch, pair):
+                # The solve stops what it has faces for, and is judged afterwards.
+                continue
+        room = model.pair_room[pair]
+        if gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
             pieces = max(pieces, math.ceil(reach / stride))
     return min(pieces, MOST_PIECES)
 
@@ -205,34 +236,62 @@ def poses_of(model, pair, reach):
 
 
 @kernel
-def gets_deeper(model, scratch, pair, reach, room, gain, dt):
-    """Whether the bodies of a pair, if they went on freely, would overlap more than now within the step.
+def gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
+    """Whether the bodies of a pair, if they went on freely, would overlap more than now or as expected within the step.
 
     Args:
         model: ``Model``.
         scratch: ``Scratch`` with the twists ``V_WB``.
         pair: Row of the pair.
         reach: Largest way that the bodies move relative to each other, m.
+        depth: Depth that is expected, m.
+        energy: Energy of the overlap that is expected, J.
         room: Depth by which they may overlap more, m.
+        share: The same as a share of their present depth; the larger one holds.
         gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
         dt: Length of the step, s.
     """
     poses = poses_of(model, pair, reach)
-    most_depth, most_energy = math.inf, math.inf
-    for k in range(poses + 1):
-        depth, energy = _overlap_at(model, scratch, pair, dt * k / poses)
-        if k == 0:
-            most_depth, most_energy = depth + room, energy + gain
-        elif depth > most_depth or energy > most_energy:
+    deep, stored = _overlap_now(model, scratch, pair)
+    deep, stored = max(deep, depth), max(stored, energy)
+    most_depth, most_energy = deep + max(room, share * deep), stored + gain
+    for k in range(1, poses + 1):
+        deep, stored, _ = _overlap_at(model, scratch, pair, dt * k / poses)
+        if deep > most_depth or stored > most_energy:
             return True
     return False
 
 
 @kernel
-def _overlap_at(model, scratch, pair, time):
-    """Largest depth of a pair (m) and its energy (J) when both bodies have moved on freely for some time.
+def _overlap_now(model, scratch, pair):
+    """Depth and energy as from ``_overlap_at``, before the bodies move: asked for before and after a solve.
 
-    Both are infinite for bodies that overlap without faces, and where there is no room for the faces: then
+    Reads scratch: look, looked, overlap_now.
+    Writes scratch: has_faces, looked, overlap_now.
+    """
+    now = scratch.overlap_now[pair]
+    if scratch.looked[pair] != scratch.look[0]:
+        now[0], now[1], num_faces = _overlap_at(model, scratch, pair, 0.0)
+        scratch.has_faces[pair] = num_faces > 0
+        scratch.looked[pair] = scratch.look[0]
+    return now[0], now[1]
+
+
+@kernel
+def _has_faces(model, scratch, pair):
+    """Whether a pair has faces before it moves, in its margins at least.
+
+    Reads scratch: has_faces.
+    """
+    _overlap_now(model, scratch, pair)
+    return scratch.has_faces[pair]
+
+
+@kernel
+def _overlap_at(model, scratch, pair, time):
+    """Largest depth of a pair (m), its energy (J) and number of faces when both bodies have moved freely for some time.
+
+    The first two are infinite for bodies that overlap without faces, and where there is no room for the faces: then
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
     Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches:
@@ -247,16 +306,17 @@ def _overlap_at(model, scratch, pair, time):
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
         scratch.faces_needed[0] = found
-        return math.inf, math.inf
+        return math.inf, math.inf, 0
     if found == first:
         nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
-        return nothing, nothing
+        return nothing, nothing, 0
     if model.splits_faces:
         found = split_into_fans(scratch.faces, first, found)
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
-            return math.inf, math.inf
-    return _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
+            return math.inf, math.inf, 0
+    depth, energy = _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
+    return depth, energy, found - first
 
 
 @kernel

@@ -253,6 +253,10 @@ class Scratch(NamedTuple):
         V_WB: (nb, 6) twists of the bodies about the world's origin.
         motion: (G,) largest way that a point of each geometry moves in the step, m.
         motion_before: (G,) the same with the velocities before the step, m.
+        look: (1,) number of the poses at which overlaps are looked at.
+        looked: (P,) such a number at which ``overlap_now`` of each pair was found.
+        overlap_now: (P, 2) largest depth of each pair, m, and energy of its overlap, J, before anything moves.
+        has_faces: (P,) whether it has faces then.
         X_moved: (2, 3, 4) poses of the geometries of the present pair at a later time.
         mean_push: (5,) direction of the force of the present patch; and scratch of ``sharp_edges``.
         edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
@@ -303,6 +307,10 @@ class Scratch(NamedTuple):
     V_WB: Float2D
     motion: Float1D
     motion_before: Float1D
+    look: Int1D
+    looked: Int1D
+    overlap_now: Float2D
+    has_faces: Bool1D
     X_moved: Float3D
     mean_push: Float1D
     edge_box: Float1D
@@ -387,6 +395,16 @@ def count_loads(loads: Loads) -> None:
     loads.num_pulls[0] = np.count_nonzero(loads.pull[:, STIFFNESS])
 
 
+def _make_overlaps(num_pairs: int) -> dict[str, Any]:
+    """What look-ahead keeps of each pair, by the fields of ``Scratch``."""
+    return {
+        "look": np.zeros(1, dtype=np.int64),
+        "looked": np.full(num_pairs, -1),
+        "overlap_now": np.zeros((num_pairs, 2)),
+        "has_faces": np.zeros(num_pairs, dtype=np.bool_),
+    }
+
+
 def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> Scratch:
     """Allocate a step's memory for ``num_coordinates`` entries of q and at most ``max_faces`` contact faces."""
     nb, nv = len(model.tree.parent), len(model.tree.damping)
@@ -436,6 +454,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         V_WB=np.zeros((nb, 6)),
         motion=np.zeros(num_geometries),
         motion_before=np.zeros(num_geometries),
+        **_make_overlaps(num_pairs),
         X_moved=np.zeros((2, 3, 4)),
         mean_push=np.zeros(5),
         edge_box=np.zeros(6),
