@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.sensors import BubbleCamera
+from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Gripper, Measurement
 
 Array = NDArray[np.float64]
@@ -78,12 +79,42 @@ class Held:
     gravity: float
 
 
+def held_model(model: World, name: str, handle: str) -> Held:
+    """Inertia of a model of a world.
+
+    Args:
+        model: The world.
+        name: Name of the model.
+        handle: Link of its handle, whose y axis is that through the fingers.
+    """
+    (robot,) = (
+        robot
+        for section, robot in zip(model.scene.spec.models, model.scene.robots, strict=True)
+        if section.name == name
+    )
+    bodies = []
+    for link in robot.links:
+        if link.inertial is not None:
+            X_WL = model.frame_pose(link.name)
+            turned = X_WL[:3, :3] @ link.inertial.I_LCo @ X_WL[:3, :3].T
+            bodies.append((link.inertial.mass, (X_WL @ np.append(link.inertial.p_LCo, 1.0))[:3], turned))
+    mass = sum(m for m, _, _ in bodies)
+    p_WC = sum(m * p for m, p, _ in bodies) / mass
+    X_WH = model.frame_pose(handle)
+    axis = X_WH[:3, 1]
+    inertia = sum(
+        axis @ turned @ axis + m * float(np.sum(np.cross(axis, p - p_WC) ** 2)) for m, p, turned in bodies
+    )
+    gravity = float(np.linalg.norm(model.scene.spec.gravity))
+    return Held(float(mass), X_WH[:3, :3].T @ (p_WC - X_WH[:3, 3]), float(inertia), gravity)
+
+
 class PitchFromWrench:
     """The pitch from the wrenches on the fingers.
 
     The weight has a moment about the grip that depends on the pitch, but hardly so near level. There the pitch is what
-    the forces make of it: those that are not weight accelerate the centre of mass. An extended Kalman filter weighs both.
-    Where it begins is told by one look at the handle.
+    the forces make of it: those that are not weight accelerate the centre of mass. An extended Kalman filter weighs
+    both. Where it begins is told by one look at the handle.
 
     Args:
         held: What is held.
@@ -165,9 +196,9 @@ class PitchFromWrench:
 class PitchFromMembrane:
     """The pitch from depth images of the membranes alone.
 
-    Where a membrane touches a rigid handle it has its form: curved across the handle, straight along it. So the pitch is
-    the direction of least curvature of a quadratic fitted to what the membrane has been pushed in. The direction in which
-    the patch is longest would be off by up to 0.04 rad, towards the length of the bubble.
+    Where a membrane touches a rigid handle it has its form: curved across the handle, straight along it. So the pitch
+    is the direction of least curvature of a quadratic fitted to what has been pushed in. The direction in which the
+    patch is longest is off by up to 0.04 rad, towards the length of the bubble.
 
     Args:
         cameras: Cameras by finger.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.description.yaml_source import parse_value
+from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.tasks import pancake_flip, slip_control
 from hydro_sim_core.tasks.task import Task
 
@@ -35,6 +36,25 @@ def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
             mend = did_you_mean(f"{_CONTROLLER}{setting}", known) if known else "leave it out: there are none"
             raise InputError(name, f"{_CONTROLLER}{setting}", "is no setting of its controller", mend)
     return task.told(settings) if settings and task.told else task
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """Settings of a controller that are written as ``NAME=VALUE NAME=VALUE``.
+
+    Raises:
+        InputError: It is written otherwise.
+    """
+    settings = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        try:
+            if not (name and equals):
+                raise ValueError("it has no name, or no value")
+            settings[name] = parse_value(value)
+        except ValueError as error:
+            mend = "write NAME=VALUE, as in feedback=membrane"
+            raise InputError("settings", excerpt(word), str(error), mend) from None
+    return settings
 
 
 def find_told_task(name: str, values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:

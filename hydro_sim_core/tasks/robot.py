@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Measurement:
     positions: Mapping[str, float]
     wrenches: Mapping[Pair, Array]
     poses: Mapping[str, Array]
-    images: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 #: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what

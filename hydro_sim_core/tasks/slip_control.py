@@ -1,8 +1,8 @@
 """Slip control (Masterjohn 2022, V-C): the pitch of a spatula is set by the force alone with which its handle is held.
 
-The weight of the blade turns the spatula about the fingers, and friction of the two patches of contact holds it, the
-more the harder they press: with a little less force than holds it, it sinks. So it can only sink, and force is the brake.
-What it has to carry, the patch as a whole, is far more than what it takes to turn it: nothing falls.
+The weight of the blade turns the spatula about the fingers, and friction on both sides of the handle holds it, the more
+the harder they press: with a little less force than holds it, it sinks. So it can only sink, and the grip is its brake.
+What friction can carry is many times the weight: the spatula turns, and stays between the fingers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.pitch_feedback import (
-    Held,
     PitchFeedback,
     PitchFromMembrane,
     PitchFromWrench,
     angle_in,
     axes_of,
+    held_model,
 )
 from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import wait
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE, X_SH
-from hydro_sim_core.tasks.variation import friction_within, link_value
+from hydro_sim_core.tasks.variation import drawn, model_of
 
 Array = NDArray[np.float64]
 
@@ -47,13 +47,14 @@ AT_REST = 0.01
 #: How far the middle of the handle may move between the fingers, m.
 STAYS = 0.02
 
-#: Force of each finger, N: that of a secure grip, from where on it is searched for, and the least.
+#: Force of each finger, N: that of a secure grip, from where on the slip is searched for, and the least.
 SECURE, SEARCH, LEAST = 30.0, 14.0, 2.0
-#: How fast the grip is loosened until the spatula slips, and at most tightened, N/s.
-LOOSEN, RELAX, TIGHTEN = 25.0, 150.0, 60.0
+#: How fast the grip is loosened to where the search begins, in the search, and tightened at most, N/s.
+RELAX, LOOSEN, TIGHTEN = 150.0, 25.0, 60.0
 #: Rate at which it slips, rad/s.
 SLIPS = -0.05
-#: Largest rate of the slip, rad/s, how fast it grows and falls, rad/s^2, and how much of what is left it turns in a second, 1/s.
+#: Largest rate of the slip, rad/s; how fast it grows and falls, rad/s^2; the share of what is left that it turns in a
+#: second, 1/s.
 FASTEST, HASTEN, BRAKE, SHARE = 0.8, 3.0, 1.5, 8.0
 #: Force for a rate that is off, N per rad/s, and for an angle that it was off by, N per rad.
 PER_RATE, PER_ANGLE = 5.0, 14.0
@@ -61,7 +62,7 @@ PER_RATE, PER_ANGLE = 5.0, 14.0
 AHEAD = 0.02
 #: Time that a force takes to have an effect, s.
 LAG = 0.02
-#: How fast it is then tightened for an angle that is left, N/s per rad, and to at least what share of the force of the slip.
+#: How fast it is tightened for an angle that is left, N/s per rad, and to at least what share of the force of the slip.
 STIFFEN, FIRM = 2.5e3, 1.3
 #: Time to hold it before, and after, s.
 BEFORE, AFTER = 0.3, 0.4
@@ -99,7 +100,7 @@ class SlipControl:
             frames = {bubble.link: bubble.frame for bubble in bubbles}
             self._feedback = PitchFromMembrane(cameras, frames, GRIPPER, period)
         else:
-            held = held_of(model, "spatula")
+            held = held_model(model, "spatula", HANDLE)
             self._feedback = PitchFromWrench(held, HANDLE, GRIPPER, MIDDLE[:3, 3], period)
 
     def script(self, measured: Measurement) -> Script:
@@ -125,11 +126,10 @@ class SlipControl:
         """Loosen the grip until the spatula slips."""
         robot, feedback = self.robot, self._feedback
         while feedback.rate > SLIPS:
-            force = self._force
-            rate = RELAX if force > SEARCH else LOOSEN
-            if force <= LEAST:
+            if self._force <= LEAST:
                 raise TaskFailed(f"the spatula does not slip: {LEAST:g} N hold it")
-            robot.squeeze = max(force - rate * robot.period, LEAST)
+            rate = RELAX if self._force > SEARCH else LOOSEN
+            robot.squeeze = max(self._force - rate * robot.period, LEAST)
             yield from self._see()
 
     def _slip(self) -> Script:
@@ -145,16 +145,15 @@ class SlipControl:
             yield from self._see()
 
     def _tighten(self) -> Script:
-        """Tighten the grip, as long as the spatula is above the set pitch.
+        """Tighten the grip as long as the spatula is above the set pitch.
 
-        What the fingers slide along the handle's sides as they close takes friction from what keeps it from turning: so
-        it turns with them, and stands where they stop.
+        Fingers that close slide along the sides of the handle. Friction that works against this is missing where it
+        keeps the spatula from turning: so it sinks as long as they close.
         """
-        robot, feedback = self.robot, self._feedback
-        balance = self._force
+        robot, balance = self.robot, self._force
         for _ in range(round(AFTER / robot.period)):
-            firm = self._force >= FIRM * balance
-            rate = STIFFEN * (max(self._left, 0.0) if firm else max(self._left, 0.004))
+            is_firm = self._force >= FIRM * balance
+            rate = STIFFEN * max(self._left, 0.0 if is_firm else 0.2 * NEAR)
             robot.squeeze = min(self._force + min(TIGHTEN, rate) * robot.period, SECURE)
             yield from self._see()
 
@@ -175,35 +174,6 @@ class SlipControl:
             raise TaskFailed("lost the grasp of the spatula")
 
 
-def held_of(model: World, name: str) -> Held:
-    """Inertia of a model of a world, in the frame of the handle.
-
-    Args:
-        model: The world.
-        name: Name of the model.
-    """
-    (robot,) = (
-        robot
-        for spec, robot in zip(model.scene.spec.models, model.scene.robots, strict=True)
-        if spec.name == name
-    )
-    bodies = []
-    for link in robot.links:
-        if link.inertial is not None:
-            X_WL = model.frame_pose(link.name)
-            R, I = X_WL[:3, :3], link.inertial.I_LCo
-            bodies.append((link.inertial.mass, (X_WL @ np.append(link.inertial.p_LCo, 1.0))[:3], R @ I @ R.T))
-    mass = sum(m for m, _, _ in bodies)
-    p_WC = sum(m * p for m, p, _ in bodies) / mass
-    X_WH = model.frame_pose(HANDLE)
-    axis = X_WH[:3, 1]
-    inertia = sum(
-        axis @ I @ axis + m * (np.sum((p - p_WC) ** 2) - (axis @ (p - p_WC)) ** 2) for m, p, I in bodies
-    )
-    p_HC = X_WH[:3, :3].T @ (p_WC - X_WH[:3, 3])
-    return Held(float(mass), p_HC, float(inertia), float(np.linalg.norm(model.scene.spec.gravity)))
-
-
 def start_at(scene: LoadedScene, pitch: float, along: float = 0.0) -> dict[str, Any]:
     """Values of the scene by path for another start.
 
@@ -212,8 +182,8 @@ def start_at(scene: LoadedScene, pitch: float, along: float = 0.0) -> dict[str, 
         pitch: Pitch of the handle, rad.
         along: How much further from the blade it is held, m.
     """
-    (model,) = (model for model in scene.spec.models if model.name == "spatula")
-    X_WH = pose(model.pose.xyz, model.pose.rpy) @ X_SH
+    start = model_of(scene, "spatula").pose
+    X_WH = pose(start.xyz, start.rpy) @ X_SH
     is_now = math.atan2(X_WH[2, 0], math.hypot(X_WH[0, 0], X_WH[1, 0]))
     X_WS = X_WH @ pose([along, 0.0, 0.0], [0.0, is_now - pitch, 0.0]) @ np.linalg.inv(X_SH)
     return {
@@ -224,21 +194,27 @@ def start_at(scene: LoadedScene, pitch: float, along: float = 0.0) -> dict[str, 
 
 def variation(rng: np.random.Generator, scene: LoadedScene) -> dict[str, Any]:
     """Starts within 1 cm and 0.4 rad, friction within 20 %, stiffness within 30 %."""
-    fingers = [("arm", link) for link in GRIPPER.links]
     start = start_at(scene, float(rng.uniform(-0.2, 0.6)), float(rng.uniform(-0.01, 0.01)))
-    stiffness = float(rng.uniform(0.7, 1.3))
-    softness = {
-        f"models.{model}.links.{link}.modulus": stiffness * link_value(scene, model, link, "modulus")
-        for model, link in fingers
+    fingers = [("arm", link) for link in GRIPPER.links]
+    modulus = drawn(rng, scene, "modulus", fingers[:1], 0.3)
+    (same,) = modulus.values()  # of both bubbles, which come from one mould
+    other = {f"models.arm.links.{GRIPPER.links[1]}.modulus": same}
+    return {
+        **start,
+        **modulus,
+        **other,
+        **drawn(rng, scene, "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2),
     }
-    return {**start, **softness, **friction_within(rng, scene, [("spatula", HANDLE), *fingers], 0.2)}
 
 
 def follow(measured: Measurement) -> dict[str, float]:
     """Pitch of the handle, where its middle is between the fingers, and the grip."""
     X_WP, X_WH = measured.poses[GRIPPER.palm], measured.poses[HANDLE]
     off = X_WH[:3, 3] - (X_WP @ MIDDLE)[:3, 3]
-    grip = [side * measured.wrenches[HANDLE, link][1] for link, side in zip(GRIPPER.links, GRIPPER.sides, strict=True)]
+    grip = [
+        side * measured.wrenches[HANDLE, link][1]
+        for link, side in zip(GRIPPER.links, GRIPPER.sides, strict=True)
+    ]
     return {
         "pitch, rad": angle_in(axes_of(X_WP), -X_WH[:3, 2]),
         "off the fingers, m": float(np.linalg.norm(off)),
@@ -248,7 +224,9 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 def judge(story: Story, set_pitch: float) -> Outcome:
     """The pitch is near the set one soon and stays there, at rest between the fingers."""
-    course = [(point["time, s"] - story.before.time, point["pitch, rad"] - set_pitch) for point in story.course]
+    course = [
+        (point["time, s"] - story.before.time, point["pitch, rad"] - set_pitch) for point in story.course
+    ]
     far = [time for time, off in course if abs(off) > NEAR]
     settled = far[-1] if far else 0.0
     end, later = follow(story.end), follow(story.later)
@@ -274,7 +252,13 @@ def judge(story: Story, set_pitch: float) -> Outcome:
 
 #: Images of the membranes, of a quarter of the pixels of the real camera.
 BUBBLES = tuple(
-    Bubble(f"{side}_finger", f"{side}_bubble_camera", image_size=(160, 120), field_of_view=1.082, depth_encoding="32FC1")
+    Bubble(
+        f"{side}_finger",
+        f"{side}_bubble_camera",
+        image_size=(160, 120),
+        field_of_view=1.082,
+        depth_encoding="32FC1",
+    )
     for side in ("left", "right")
 )
 
@@ -306,6 +290,7 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         judge=lambda story: judge(story, float(settings.pitch)),
         follow=follow,
         bubbles=bubbles,
+        shows=("spatula", HANDLE, "gripper", *GRIPPER.links),
         settings=vars(settings),
         told=lambda other: slip_task({**told, **other}),
     )

@@ -85,6 +85,7 @@ class Task:
         judge: Tells the outcome from what was measured.
         follow: Numbers of a measurement, by name and unit, that the judge wants to know of every period.
         bubbles: Soft-bubble fingers whose depth images the controller needs.
+        shows: Links that fill films and pictures of it, where they are at the start; empty for all that is near.
         settings: What its controller may be told, by name.
         told: Makes the task with other settings, by name; raises InputError where a value does not fit.
     """
@@ -98,5 +99,6 @@ class Task:
     judge: Callable[[Story], Outcome]
     follow: Callable[[Measurement], Mapping[str, float]] = follow_nothing
     bubbles: tuple[Bubble, ...] = ()
+    shows: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     told: Callable[[Mapping[str, Any]], Task] | None = None

@@ -49,9 +49,12 @@ class Trial:
     digest: str
     course: Sequence[Mapping[str, float]] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    def as_dict(self, with_course: bool = False) -> dict[str, Any]:
+        """For JSON; the course is left out where there are many."""
+        told = asdict(self)
+        if not with_course:
+            del told["course"]
+        return told
 
 
 def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = None) -> LoadedScene:

@@ -19,4 +19,6 @@ MIDDLE = pose([0.0, 0.0, -0.182])
 #: Handle in the spatula, whose frame is in the middle of the blade, x towards the tip; x along it towards the blade.
 X_SH = pose([-0.200, 0.0, 0.080], [0.0, math.radians(25.0), 0.0])
 #: The fingers along the handle, which is between them.
-ALONG = Grasp("along", X_SH, pose(rpy=[0.0, -math.pi / 2.0, 0.0]) @ np.linalg.inv(MIDDLE), np.array([0.0, 0.0, -1.0]))
+ALONG = Grasp(
+    "along", X_SH, pose(rpy=[0.0, -math.pi / 2.0, 0.0]) @ np.linalg.inv(MIDDLE), np.array([0.0, 0.0, -1.0])
+)

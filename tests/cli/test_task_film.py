@@ -31,7 +31,7 @@ class Idle:
 @pytest.fixture(autouse=True)
 def falling(monkeypatch):
     """A task of a tenth of a second, after which a box lies."""
-    task = Task("a box falls", "drop_box", PERIOD, 2.0, Idle, lambda rng: {}, lambda *_: Outcome(True))
+    task = Task("a box falls", "drop_box", PERIOD, 2.0, Idle, lambda *_: {}, lambda *_: Outcome(True))
     monkeypatch.setitem(TASKS, "falling", task)
 
 

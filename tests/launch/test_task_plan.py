@@ -93,5 +93,5 @@ def test_the_launch_file_is_python_and_passes_on_every_argument():
         if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS"
     )
     names = {key.value for key in table.keys}
-    assert names == {"task", "seed", "json", "viewer"}
+    assert names == {"task", "settings", "seed", "json", "viewer"}
     assert set(re.findall(r'given\["(\w+)"\]', text)) == names

@@ -66,6 +66,8 @@ let shown = null;
 let untold = [];
 let unacknowledged = null;
 let simulationGone = false;
+/** Links that fill the views; if there are none of them, all bodies do. */
+const viewed = new Set(JSON.parse(asked.get("links") ?? "[]"));
 /** View for the next frame; "contact" waits for a contact. */
 let wantedView = VIEW_NAMES.includes(asked.get("view")) ? asked.get("view") : "iso";
 
@@ -191,7 +193,7 @@ function takeView(view, atOnce = false) {
   if (view === "contact" && shown.patches.length) {
     cameraMan.lookAt(contactPoints(shown.patches), contactDirection(shown.patches), atOnce);
   } else {
-    cameraMan.show(view, robot.corners(), atOnce);
+    cameraMan.show(view, robot.corners(viewed), atOnce);
   }
 }
 
@@ -227,6 +229,10 @@ for (const button of byId("cameras").querySelectorAll("button")) {
 }
 byId("theme").value = theme.chosen;
 byId("theme").addEventListener("change", ({ target }) => theme.choose(target.value));
+if (asked.get("bodies") === "solid") {
+  byId("bodies").value = "solid";
+  robot.setMode("solid");
+}
 byId("bodies").addEventListener("change", ({ target }) => robot.setMode(target.value));
 onCheck("show-faces", (on) => {
   pointMarks.showDots(on);
