@@ -59,9 +59,9 @@ FASTEST, HASTEN, BRAKE, SHARE = 0.8, 3.0, 1.5, 8.0
 #: Force for a rate that is off, N per rad/s, and for an angle that it was off by, N per rad.
 PER_RATE, PER_ANGLE = 5.0, 14.0
 #: How far above the set pitch the grip is tightened, rad: so much it still turns.
-AHEAD = 0.02
+AHEAD = 0.03
 #: Time that a force takes to have an effect, s.
-LAG = 0.02
+LAG = 0.025
 #: How fast it is tightened for an angle that is left, N/s per rad, and to at least what share of the force of the slip.
 STIFFEN, FIRM = 2.5e3, 1.3
 #: Time to hold it before, and after, s.
@@ -135,8 +135,8 @@ class SlipControl:
     def _slip(self) -> Script:
         """Let it turn at a rate that falls with what is left, from the force on at which it slips."""
         robot, feedback = self.robot, self._feedback
-        balance, fastest = self._force, 0.0
-        while (left := self._left - AHEAD) > (AHEAD if feedback.rate > SLIPS else 0.0):
+        balance, fastest, ahead = self._force, 0.0, min(AHEAD, 0.3 * self._left)
+        while (left := self._left - ahead) > (0.3 * ahead if feedback.rate > SLIPS else 0.0):
             fastest = min(fastest + HASTEN * robot.period, FASTEST)
             wanted = -min(fastest, math.sqrt(2.0 * BRAKE * left), SHARE * left)
             off = wanted - feedback.rate  # above 0: it turns too fast
