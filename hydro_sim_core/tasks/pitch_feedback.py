@@ -211,6 +211,8 @@ class PitchFromMembrane:
     PUSHED = 2e-4
     #: Fewer pixels than this are no handle.
     LEAST = 60
+    #: Curvature below which it is no handle, 1/m, but the other bubble; that of the handle is 83 and more.
+    LEAST_CURVED = 40.0
     #: Share of a difference between what is seen and what was expected, of the pitch and of the rate.
     GAINS = 0.7, 0.35
 
@@ -240,7 +242,7 @@ class PitchFromMembrane:
         self.rate += self.GAINS[1] * off / self._period
 
     def _direction(self, link: str, measured: Measurement) -> Array | None:
-        """Direction (3,) of the handle in the world, one of both; None where the membrane is not pushed in."""
+        """Direction (3,) of the handle in the world, one of both; None where no handle has pushed the membrane in."""
         camera = self._cameras[link]
         depth = measured.images[link].astype(float)
         with np.errstate(invalid="ignore"):
@@ -255,6 +257,8 @@ class PitchFromMembrane:
         terms = np.column_stack([np.ones_like(x), x, z, x * x, x * z, z * z])
         _, _, _, xx, xz, zz = np.linalg.lstsq(terms, y, rcond=None)[0]
         curvatures, directions = np.linalg.eigh([[2.0 * xx, xz], [xz, 2.0 * zz]])
+        if np.abs(curvatures).max() < self.LEAST_CURVED:
+            return None
         straight = directions[:, np.argmin(np.abs(curvatures))]
         return np.asarray(R_WC @ R_CR[:, :2] @ straight)
 
