@@ -53,8 +53,8 @@ HELD = Held(0.1, np.array([0.01, 0.0, -0.18]), 7e-4, 9.81)
 def pendulum(start):
     """What is measured of a body that turns about the middle of the fingers: times, pitches and measurements.
 
-    It sinks from 0.4 to -0.8 rad as a cosine does, within a second and a half, and rests. The fingers stand apart from the
-    middle by 5 cm each and carry the half of force and moment.
+    It sinks from 0.4 to -0.8 rad as a cosine does, within a second and a half, and rests. Each finger has half of the
+    load.
     """
     X_WP = start.poses[GRIPPER.palm]
     p_WG = (X_WP @ np.append(MIDDLE[:3, 3], 1.0))[:3]

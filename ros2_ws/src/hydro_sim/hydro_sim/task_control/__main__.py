@@ -112,6 +112,7 @@ def report(parameters: dict[str, Any], ending: Ending) -> dict[str, Any]:
         "phase": ending.phase,
         "time": ending.time,
         "measures": dict(ending.outcome.measures),
+        "course": [dict(point) for point in ending.course],
     }
 
 

@@ -103,7 +103,7 @@ class Instants:
             positions,
             {pair: _numbers(told[topic]) for pair, topic in self.wrenches.items()},
             dict(zip(self._model.frame_names, frames, strict=True)),
-            {link: _depth(told[topic]) for link, topic in self.images.items()},
+            {link: depth_of(told[topic]) for link, topic in self.images.items()},
         )
 
 
@@ -121,8 +121,8 @@ def _numbers(message: WrenchStamped) -> Array:
     return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
 
 
-def _depth(message: Image) -> NDArray[np.float32]:
-    """Pixels of a depth image, m.
+def depth_of(message: Image) -> NDArray[np.float32]:
+    """Pixels (height, width) of a depth image, m.
 
     Raises:
         InputError: They are whole millimetres, which are too coarse.
