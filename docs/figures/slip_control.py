@@ -20,7 +20,10 @@ from hydro_sim_core.viewer.scene import scene_of_world
 from hydro_sim_core.viewer.world_view import frame_of_world
 
 NAME = "slip_control"
-FEEDBACKS = {"wrench": ("from the wrenches", "#1f5fa8"), "membrane": ("from the membranes' images", "#c44e24")}
+FEEDBACKS = {
+    "wrench": ("from the wrenches", "#1f5fa8"),
+    "membrane": ("from the membranes' images", "#c44e24"),
+}
 #: Times of the frames, s, or None for the end; the part of what is rendered that is shown.
 MOMENTS = (0.25, 1.3, None)
 RENDERED, SHOWN = PictureSize(1400, 1200), (100, 220, 1400, 1080)
@@ -43,7 +46,8 @@ def tried(feedback: str) -> tuple[Trial, list[World]]:
 def frames(worlds: list[World]) -> list[tuple[float, Image.Image]]:
     """Time and picture of the moments."""
     shown = [
-        worlds[-1] if time is None else min(worlds, key=lambda world: abs(world.time - time)) for time in MOMENTS
+        worlds[-1] if time is None else min(worlds, key=lambda world: abs(world.time - time))
+        for time in MOMENTS
     ]
     scene = scene_of_world(worlds[0], PressureScale(), takes_commands=False)
     found = []

@@ -290,7 +290,7 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         judge=lambda story: judge(story, float(settings.pitch)),
         follow=follow,
         bubbles=bubbles,
-        shows=("spatula", HANDLE, "gripper", *GRIPPER.links),
+        shows=("spatula", HANDLE, "gripper", "link_1"),
         settings=vars(settings),
         told=lambda other: slip_task({**told, **other}),
     )

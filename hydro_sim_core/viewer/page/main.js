@@ -229,10 +229,6 @@ for (const button of byId("cameras").querySelectorAll("button")) {
 }
 byId("theme").value = theme.chosen;
 byId("theme").addEventListener("change", ({ target }) => theme.choose(target.value));
-if (asked.get("bodies") === "solid") {
-  byId("bodies").value = "solid";
-  robot.setMode("solid");
-}
 byId("bodies").addEventListener("change", ({ target }) => robot.setMode(target.value));
 onCheck("show-faces", (on) => {
   pointMarks.showDots(on);
@@ -255,6 +251,17 @@ onCheck("show-ground", (on) => {
   ground.group.visible = on;
   stage.invalidate();
 });
+
+if (asked.get("bodies") === "solid") {
+  // As bodies look: neither their contacts nor what explains them.
+  byId("bodies").value = "solid";
+  robot.setMode("solid");
+  document.body.classList.add("plain");
+  for (const id of ["show-faces", "show-edges", "show-wrenches"]) {
+    byId(id).checked = false;
+    byId(id).dispatchEvent(new Event("change"));
+  }
+}
 
 byId("drawer-handle").addEventListener("click", ({ target }) => {
   const open = document.body.classList.toggle("drawer-open");
