@@ -272,10 +272,7 @@ class Parameters:
         0.030, "Height of a bubble's membrane above its rim, m.", low=1e-4, high=1.0
     )
     bubble_rate: float = _parameter(
-        0.0,
-        "Images of the bubbles a second of simulated time; 0 for marker_rate, in wall time.",
-        low=0.0,
-        high=1e5,
+        0.0, "Images of the bubbles a second of simulated time; 0 for marker_rate.", low=0.0, high=1e5
     )
     bubble_image_size: tuple[int, ...] = _parameter((320, 240), "Width and height of the images, pixels.")
     bubble_field_of_view: float = _parameter(
