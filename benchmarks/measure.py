@@ -41,8 +41,11 @@ def make_parser(description: str, name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def write(path: Path, data: dict[str, Any]) -> None:
+def write(path: Path, data: dict[str, Any], *, quiet: bool = False) -> None:
     """Write the results with the environment."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"environment": environment(), **data}, indent=2) + "\n")
-    print(f"written to {path}")
+    part = path.with_suffix(".part")  # whoever stops a long one finds what was whole
+    part.write_text(json.dumps({"environment": environment(), **data}, indent=2) + "\n")
+    part.replace(path)
+    if not quiet:
+        print(f"written to {path}")

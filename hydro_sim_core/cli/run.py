@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.choosing import make_chooser
 from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
@@ -55,16 +56,13 @@ from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
-from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.recording import FileLimits, Recorder, check_new_recording
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
-from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
 from hydro_sim_core.simulation.running.timing import Durations
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
-from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from hydro_sim_core.viewer.live import LiveView, RunnerControls
 from hydro_sim_core.viewer.viewer import Viewer, ViewerOptions
 
@@ -426,7 +424,7 @@ def _shown(runner: FixedRateRunner, page: RunPage | None, recorder: RunRecorder)
     if page is None:
         yield
         return
-    chooser = _scene_chooser(runner, page.viewer, recorder) if page.offers_scenes else None
+    chooser = make_chooser(runner, page.viewer, _compile, recorder.begin) if page.offers_scenes else None
     controls = RunnerControls(runner, overrun="catch_up", chooser=chooser)
     live = LiveView(runner, page.viewer, page.scale, controls)
     live.start()
@@ -434,18 +432,3 @@ def _shown(runner: FixedRateRunner, page: RunPage | None, recorder: RunRecorder)
         yield
     finally:
         live.stop()
-
-
-def _scene_chooser(runner: FixedRateRunner, viewer: Viewer, recorder: RunRecorder) -> Chooser:
-    """Loads scenes in place of the runner's, of which the report then is."""
-
-    def carry_out(choice: Choice) -> None:
-        world = World(find_scene(choice.path))
-        try:
-            _compile(world)
-            runner.exchange(world, lambda old, new: recorder.begin(new))
-        except (FloatingPointError, RuntimeError) as error:
-            mend = "look at the scene with hydro-sim check"
-            raise InputError(choice.name, "scene", str(error), mend) from None
-
-    return Chooser(scene_choices(Path(runner.world.scene.source)), carry_out, viewer.tell_loading)

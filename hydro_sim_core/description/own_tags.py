@@ -30,7 +30,11 @@ _ELEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "hydro:grain": (_OF_COLLISION, ("value",)),
 }
 #: Attributes: the elements on which they count.
-_ATTRIBUTES = {"hydro:type": "robot/joint", "hydro:stiffness": "robot/joint/limit"}
+_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
+    "hydro:type": ("robot/joint",),
+    "hydro:stiffness": ("robot/joint/limit",),
+    "hydro:gloss": ("robot/material/color", "robot/link/visual/material/color"),
+}
 #: What is written elsewise than others may guess.
 _MENDS = {
     "hydro:margin": "write <drake:hydroelastic_margin>",
@@ -84,8 +88,9 @@ def _check_attribute(element: etree._Element, tag: str, name: str, document: Xml
     if name not in _ATTRIBUTES:
         mend = did_you_mean(shortened(name), _ATTRIBUTES)
         raise XmlElement(element, document).error(f"unknown attribute '{shortened(name)}'", mend)
-    if f"{_path_above(element)}/{tag}" != _ATTRIBUTES[name]:
-        raise _elsewhere(XmlElement(element, document), f"attribute {name}", element, _ATTRIBUTES[name])
+    places = _ATTRIBUTES[name]
+    if f"{_path_above(element)}/{tag}" not in places:
+        raise _elsewhere(XmlElement(element, document), f"attribute {name}", element, places[0])
 
 
 def _elsewhere(where: XmlElement, what: str, parent: etree._Element | None, place: str) -> InputError:

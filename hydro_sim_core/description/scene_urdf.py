@@ -148,9 +148,12 @@ def _add_inertial(link: Element, inertial: InertialSpec) -> None:
 def _add_visual(link: Element, visual: VisualSpec) -> None:
     for element in _add_shapes(link, "visual", visual.name, visual.shape, visual.X_LG):
         colour = _numbers(visual.rgba or _GREY)
-        # Parsers share materials of the same name across links, so that the name must contain the colour.
-        material = SubElement(element, "material", name=f"rgba {colour}")
-        SubElement(material, "color", rgba=colour)
+        # Parsers share materials of the same name across links, so that the name must contain the look.
+        look = {"rgba": colour}
+        if visual.gloss:
+            look[f"{{{NAMESPACE}}}gloss"] = _number(visual.gloss)
+        material = SubElement(element, "material", name=" ".join(["rgba", *look.values()]))
+        SubElement(material, "color", look)
 
 
 def _add_shapes(

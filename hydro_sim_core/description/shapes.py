@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -21,6 +21,19 @@ from hydro_sim_core.description.spec import (
 from hydro_sim_core.description.xml_source import XmlElement
 
 Rgba = tuple[float, float, float, float]
+
+
+class Material(NamedTuple):
+    """Look of a visual.
+
+    Attributes:
+        rgba: Colour, in [0, 1]; None when the file gives none.
+        gloss: 0 for matt, 1 for polished.
+    """
+
+    rgba: Rgba | None = None
+    gloss: float = 0.0
+
 
 #: Tag, field of ``ProximitySpec``, and whether 0 is allowed.
 _PROXIMITY_TAGS = (
@@ -58,30 +71,30 @@ def read_collision(element: XmlElement, name: str, resolver: PackageResolver) ->
 
 
 def read_visual(
-    element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Rgba | None]
+    element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Material]
 ) -> VisualSpec:
     """Read a ``<visual>``; ``materials`` are the named materials of the whole file."""
     shape = _read_shape(element.required_child("geometry"), resolver)
     material = element.child("material")
-    rgba = None if material is None else _read_rgba(material, materials)
-    return VisualSpec(element.text("name") or name, shape, read_origin(element), rgba)
+    look = Material() if material is None else _read_material(material, materials)
+    return VisualSpec(element.text("name") or name, shape, read_origin(element), look.rgba, look.gloss)
 
 
-def read_materials(robot: XmlElement) -> dict[str, Rgba | None]:
-    """Colours of all named materials, defined at the top of the file or inside a visual."""
-    materials: dict[str, Rgba | None] = {}
+def read_materials(robot: XmlElement) -> dict[str, Material]:
+    """All named materials, defined at the top of the file or inside a visual."""
+    materials: dict[str, Material] = {}
     for material in robot.children("material"):
         name = material.required_text("name")
-        color = _read_color(material)
+        look = _read_look(material)
         # Macro files that are included twice define their materials twice.
-        if materials.setdefault(name, color) != color:
-            raise material.error(f"a second material '{name}' of another colour", "give it another name")
+        if materials.setdefault(name, look) != look:
+            raise material.error(f"a second material '{name}' of another look", "give it another name")
     for link in robot.children("link"):
         for visual in link.children("visual"):
             inline = visual.child("material")
             inline_name = None if inline is None else inline.text("name")
             if inline is not None and inline_name and _is_defined(inline):
-                materials.setdefault(inline_name, _read_color(inline))
+                materials.setdefault(inline_name, _read_look(inline))
     return materials
 
 
@@ -177,9 +190,9 @@ def _read_value(properties: XmlElement, tag: str, zero_allowed: bool) -> float |
     return element.non_negative("value") if zero_allowed else element.positive("value")
 
 
-def _read_rgba(material: XmlElement, materials: dict[str, Rgba | None]) -> Rgba | None:
+def _read_material(material: XmlElement, materials: dict[str, Material]) -> Material:
     if _is_defined(material):
-        return _read_color(material)
+        return _read_look(material)
     name = material.required_text("name")
     if name not in materials:
         raise material.error(
@@ -192,13 +205,16 @@ def _is_defined(material: XmlElement) -> bool:
     return any(True for _ in material.children("color", "texture"))
 
 
-def _read_color(material: XmlElement) -> Rgba | None:
+def _read_look(material: XmlElement) -> Material:
     for texture in material.children("texture"):
         texture.ignore()
     color = material.child("color")
     if color is None:
-        return None
+        return Material()
     red, green, blue, alpha = color.vector("rgba", 4).tolist()
     if not all(0.0 <= channel <= 1.0 for channel in (red, green, blue, alpha)):
         raise color.error("rgba is outside 0 … 1", "write four numbers from 0 to 1")
-    return red, green, blue, alpha
+    gloss = color.non_negative("hydro:gloss", default=0.0)
+    if gloss > 1.0:
+        raise color.error("hydro:gloss is outside 0 … 1", "write 0 for matt to 1 for polished")
+    return Material((red, green, blue, alpha), gloss)

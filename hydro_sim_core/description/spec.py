@@ -100,12 +100,21 @@ class CollisionSpec:
 
 @dataclass(frozen=True, eq=False)
 class VisualSpec:
-    """One visual geometry of a link; ``rgba`` in [0, 1] or None when the file gives none."""
+    """One visual geometry of a link.
+
+    Attributes:
+        name: Its name.
+        shape: Its shape.
+        X_LG: (4, 4) pose in the link.
+        rgba: Colour, in [0, 1]; None when the file gives none.
+        gloss: 0 for matt, 1 for polished.
+    """
 
     name: str
     shape: ShapeSpec
     X_LG: Array
     rgba: tuple[float, float, float, float] | None = None
+    gloss: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
-from hydro_sim_core.description.shapes import Rgba, read_collision, read_materials, read_visual
+from hydro_sim_core.description.shapes import Material, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import (
     ContactLaw,
     JointSpec,
@@ -187,7 +187,7 @@ def _read_link(
     element: XmlElement,
     name: str,
     resolver: PackageResolver,
-    materials: dict[str, Rgba | None],
+    materials: dict[str, Material],
     welded: bool,
 ) -> LinkSpec:
     inertial = element.child("inertial")

@@ -27,13 +27,15 @@ class Choice:
 
     Attributes:
         name: Unique in the list.
-        group: Heading under which it is shown; entries of another kind than scenes have another one.
+        group: Heading under which it is shown.
         path: The scene's file.
+        task: Name of the task whose controller leads what the scene holds; empty for none.
     """
 
     name: str
     group: str
     path: Path
+    task: str = ""
 
 
 def scene_choices(scene: Path) -> tuple[Choice, ...]:
@@ -58,10 +60,17 @@ def _scene_files(folder: Path) -> list[Path]:
     return named[:_MOST_FILES]
 
 
-def chosen_of(choices: Sequence[Choice], world: World) -> str | None:
-    """Name of the choice that a world was loaded from; None if it was none of them."""
+def chosen_of(choices: Sequence[Choice], world: World, last: str | None) -> str | None:
+    """Name of the choice that a world was loaded from; None if it was none of them.
+
+    Args:
+        choices: The list.
+        world: The world.
+        last: Name that was chosen last, which tells choices of the same file apart; None if none was.
+    """
     source = Path(world.scene.source).absolute()
-    return next((choice.name for choice in choices if choice.path.absolute() == source), None)
+    names = [choice.name for choice in choices if choice.path.absolute() == source]
+    return last if last in names else next(iter(names), None)
 
 
 class Chooser:
@@ -72,6 +81,9 @@ class Chooser:
         carry_out: Loads a choice and exchanges what runs for it; raises ``InputError`` if that fails, and then leaves
             what runs as it is.
         tell: Tells all pages the name of what is being loaded, or None at the end, and why it failed.
+
+    Attributes:
+        last: Name of what was chosen last, also while it is being loaded; None if nothing was.
     """
 
     def __init__(
@@ -85,6 +97,7 @@ class Chooser:
         self._tell = tell
         self._lock = threading.Lock()
         self._loading: str | None = None
+        self.last: str | None = None
 
     def choose(self, name: str) -> None:
         """Begin to load a choice; pages are told how it ends.
@@ -103,6 +116,7 @@ class Chooser:
 
     def _load(self, choice: Choice) -> None:
         self._tell(choice.name, None)
+        before, self.last = self.last, choice.name
         problem = None
         try:
             self._carry_out(choice)
@@ -114,4 +128,6 @@ class Chooser:
             problem = f"viewer: '{choice.name}' could not be loaded: {error}"
         with self._lock:
             self._loading = None
+            if problem is not None:
+                self.last = before
         self._tell(None, problem)

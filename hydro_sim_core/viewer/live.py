@@ -66,6 +66,10 @@ class Controls(Protocol):
     def choices(self) -> Sequence[Choice]:
         """What pages may load; none if they may not."""
 
+    @property
+    def last_choice(self) -> str | None:
+        """Name of what a page chose last; None if none did."""
+
     def choose(self, name: str) -> None:
         """Begin to load one of the choices in place of what runs."""
 
@@ -140,6 +144,11 @@ class RunnerControls:
     def choices(self) -> Sequence[Choice]:
         """See ``Controls``."""
         return () if self._chooser is None else self._chooser.choices
+
+    @property
+    def last_choice(self) -> str | None:
+        """See ``Controls``."""
+        return None if self._chooser is None else self._chooser.last
 
     def choose(self, name: str) -> None:
         """See ``Controls``."""
@@ -225,7 +234,7 @@ class LiveView:
         self._scene: ViewScene = scene_of_world(world, scale, takes_commands=self._controls is not None)
         if self._controls is not None:
             choices = tuple((choice.group, choice.name) for choice in self._controls.choices)
-            chosen = chosen_of(self._controls.choices, world)
+            chosen = chosen_of(self._controls.choices, world, self._controls.last_choice)
             self._scene = replace(self._scene, choices=choices, chosen=chosen)
         self._viewer.show_scene(self._scene)
 

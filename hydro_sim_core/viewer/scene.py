@@ -48,12 +48,14 @@ class ViewVisual:
         mesh: Key of the mesh in ``ViewScene.meshes``.
         X_LV: (16,) pose of the mesh in the link's frame, a 4 x 4 matrix row by row.
         rgba: Red, green, blue and alpha, 0 to 1.
+        gloss: 0 for matt, 1 for polished.
     """
 
     link: int
     mesh: str
     X_LV: tuple[float, ...]
     rgba: Rgba
+    gloss: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -292,11 +294,11 @@ class _DrawnShapes:
                 logger.warning("%s; '%s' of %s is not drawn", error, visual.name, link)
                 continue
             for mesh, rgba in meshes:
-                self._draw(link, mesh, visual.X_LG, rgba)
+                self._draw(link, mesh, visual.X_LG, rgba, visual.gloss)
 
-    def _draw(self, link: str, mesh: Mesh, X_LV: Array, rgba: Rgba) -> None:
+    def _draw(self, link: str, mesh: Mesh, X_LV: Array, rgba: Rgba, gloss: float) -> None:
         self.meshes[mesh.key] = mesh.data
-        self.visuals.append(ViewVisual(self._row[link], mesh.key, _row_by_row(X_LV), rgba))
+        self.visuals.append(ViewVisual(self._row[link], mesh.key, _row_by_row(X_LV), rgba, gloss))
 
 
 def _collisions_as_visuals(link: LinkSpec) -> list[VisualSpec]:

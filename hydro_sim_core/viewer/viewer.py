@@ -237,10 +237,16 @@ class Viewer:
 
     def tell_loading(self, name: str | None, problem: str | None = None) -> None:
         """Tell all pages what is being loaded, None for nothing any more, and why it could not be."""
-        message = {"type": "loading", "name": name, "problem": problem}
+        self._tell_all({"type": "loading", "name": name, "problem": problem})
+
+    def tell(self, text: str) -> None:
+        """Show all pages a line, for some seconds."""
+        self._tell_all({"type": "told", "text": text})
+
+    def _tell_all(self, message: dict[str, str | None]) -> None:
         with self._changed:
             if self.alive:
-                self._outbox.append(wire.pack_json(Kind.LOADING, message))
+                self._outbox.append(wire.pack_json(Kind.NEWS, message))
                 self._changed.notify_all()
 
     def let_go(self, staying: Collection[int] = ()) -> None:

@@ -31,7 +31,7 @@ class Kind(IntEnum):
     #: To the server: a command of a page was rejected. JSON: page, reason.
     REJECTED = 5
     #: To the server: what is being loaded, and why that failed. JSON that pages get.
-    LOADING = 6
+    NEWS = 6
     #: To the simulation: the port on which pages are served. JSON.
     READY = 11
     #: To the simulation: why pages cannot be served. JSON.

@@ -283,6 +283,10 @@ BAD = {
         ['<material name="m"><color rgba="2 0 0 1"/></material>', A],
         "<color>, line 2", "outside 0 … 1", "from 0 to 1",
     ),
+    "gloss out of range": (
+        ['<material name="m"><color rgba="1 0 0 1" hydro:gloss="1.5"/></material>', A],
+        "<color>, line 2", "gloss is outside 0 … 1", "1 for polished",
+    ),
     "undefined material": (
         [f'<link name="a"><visual><geometry>{BOX}</geometry><material name="m"/></visual></link>'],
         "link 'a', <material>, line 2", "'m' is defined nowhere", "add a <color>",

@@ -72,6 +72,10 @@ def test_tags_where_they_are_not_read_are_refused(element: str, told: str) -> No
             '<link name="c" hydro:type="planar"/>',
             "attribute hydro:type in <link> is not read: it counts in the <joint>",
         ),
+        (
+            '<material name="m" hydro:gloss="1"><color rgba="1 0 0 1"/></material>',
+            "attribute hydro:gloss in <material> is not read: it counts in the <color>",
+        ),
     ],
 )
 def test_misspelt_tags_are_refused(element: str, told: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hydro_sim_core.description import load_robot
+from hydro_sim_core.description.scene_urdf import robot_urdf
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
 from support.description.urdf_text import HINGE, collision, inertial, write_urdf
 
@@ -95,7 +96,7 @@ def test_colours(tmp_path):
     def visual(material: str) -> str:
         return f'<visual><geometry><sphere radius="1"/></geometry>{material}</visual>'
 
-    inline = '<material name="blue"><color rgba="0 0 1 0.5"/></material>'
+    inline = '<material name="blue"><color rgba="0 0 1 0.5" hydro:gloss="0.7"/></material>'
     visuals = [
         visual('<material name="red"/>'),
         visual(inline),
@@ -105,6 +106,11 @@ def test_colours(tmp_path):
     red = '<material name="red"><color rgba="1 0 0 1"/><texture filename="ignored.png"/></material>'
     robot = load_robot(write_urdf(tmp_path, f'<link name="a">{"".join(visuals)}</link>', red, red))
     assert [v.rgba for v in robot.links[0].visuals] == [(1, 0, 0, 1), (0, 0, 1, 0.5), (0, 0, 1, 0.5), None]
+    assert [v.gloss for v in robot.links[0].visuals] == [0.0, 0.7, 0.7, 0.0]
+    written = tmp_path / "written.urdf"
+    written.write_text(robot_urdf(robot))
+    again = load_robot(written)
+    assert [v.gloss for v in again.links[0].visuals] == [0.0, 0.7, 0.7, 0.0]
 
 
 def test_joint_fields(tmp_path):

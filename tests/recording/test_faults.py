@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from xml.etree import ElementTree
 
 import pytest
 from mcap.opcode import Opcode
@@ -215,7 +216,7 @@ def test_models_that_come_while_time_goes_on_are_described_in_the_same_file(worl
     found = decoded(tmp_path / "run.mcap")
     assert [t for t, _ in found["/clock"]] == [10**6 * i for i in (*range(11), *range(10, 16))]
     assert [t for t, _ in found["/robot_description"]] == [0, 10**7]
-    names = [message.data.split('"')[1] for _, message in found["/robot_description"]]
+    names = [ElementTree.fromstring(message.data).get("name") for _, message in found["/robot_description"]]
     assert names == ["spatula_slip_welded", "drop_box"]
 
 

@@ -45,7 +45,7 @@ def status():
             paused=True,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
-        Diagnostics(node, runner, Parameters(), Rejections(None), link)
+        Diagnostics(node, runner, Parameters(), Rejections(None), link, {})
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == f"node: {part}"]

@@ -8,12 +8,14 @@ from types import SimpleNamespace
 import pytest
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 
 import hydro_sim_core as hs
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing import late_joiners
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.publishers import StatePublisher
+from hydro_sim.publishing.steps import MOST_WAITING
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.ros.ros_client import RELIABLE, Client
@@ -80,32 +82,33 @@ def test_a_slow_publisher_leaves_out_no_step(world):
     assert recorders["/clock"].stamps == expected
 
 
-def test_a_state_ahead_of_the_clock_goes_out_once(world):
-    """The newest state may be some steps further than the one that woke the thread; it is not sent for each."""
+@pytest.mark.parametrize("held_up", [MOST_WAITING // 2, 3 * MOST_WAITING])
+def test_states_that_are_due_are_sent_or_counted(world, held_up):
+    """A thread that is late by few steps sends all states of them; by many, it counts those that it leaves out."""
     world.reset()
-    states = [take_snapshot(world, epoch=0)]
-    world.step(8)
-    listeners = []
-    runner = SimpleNamespace(snapshot=lambda: states[-1], add_listener=listeners.append)
+    listeners, recorders = [], defaultdict(_Recorder)
+    start = take_snapshot(world, epoch=0)
+    runner = SimpleNamespace(snapshot=lambda: start, add_listener=listeners.append)
     runner.paused = runner.waiting_for_permit = False
-    recorders = defaultdict(_Recorder)
     node = SimpleNamespace(
         create_publisher=lambda _, topic, *__, **___: recorders[topic], get_logger=lambda: None
     )
     publisher = StatePublisher(node, world, runner, Parameters(joint_state_rate=250.0))
+    # The stepping thread goes on while nothing is published.
+    for _ in range(held_up):
+        world.step()
+        listeners[0](take_snapshot(world, epoch=0))
     publisher.thread.start()
-
-    def wait_for(topic, messages):
-        while len(recorders[topic].data) < messages:
-            time.sleep(0.001)
-
-    wait_for("joint_states", 1)
-    states.append(take_snapshot(world, epoch=0))
-    for step in range(1, 9):
-        listeners[0](SimpleNamespace(epoch=0, step=step, time=step * world.time_step))
-        wait_for("/clock", 1 + step)
+    while len(recorders["/clock"].data) < held_up + 1:
+        time.sleep(0.001)
     publisher.thread.stop()
-    assert len(recorders["joint_states"].data) == 2
+    period = round(1.0 / 250.0 / world.time_step)
+    due = [step * world.time_step for step in range(0, held_up + 1, period)]
+    kept = [t for t in due if t < (MOST_WAITING - 0.5) * world.time_step]
+    stamps = [deserialize_message(data, JointState).header.stamp for data in recorders["joint_states"].data]
+    assert [stamp.sec + 1e-9 * stamp.nanosec for stamp in stamps] == pytest.approx(kept)
+    assert publisher.unsent["joint_states"] == len(due) - len(kept)
+    assert (len(due) == len(kept)) == (held_up < MOST_WAITING)
 
 
 def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):

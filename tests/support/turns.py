@@ -3,7 +3,7 @@
 ``make test`` runs ``pytest --turns``. A test function of which ``tests/costs.json`` knows that it takes more than
 ``CHEAP`` seconds of processor time then runs at one in so many commits; plain ``pytest`` and full runs leave none out.
 ``make test-costs`` measures anew: ``pytest --measure-costs`` sums what every function and the programs that it starts
-take, and writes those that are not cheap.
+take, and writes those that are not cheap. ``python -m support.turns`` prints the number of this commit.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import pytest
 
 COSTS = Path(__file__).parents[1] / "costs.json"
 #: Processor time that every run has for a function, s.
-CHEAP = 0.5
+CHEAP = 0.25
 #: No test waits for its turn longer than this, commits.
-LONGEST_WAIT = 5
+LONGEST_WAIT = 8
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,3 +102,7 @@ class _Meter:
         else:
             known = {name: round(cost, 1) for name, cost in sorted(self._costs.items()) if cost > CHEAP}
             self._config.getoption("costs").write_text(json.dumps(known, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    print(number_of_commits(Path(__file__).parents[2]))

@@ -95,6 +95,20 @@ def test_a_page_loads_another_scene_of_which_the_report_is(tmp_path):
     assert 5 < report["steps"] == round(report["simulated_time"] / report["time_step"])
 
 
+def test_a_page_has_a_task_tried_and_tried_again_after_a_reset():
+    with viewed() as (_, viewer), open_page(viewer) as page:
+        page.wait_for_frame()
+        assert ["Tasks", "pancake_flip (task)"] in page.scenes[0]["choices"]
+        page.send(type="choose", name="pancake_flip (task)")
+        page.wait_for(lambda: len(page.scenes) > 1)
+        assert (page.scenes[-1]["name"], page.scenes[-1]["chosen"]) == ("pancake_flip", "pancake_flip (task)")
+        page.wait_for(lambda: page.told)
+        assert page.told[-1]["text"] == "take the spatula …"
+        page.send(type="reset")
+        page.wait_for(lambda: len(page.told) == 2)
+        assert page.told[0] == page.told[1]
+
+
 def test_a_scene_that_cannot_be_loaded_leaves_the_one_that_runs(tmp_path):
     """Those beside the scene's file may be chosen by their names, and nothing else on the disk."""
     for name in ("good.yaml", "other.yaml"):
@@ -107,7 +121,7 @@ def test_a_scene_that_cannot_be_loaded_leaves_the_one_that_runs(tmp_path):
         groups = {}
         for group, name in page.scenes[0]["choices"]:
             groups.setdefault(group, []).append(name)
-        assert list(groups) == ["Shipped scenes", f"Folder {tmp_path.name}"]
+        assert list(groups) == ["Shipped scenes", f"Folder {tmp_path.name}", "Tasks"]
         assert groups[f"Folder {tmp_path.name}"] == ["bad.yaml", "good.yaml", "other.yaml"]
         assert page.scenes[0]["chosen"] == "good.yaml"
         for name in ("../outside.yaml", str(tmp_path / "other.yaml"), "notes.txt", "/etc/passwd", "other"):

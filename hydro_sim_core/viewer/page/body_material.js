@@ -1,4 +1,4 @@
-// Material of bodies: matt, under a soft sky and two lamps. Simple enough for software rendering.
+// Material of bodies: matt to polished, under a soft sky and two lamps. Simple enough for software rendering.
 
 import { Color, DoubleSide, FrontSide, ShaderMaterial, Vector3 } from "./vendor/three/three.module.min.js";
 import { besideWindows, openWindow } from "./windows.js";
@@ -11,13 +11,21 @@ const FADED = 0.62; // opacity of bodies in contact
 /** Lighting in screen colours without gamma: shades stay soft, and no pixel needs a power function. */
 const SHADE = `
   uniform vec3 albedo, keyLight, fillLight;
-  uniform float opacity;
+  uniform float opacity, gloss;
   vec4 shade(vec3 normal, vec3 toEye) {
     float sky = mix(0.60, 0.86, 0.5 + 0.5 * normal.z);
     float key = max(dot(normal, keyLight), 0.0);
     float fill = max(dot(normal, fillLight), 0.0);
     float facing = abs(dot(normal, toEye));
     vec3 colour = albedo * (sky + 0.24 * key + 0.07 * fill + 0.05 * facing);
+    // Polish: the lamp in it, sharper the more, and the bright sky above a darker ground.
+    vec3 mirrored = 2.0 * dot(normal, toEye) * normal - toEye;
+    float lamp = max(dot(mirrored, keyLight), 0.0);
+    lamp *= lamp * lamp;
+    lamp *= lamp;
+    lamp = mix(lamp, lamp * lamp * lamp, gloss);
+    float rim = 1.0 - facing;
+    colour += gloss * (0.45 * lamp + (0.10 + 0.25 * rim * rim) * (smoothstep(-0.25, 0.45, mirrored.z) - 0.35));
     #ifdef CLEAR
       // Like a thin shell: clear where it faces the camera, denser towards its outline.
       return vec4(colour, mix(0.75, 0.17, facing));
@@ -59,9 +67,10 @@ const FRAGMENT = `
 export class BodyMaterial extends ShaderMaterial {
   /**
    * @param {number[]} rgba
+   * @param {number} gloss 0 for matt, 1 for polished.
    * @param {boolean} litAtVertices Light vertices instead of pixels: cheaper, and nearly equal on fine meshes.
    */
-  constructor(rgba, litAtVertices) {
+  constructor(rgba, gloss, litAtVertices) {
     super({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
@@ -69,6 +78,7 @@ export class BodyMaterial extends ShaderMaterial {
       uniforms: {
         albedo: { value: new Color(rgba[0], rgba[1], rgba[2]) },
         opacity: { value: rgba[3] },
+        gloss: { value: gloss },
         keyLight: { value: KEY_LIGHT },
         fillLight: { value: FILL_LIGHT },
       },

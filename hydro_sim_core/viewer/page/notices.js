@@ -5,7 +5,7 @@ import { byId, make } from "./elements.js";
 const TOAST = 5000; // ms
 const MOST_TOASTS = 3;
 
-/** Show a short message about a rejected command. */
+/** Show a short message: of a rejected command, of what a task is doing. */
 export function toast(text) {
   const toasts = byId("toasts");
   const shown = [...toasts.children].find((child) => child.textContent === text);

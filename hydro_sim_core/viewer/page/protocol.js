@@ -6,7 +6,7 @@
  * @property {string} name
  * @property {"live"|"replay"} mode
  * @property {string[]} links Names of the frames, in the order of the poses.
- * @property {{link: number, mesh: string, X_LV: number[], rgba: number[]}[]} visuals
+ * @property {{link: number, mesh: string, X_LV: number[], rgba: number[], gloss: number}[]} visuals
  * @property {{X_WG: number[]}[]} ground Half spaces.
  * @property {Joint[]} joints
  * @property {{name: string, max_force: number, joints: string[]}[]} grippers

@@ -180,9 +180,9 @@ export class Robot {
     return { name, group, axes, bodies: [], bit: 0 };
   }
 
-  _addBody({ link: index, X_LV, rgba }, geometry) {
+  _addBody({ link: index, X_LV, rgba, gloss }, geometry) {
     const link = this._links[index];
-    const body = new Mesh(geometry, new BodyMaterial(rgba, this.stage.software));
+    const body = new Mesh(geometry, new BodyMaterial(rgba, gloss, this.stage.software));
     body.applyMatrix4(new Matrix4().set(...X_LV));
     body.userData.link = link.name;
     if (geometry.index.count < 3 * MOST_EDGE_TRIANGLES) {

@@ -140,7 +140,7 @@ class Hub:
         elif kind is Kind.REJECTED:
             self._reject(**json.loads(content))
             return
-        elif kind is Kind.LOADING:
+        elif kind is Kind.NEWS:
             self._tell_all(json.loads(content))
             return
         for page in self._pages.values():

@@ -35,7 +35,7 @@ class Page:
     def __init__(self, socket):
         self.socket = socket
         self.scenes, self.frames, self.missed, self.rejections, self.statuses = [], [], [], [], []
-        self.loadings = []
+        self.loadings, self.told = [], []
 
     def send(self, **message):
         self.socket.send(json.dumps(message))
@@ -59,6 +59,7 @@ class Page:
             "rejected": self.rejections,
             "status": self.statuses,
             "loading": self.loadings,
+            "told": self.told,
         }
         kinds[content["type"]].append(content)
 

@@ -37,6 +37,7 @@ class Diagnostics:
         parameters: Parameters with the requested real-time factor and the mode.
         rejections: Counter of rejected commands.
         link: Command link, with statistics of the others.
+        unsent: State messages that were due and not sent, by topic; still counted while this publishes.
     """
 
     def __init__(
@@ -46,12 +47,14 @@ class Diagnostics:
         parameters: Parameters,
         rejections: Rejections,
         link: CommandLink,
+        unsent: Mapping[str, int],
     ) -> None:
         self._node = node
         self._runner = runner
         self._parameters = parameters
         self._rejections = rejections
         self._link = link
+        self._unsent, self._unsent_before = unsent, 0
         self._lost: Counter[str] = Counter()
         self._shared: set[str] = set()
         self._last = runner.report()
@@ -67,6 +70,7 @@ class Diagnostics:
             self._laws,
             self._commands,
             self._commands_lost,
+            self._states_unsent,
             self._namesakes,
             self._clock,
         )
@@ -180,6 +184,19 @@ class Diagnostics:
             return self._status("link", DiagnosticStatus.OK, "every command arrived", values)
         text = ", ".join(f"{news[what]} {what.replace('_', ' ')}" for what in LOSSES if news[what])
         return self._status("link", DiagnosticStatus.WARN, f"in the last second: {text}", values)
+
+    def _states_unsent(self) -> DiagnosticStatus:
+        """Status of state messages that were left out, because the publishing thread was too late."""
+        unsent = dict(self._unsent)
+        news = sum(unsent.values()) - self._unsent_before
+        self._unsent_before += news
+        # As fast as possible is faster than messages go out.
+        paced = math.isfinite(self._parameters.pace)
+        level = DiagnosticStatus.WARN if news and paced else DiagnosticStatus.OK
+        text = f"{news} left out in the last second" if news else "all state messages were sent"
+        return self._status(
+            "state messages", level, text, {f"{name}: left out": n for name, n in unsent.items()}
+        )
 
     def _namesakes(self) -> DiagnosticStatus:
         """Status of other publishers on this node's topics, which ROS allows but which break everything."""

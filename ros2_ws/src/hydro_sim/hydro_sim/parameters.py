@@ -124,7 +124,7 @@ class Parameters:
     joint_state_rate: float = _parameter(
         250.0,
         "joint_states and multi_dof_joint_states a second of simulated time.",
-        low=100.0,
+        low=1.0,
         high=1000.0,
         live=True,
     )

@@ -205,8 +205,8 @@ class Simulation:
         if self.link.lock_step is not None:
             LockStepWatch(node, runner, parameters, self.link.lock_step)
         SilenceWatch(node, runner, self.link, parameters)
-        Diagnostics(node, runner, parameters, self.rejections, self.link)
         self._states = StatePublisher(node, world, runner, parameters, self._scale)
+        Diagnostics(node, runner, parameters, self.rejections, self.link, self._states.unsent)
         self._contacts = ContactPublisher(node, runner, parameters, self._scale)
         self._threads = (self._states.thread, self._contacts.thread)
 

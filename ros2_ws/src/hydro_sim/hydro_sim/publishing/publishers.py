@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Set
-from queue import Empty, SimpleQueue
+from collections import Counter
+from collections.abc import Callable, Set
 from threading import Event
 
 from rclpy.node import Node
@@ -15,6 +15,7 @@ from hydro_sim.hil.lock_step import period_steps
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.late_joiners import LateJoiners
+from hydro_sim.publishing.steps import Step, Steps
 from hydro_sim.publishing.streams import (
     PUBLISHED_OTHERWISE,
     StreamPublishers,
@@ -43,8 +44,9 @@ _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
 class StatePublisher:
     """Publishes the scene once, and clock, joint states, transforms and other streams at rates in simulated time.
 
-    If publishing is slower than stepping, intermediate states are skipped, but never clock messages. While paused, the
-    present joint states are repeated slowly, for late joiners.
+    States are published in the order of the steps, however late the publishing thread is; if it is too late, states are
+    left out and counted, but never clock messages. While paused, the present joint states are repeated slowly, for late
+    joiners.
 
     Args:
         node: Owner of the publishers.
@@ -55,6 +57,7 @@ class StatePublisher:
 
     Attributes:
         thread: The publishing thread, not started; it first publishes the present state.
+        unsent: Messages that were due and not sent, by topic or kind of stream.
 
     Raises:
         InputError: There is no such model, or two pairs of bodies would share a topic.
@@ -105,11 +108,11 @@ class StatePublisher:
             if rate_parameter(kind, parameters)[1] == "simulated" and kind.name not in PUBLISHED_OTHERWISE
         }
         self._describe(world, inner_links(world.scene, self._external))
-        self._steps: SimpleQueue[tuple[tuple[int, int], float]] = SimpleQueue()  # ((epoch, step), time)
-        self._last_step = (-1, -1)
+        self.unsent: Counter[str] = Counter()
+        self._steps = Steps()
         # The listener is added first: a step in between is then seen twice, and recognised by its number.
-        runner.add_listener(self._note)
-        self._note(runner.snapshot())
+        runner.add_listener(self._steps.put)
+        self._steps.put(runner.snapshot())
 
     def close(self) -> None:
         """Destroy the publishers of the present World."""
@@ -135,25 +138,40 @@ class StatePublisher:
             streams.describe(world)
 
     def _run(self, stop: Event) -> None:
-        joints, transforms = Schedule(), Schedule()
-        schedules = {name: Schedule() for name in self._by_simulated_time}
-        seen: Snapshot | None = None
+        schedules = {name: Schedule() for name in ("joint_states", "/tf", *self._by_simulated_time)}
         while not stop.is_set():
-            if not self._publish_clock(_PAUSED_PERIOD):
+            if not self._publish_steps(schedules, _PAUSED_PERIOD):
                 self._repeat()
-                continue
-            snapshot = self._runner.snapshot()
-            if snapshot is seen:  # it was published ahead of the clock
-                continue
-            seen, now = snapshot, snapshot.time
-            if self._parameters.mode != LOCK_STEP and joints.due(now, self._parameters.joint_state_rate):
-                self._publish_joint_states(snapshot)
-            for name, streams in self._by_simulated_time.items():
-                if schedules[name].due(now, self._rate_of(name)):
-                    streams.publish(snapshot)
-            if self._transforms is not None and transforms.due(now, self._parameters.tf_rate):
-                self._transforms.publish(snapshot)
-        self._publish_clock(0.0)
+        self._publish_steps(schedules, 0.0)
+
+    def _publish_steps(self, schedules: dict[str, Schedule], timeout: float) -> bool:
+        """Publish what is due of all steps since the last call; False if there is none within ``timeout`` (s)."""
+        steps = self._steps.take(timeout)
+        for step in steps:
+            if step.number[1] % self._period == 0:
+                self._clock.publish(step.time)
+            self._publish_what_is_due(step, schedules)
+        if steps:
+            self._clock.served()
+        return bool(steps)
+
+    def _publish_what_is_due(self, step: Step, schedules: dict[str, Schedule]) -> None:
+        parameters = self._parameters
+        if parameters.mode != LOCK_STEP and schedules["joint_states"].due(
+            step.time, parameters.joint_state_rate
+        ):
+            self._publish_or_count("joint_states", step, self._publish_joint_states)
+        for name, streams in self._by_simulated_time.items():
+            if schedules[name].due(step.time, self._rate_of(name)):
+                self._publish_or_count(name, step, streams.publish)
+        if self._transforms is not None and schedules["/tf"].due(step.time, parameters.tf_rate):
+            self._publish_or_count("/tf", step, self._transforms.publish)
+
+    def _publish_or_count(self, name: str, step: Step, publish: Callable[[Snapshot], None]) -> None:
+        if step.snapshot is None:
+            self.unsent[name] += 1
+        else:
+            publish(step.snapshot)
 
     def _rate_of(self, name: str) -> float:
         kind = stream_kinds()[name]
@@ -175,25 +193,6 @@ class StatePublisher:
                 streams.publish(snapshot)
         if late or self._runner.paused:
             self._publish_joint_states(snapshot)
-
-    def _note(self, snapshot: Snapshot) -> None:
-        """Queue a step, in the stepping thread; a queue in C wakes a thread faster than a condition."""
-        self._steps.put(((snapshot.epoch, snapshot.step), snapshot.time))
-
-    def _publish_clock(self, timeout: float) -> bool:
-        """Publish the times of all steps since the last call; False if there is none within ``timeout`` (s)."""
-        try:
-            taken = [self._steps.get(timeout=timeout)]
-        except Empty:
-            return False
-        taken += (self._steps.get_nowait() for _ in range(self._steps.qsize()))
-        for number, simulated_time in taken:
-            if number > self._last_step:
-                self._last_step = number
-                if number[1] % self._period == 0:
-                    self._clock.publish(simulated_time)
-        self._clock.served()
-        return True
 
     def _publish_joint_states(self, snapshot: Snapshot) -> None:
         self._joint_states.publish(self._joint_state.encode(snapshot))

@@ -112,6 +112,11 @@ class NodeControls:
         """Scenes that pages may load."""
         return self._chooser.choices
 
+    @property
+    def last_choice(self) -> str | None:
+        """Name of what a page chose last."""
+        return self._chooser.last
+
     def choose(self, name: str) -> None:
         """Begin to load a scene as the service does, and go on with it if the present one is not paused."""
         self._active_world()
