@@ -55,6 +55,11 @@ from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
+_OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+SolidOption = Annotated[
+    bool,
+    typer.Option("--solid", help="Draw bodies as they look; without it they are glass at their contacts."),
+]
 
 
 @dataclass(frozen=True)
@@ -125,12 +130,7 @@ def task(
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
     full_scale: FullScaleOption = None,
-    solid: Annotated[
-        bool,
-        typer.Option(
-            "--solid", help="Draw bodies as they look; without it they are glass at their contacts."
-        ),
-    ] = False,
+    solid: SolidOption = False,
     json: JsonOption = None,
     overwrite: OverwriteOption = False,
     setting: SetOption = None,
@@ -149,9 +149,7 @@ def task(
     if seeds is not None:
         if seed is not None or film is not None or picture is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture or film")
-        refuse_without(
-            "a picture or film of one trial", context, "fps", "size", "camera", "full_scale", "solid"
-        )
+        refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
         trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
         output.write_report(report, {"task": name, "trials": [trial.as_dict() for trial in trials]})
     else:

@@ -113,8 +113,9 @@ class PitchFromWrench:
     """The pitch from the wrenches on the fingers.
 
     The weight has a moment about the grip that depends on the pitch, but hardly so near level. There the pitch is what
-    the forces make of it: those that are not weight accelerate the centre of mass. An extended Kalman filter weighs
-    both. Where it begins is told by one look at the handle.
+    the forces make of it: those that are not weight accelerate the centre of mass; and the moment tells how far the
+    handle has slid forward between the fingers. An extended Kalman filter has pitch, rate and slide for its state. Where
+    it begins is told by one look at the handle.
 
     Args:
         held: What is held.
@@ -124,9 +125,9 @@ class PitchFromWrench:
         period: Time between two measurements, s.
     """
 
-    #: Standard deviations: of the moment, N m, and of the rate's change in a period, rad/s. The first is that of the
-    #: place at which the handle turns, the second that of forces which change within a period.
-    MOMENT, RATE = 5e-4, 3e-2
+    #: Standard deviations: of the moment, N m; of the rate's change in a period, rad/s, and the share of a change of
+    #: acceleration from one period to the next that adds to it; of the slide in a turn of a radian, m.
+    MOMENT, RATE, SHARE, SLIDE = 5e-4, 3e-2, 0.5, 1e-3
     #: Below this force of the looser finger (N) nothing is held.
     LEAST = 0.5
 
@@ -135,7 +136,8 @@ class PitchFromWrench:
         self._p_PG, self._period = p_PG, period
         self._begun = False
         self.pitch, self.rate, self.holds = 0.0, 0.0, True
-        self._P = np.diag([1e-6, 1e-8])
+        self._slid = 0.0
+        self._P = np.diag([1e-6, 1e-8, 1e-8])
 
     def see(self, measured: Measurement) -> None:
         X_WP = measured.poses[self._gripper.palm]
@@ -151,7 +153,7 @@ class PitchFromWrench:
     def _look(self, X_WH: Array, X_WP: Array, axes: Axes) -> None:
         """Where the handle and the centre of mass are at the start."""
         self._begun = True
-        self.pitch = angle_in(axes, -X_WH[:3, 2])
+        self.pitch = self._highest = angle_in(axes, -X_WH[:3, 2])
         arm = (X_WH @ np.append(self._held.p_HC, 1.0))[:3] - (X_WP @ np.append(self._p_PG, 1.0))[:3]
         self._reach = float(np.hypot(arm @ axes.forward, arm @ axes.up))
         self._ahead = angle_in(axes, arm) - self.pitch
@@ -176,21 +178,29 @@ class PitchFromWrench:
         across = np.array([-math.sin(angle), math.cos(angle)])
         now = float(across @ (force - [0.0, held.mass * held.gravity])) / (held.mass * self._reach)
         acceleration = 0.5 * (self._before + now)
+        spread = self.RATE + self.SHARE * dt * abs(now - self._before)
         self._before = now
         self.pitch += dt * self.rate + 0.5 * dt**2 * acceleration
         self.rate += dt * acceleration
-        F = np.array([[1.0, dt], [0.0, 1.0]])
-        self._P = F @ self._P @ F.T + self.RATE**2 * np.outer([0.5 * dt, 1.0], [0.5 * dt, 1.0])
+        F = np.array([[1.0, dt, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+        kick = np.array([0.5 * dt, 1.0, 0.0])
+        self._P = F @ self._P @ F.T + spread**2 * np.outer(kick, kick)
+        self._P[2, 2] += self.SLIDE**2 * dt * abs(self.rate)
 
     def _correct(self, force: Array, moment: float) -> None:
-        """Compare the moment with the one that the pitch would have."""
+        """Compare the moment with the one that pitch and slide would have."""
         angle, reach = self.pitch + self._ahead, self._reach
         c, s = math.cos(angle), math.sin(angle)
-        expected = reach * (c * force[1] - s * force[0]) + self._held.inertia * self._before
-        slope = np.array([-reach * (s * force[1] + c * force[0]), 0.0])
+        ahead, above = reach * c + self._slid, reach * s
+        expected = ahead * force[1] - above * force[0] + self._held.inertia * self._before
+        slope = np.array([-above * force[1] - reach * c * force[0], 0.0, force[1]])
         gain = self._P @ slope / (slope @ self._P @ slope + self.MOMENT**2)
-        self.pitch, self.rate = np.array([self.pitch, self.rate]) + gain * (moment - expected)
+        self.pitch, self.rate, self._slid = np.array([self.pitch, self.rate, self._slid]) + gain * (
+            moment - expected
+        )
         self._P = self._P - np.outer(gain, slope) @ self._P
+        # It can only sink, which also tells below level from above it.
+        self.pitch, self.rate = min(self.pitch, self._highest), min(self.rate, 0.0)
 
 
 class PitchFromMembrane:
