@@ -56,6 +56,9 @@ from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 _OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+JobsOption = Annotated[
+    int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
+]
 SolidOption = Annotated[
     bool,
     typer.Option("--solid", help="Draw bodies as they look; without it they are glass at their contacts."),
@@ -119,9 +122,7 @@ def task(
         int | None,
         optional("Try it with seeds 0 to COUNT - 1 and tell how often it succeeds.", "COUNT", min=1),
     ] = None,
-    jobs: Annotated[
-        int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
     ] = False,
@@ -169,9 +170,8 @@ def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headle
     if pictures.film is None:
         refuse_without("a film (--out FILE.mp4)", context, "fps")
         if pictures.picture is None:
-            refuse_without(
-                "a picture or film (--out FILE.png or FILE.mp4)", context, "size", "camera", "solid"
-            )
+            needed = "a picture or film (--out FILE.png or FILE.mp4)"
+            refuse_without(needed, context, "size", "camera", "solid")
             if headless:
                 refuse_without("a picture or film, or a page", context, "full_scale")
 

@@ -113,9 +113,9 @@ class PitchFromWrench:
     """The pitch from the wrenches on the fingers.
 
     The weight has a moment about the grip that depends on the pitch, but hardly so near level. There the pitch is what
-    the forces make of it: those that are not weight accelerate the centre of mass; and the moment tells how far the
-    handle has slid forward between the fingers. An extended Kalman filter has pitch, rate and slide for its state. Where
-    it begins is told by one look at the handle.
+    the forces make of it, which accelerate the centre of mass where they are not the weight, and the moment tells how
+    far the handle has slid forward between the fingers. An extended Kalman filter has pitch, rate and slide for its
+    state. Where it begins is told by one look at the handle.
 
     Args:
         held: What is held.
@@ -128,6 +128,8 @@ class PitchFromWrench:
     #: Standard deviations: of the moment, N m; of the rate's change in a period, rad/s, and the share of a change of
     #: acceleration from one period to the next that adds to it; of the slide in a turn of a radian, m.
     MOMENT, RATE, SHARE, SLIDE = 5e-4, 3e-2, 0.5, 1e-3
+    #: Angle above level below which the moment tells too little to find the side, rad.
+    RIGHT_ABOVE = 0.1
     #: Below this force of the looser finger (N) nothing is held.
     LEAST = 0.5
 
@@ -199,8 +201,12 @@ class PitchFromWrench:
             moment - expected
         )
         self._P = self._P - np.outer(gain, slope) @ self._P
-        # It can only sink, which also tells below level from above it.
-        self.pitch, self.rate = min(self.pitch, self._highest), min(self.rate, 0.0)
+        self.rate = min(self.rate, 0.0)  # it can only sink
+        if self.pitch > self._highest:
+            self.pitch = self._highest
+            # Right above level, less of a moment seems to be higher up, and is below level.
+            if 0.0 < angle < self.RIGHT_ABOVE and moment < expected - 3.0 * self.MOMENT:
+                self.pitch = -angle - self._ahead
 
 
 class PitchFromMembrane:
