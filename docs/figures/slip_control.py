@@ -24,6 +24,8 @@ FEEDBACKS = {
     "wrench": ("from the wrenches", "#1f5fa8"),
     "membrane": ("from the membranes' images", "#c44e24"),
 }
+#: Links that fill the frames.
+LINKS = ("spatula", "handle", "gripper", "left_finger", "right_finger")
 #: Times of the frames, s, or None for the end; the part of what is rendered that is shown.
 MOMENTS = (0.25, 1.3, None)
 RENDERED, SHOWN = PictureSize(1400, 1200), (100, 220, 1400, 1080)
@@ -51,7 +53,7 @@ def frames(worlds: list[World]) -> list[tuple[float, Image.Image]]:
     ]
     scene = scene_of_world(worlds[0], PressureScale(), takes_commands=False)
     found = []
-    with PageCamera(RENDERED, "side", find_task(NAME).shows, solid=True) as camera:
+    with PageCamera(RENDERED, "side", LINKS, solid=True) as camera:
         for world in shown:
             frame = replace(frame_of_world(world, scene), patches=())
             picture = Image.open(BytesIO(camera.picture(scene, frame))).convert("RGB")
