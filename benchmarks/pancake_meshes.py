@@ -6,11 +6,11 @@ from typing import Any
 
 #: Edge lengths of the meshes of bubbles, handle and pancake, m, by their approximate contact faces on average.
 MESHES = {
-    "230": (0.04, 0.012, 0.03),
+    "240": (0.06, 0.02, 0.03),
     "440": (0.02, 0.012, 0.03),
-    "750": (0.014, 0.009, 0.015),
-    "1200": (0.01, 0.006, 0.01),
-    "1500": (0.008, 0.005, 0.01),
+    "610": (0.014, 0.009, 0.015),
+    "1110": (0.01, 0.006, 0.015),
+    "1530": (0.008, 0.005, 0.01),
 }
 REPRESENTATIONS = ("polygon", "triangle")
 TIME_STEPS = (1e-3, 2e-3)

@@ -24,6 +24,7 @@ from hydro_sim_core.cli.outputs import (
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.assembly.contact_laws import law_in_words
+from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.assembly.silent_pairs import (
     InnerForces,
     SilentPair,
@@ -95,11 +96,22 @@ def _bodies(world: World) -> list[Row]:
 
 def _joints(world: World) -> list[Row]:
     gripper_of = {joint: gripper.name for gripper in world.scene.spec.grippers for joint in gripper.joints}
-    driven = set(world.actuated_joint_names)
+    drives = world.drives
     return [
-        {"name": name, "start": float(start), "driven": name in driven, "gripper": gripper_of.get(name)}
+        {
+            "name": name,
+            "start": float(start),
+            "driven": name in drives,
+            "gripper": gripper_of.get(name),
+            **(_drive_row(drives[name]) if name in drives else {}),
+        }
         for name, start in zip(world.joint_names, world.joint_positions(), strict=True)
     ]
+
+
+def _drive_row(drive: JointDrive) -> Row:
+    limit = drive.effort_limit if math.isfinite(drive.effort_limit) else None
+    return {**drive._asdict(), "effort_limit": limit}
 
 
 def _geometries(world: World) -> list[Row]:
@@ -198,7 +210,10 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
         {
             "name": lambda row: row["name"],
             "start": lambda row: f"{row['start']:.4g}",
-            "driven": lambda row: "yes" if row["driven"] else "",
+            "obeys": lambda row: row.get("mode", ""),
+            "kp": lambda row: _number(row.get("kp") or None),
+            "kd": lambda row: _number(row.get("kd") or None),
+            "effort limit": lambda row: _number(row.get("effort_limit")),
             "gripper": lambda row: row["gripper"] or "",
         },
     ),

@@ -19,11 +19,17 @@ from hydro_sim_core.description import foreign
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, find_scene, scene_of_robot
+from hydro_sim_core.simulation.scenes import (
+    DROP,
+    GAP,
+    ROBOT_SUFFIXES,
+    find_scene,
+    is_free_object,
+    lowest_point,
+    scene_of_robot,
+)
 
 _SCENE = (".yaml", ".yml")
-#: Room between the lowest point and the ground, m: an object falls through it, a robot's base stays clear of it.
-_DROP, _GAP = 0.02, 0.001
 
 
 def init(
@@ -83,8 +89,8 @@ def starter_scene(
     """
     (robot,) = world.scene.robots
     # What has neither joints nor mass, such as a table, can only stand.
-    is_object = not len(world.velocity_names) and any(link.inertial is not None for link in robot.links)
-    lowest = _lowest_point(world)
+    is_object = is_free_object(world.scene)
+    lowest = lowest_point(world)
     lines = [
         f"# A first scene for {_in_comment(urdf)}, written by `hydro-sim init`.",
         "# docs/scene_reference.md lists every key; `hydro-sim check` tells what was understood.",
@@ -95,8 +101,13 @@ def starter_scene(
         *([f"    package_dirs: {json.dumps(list(package_dirs))}"] if package_dirs else []),
         *([f"    xacro_args: {json.dumps(dict(xacro_args))}"] if xacro_args else []),
         *([] if srdf is None else [f"    srdf: {json.dumps(srdf)}"]),
+        *(
+            ["    drives: all  # joints hold their place; none: they hang"]
+            if len(world.velocity_names)
+            else []
+        ),
         *_placed(is_object, lowest),
-        *_ground(world, is_object, lowest),
+        *_ground(is_object, lowest),
         *_drives(robot, world.velocity_names),
     ]
     return "\n".join(lines) + "\n"
@@ -105,35 +116,32 @@ def starter_scene(
 def _placed(is_object: bool, lowest: float) -> list[str]:
     if not is_object:
         return ["    base: fixed  # welded to the world; floating: free to move"]
-    height = math.ceil(1e3 * (_DROP - lowest)) / 1e3
+    height = math.ceil(1e3 * (DROP - lowest)) / 1e3
     return [
         "    base: floating  # free to move; fixed: welded to the world",
         f"    pose: {{xyz: [0, 0, {height:g}]}}  # m, a little above the ground",
     ]
 
 
-def _ground(world: World, is_object: bool, lowest: float) -> list[str]:
-    """The ground: under a welded robot's lowest point, and soft where something rigid would not feel a rigid one."""
-    soft = any(collider.geometry.is_rigid for collider in world.built.colliders)
-    contact = "compliance: compliant, modulus: 1.0e+7" if soft else "compliance: rigid"
-    height = 0.0 if is_object else math.floor(1e3 * min(lowest - _GAP, 0.0)) / 1e3
-    why = "  # two rigid bodies would not feel each other" if soft else ""
+def _ground(is_object: bool, lowest: float) -> list[str]:
+    """The ground: under a welded robot's lowest point."""
+    height = 0.0 if is_object else math.floor(1e3 * min(lowest - GAP, 0.0)) / 1e3
     return [
         "environment:",
         "  - name: ground",
         "    shape: {half_space: {}}",
         *([f"    pose: {{xyz: [0, 0, {height:g}]}}"] if height else []),
-        f"    proximity: {{{contact}, mu_static: 0.5, mu_dynamic: 0.5}}{why}",
+        "    proximity: {compliance: rigid, mu_static: 0.5, mu_dynamic: 0.5}",
     ]
 
 
 def _drives(robot: RobotSpec, names: Sequence[str]) -> list[str]:
-    """Comments on joints that nothing drives yet, with gains to be tried, and on what may be fingers."""
+    """Comments on drives, and on what may be fingers."""
     if not names:
         return []
     sliding = [joint.name for joint in robot.joints if joint.type == "prismatic"]
     lines = [
-        "# Nothing drives the joints yet: they hang. Drives, with gains to be tried:",
+        "# Joints hold their place, with gains that follow from inertia and effort limits. Other gains:",
         "# actuators:",
         f"#   - {{joints: {json.dumps(list(names))}, mode: position, kp: 100, kd: 10}}",
     ]
@@ -145,16 +153,6 @@ def _drives(robot: RobotSpec, names: Sequence[str]) -> list[str]:
             f"#   - {{name: gripper, joints: {{{signs}}}, max_force: 20, kp: 2000, kd: 30}}",
         ]
     return lines
-
-
-def _lowest_point(world: World) -> float:
-    """Least z of all collision geometries, m; 0 without any."""
-    poses = world.frame_poses()
-    heights = []
-    for collider in world.built.colliders:
-        X_WG = poses[world.frame_names.index(collider.link)] @ collider.collision.X_LG
-        heights.append(float((collider.geometry.body_points @ X_WG[2, :3]).min() + X_WG[2, 3]))
-    return min(heights, default=0.0)
 
 
 def _relative(path: Path, scene: Path) -> str:

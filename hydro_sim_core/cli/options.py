@@ -51,6 +51,10 @@ XacroArgOption = Annotated[
     list[str] | None,
     optional("Argument of a xacro file.", "NAME:=VALUE", "--xacro-arg", callback=_assignments),
 ]
+GroundOption = Annotated[
+    bool,
+    typer.Option("--ground", help="Put a robot file on a ground: a robot stands, an object falls to it."),
+]
 SrdfOption = Annotated[
     Path | None,
     optional(

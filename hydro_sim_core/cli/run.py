@@ -24,6 +24,7 @@ from hydro_sim_core.cli.options import (
     CameraOption,
     FrameRateOption,
     FullScaleOption,
+    GroundOption,
     PackageDirOption,
     SceneArgument,
     SetOption,
@@ -149,6 +150,7 @@ def run(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ground: GroundOption = False,
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
@@ -160,7 +162,7 @@ def run(
         check_film(video, fps)
     scale = given_scale(full_scale)
     console = output.make_console(report, quiet)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -64,6 +65,7 @@ class RunRecorder:
         self._times: list[float] = []
         self._faces: list[int] = []
         self._grip_forces: dict[str, list[float]] = {name: [] for name in world.gripper_names}
+        self._unrepeated: Counter[str] = Counter()
 
     def observe(self, world: World) -> None:
         """Add the step that the world has just made."""
@@ -72,6 +74,10 @@ class RunRecorder:
         self._max_faces = max(self._max_faces, int(done["faces"]))
         self._max_residual = max(self._max_residual, float(done["residual"]))
         self._max_iterations = max(self._max_iterations, int(done["iterations"]))
+        if not done["converged"]:
+            self._unrepeated.update(
+                f"{a} on {b}: {what}" for a, b, what in world.contact_summary().unrepeated
+            )
         if self.steps % self._every == 0:
             self._sample(world, int(done["faces"]))
 
@@ -105,6 +111,7 @@ class RunRecorder:
             max_iterations=self._max_iterations,
             max_residual=self._max_residual,
             unconverged_steps=int(world.diagnostics()["unconverged_steps"]),
+            unrepeated=dict(self._unrepeated),
             unsettled_steps=int(world.diagnostics()["unsettled_steps"]),
             stepping=world.step_statistics(),
             deep_steps=int(world.diagnostics()["deep_steps"]),
@@ -159,6 +166,7 @@ class RunReport:
         max_iterations: Most solver iterations in a step.
         max_residual: Largest relative momentum residual of a step.
         unconverged_steps: Steps that did not meet the tolerance, even when cut into smaller ones.
+        unrepeated: Equivalent points that kept steps from converging, as "a on b: what", and in how many steps each.
         unsettled_steps: Steps in which friction missed Coulomb's bound.
         stepping: Counters of the stepper, such as cut steps.
         deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
@@ -183,6 +191,7 @@ class RunReport:
     max_iterations: int
     max_residual: float
     unconverged_steps: int
+    unrepeated: dict[str, int]
     unsettled_steps: int
     stepping: dict[str, float | int]
     deep_steps: int
@@ -237,6 +246,7 @@ class RunReport:
         rows += [
             ("solver", f"at most {self.max_iterations} iterations, residual {self.max_residual:.1e}"),
             ("unconverged steps", f"{self.unconverged_steps}"),
+            *((f"of which {count}", shown(what)) for what, count in self.unrepeated.items()),
             ("unsettled steps", f"{self.unsettled_steps}"),
             *((shown(name.replace("_", " ")), f"{value:.6g}") for name, value in self.stepping.items()),
             (

@@ -10,7 +10,7 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import set_values
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, open_world
+from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, RobotOptions, open_world
 
 
 def opened(
@@ -20,6 +20,7 @@ def opened(
     srdf: Path | None,
     setting: list[str] | None,
     console: Console,
+    ground: bool = False,
 ) -> World:
     """World of a command's scene and of its options for it; says what is compiled meanwhile.
 
@@ -27,7 +28,8 @@ def opened(
         InputError: There is no such scene, or it or an option is invalid.
     """
     with compile_progress(console):
-        return open_world(scene, package_dir or (), xacro_arg or (), set_values(setting), srdf)
+        robot = RobotOptions(tuple(package_dir or ()), tuple(xacro_arg or ()), srdf, ground)
+        return open_world(scene, robot, set_values(setting))
 
 
 def tell_of_rest(world: World, scene: str, console: Console) -> None:
@@ -35,8 +37,8 @@ def tell_of_rest(world: World, scene: str, console: Console) -> None:
     if len(world.velocity_names):
         return
     if Path(scene).suffix in ROBOT_SUFFIXES:
-        what = "it has no joints that move, and its root link is welded to the world"
-        mend = f"to let it fall, put it in a scene with base: floating and a ground, as hydro-sim init {scene} does"
+        what = "it has neither joints that move nor a mass, so it is welded to the world"
+        mend = "give a link an <inertial> to let it fall"
     else:
         what = "no model has joints that move or base: floating"
         mend = "give a model base: floating to let it fall"

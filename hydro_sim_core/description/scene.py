@@ -137,10 +137,15 @@ class ModelSpec(Section):
         "near to 0 as their limits allow.",
         json_schema_extra=unit("rad or m"),
     )
-    gravity_compensation: Flag = Field(
-        False,
+    drives: Literal["described", "all", "none"] = Field(
+        "described",
+        description="Joints driven beside those that actuators and grippers name: those of the file's <ros2_control>; "
+        "in a file without one, those with an effort limit too; none. Gains follow from inertia and effort limit.",
+    )
+    gravity_compensation: Flag | None = Field(
+        None,
         description="Add the effort that balances the weight each joint carries that has a drive, attached "
-        "models too, within the joint's effort limit.",
+        "models too, within the joint's effort limit; without a word, for joints whose drives its file describes.",
     )
 
     @property

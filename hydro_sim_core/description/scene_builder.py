@@ -114,7 +114,7 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
         positions: Mapping[str, float] | None = None,
-        gravity_compensation: bool = False,
+        gravity_compensation: bool | None = None,
     ) -> ModelBuilder:
         """Add a robot or object of several links, which are then added to the returned builder.
 
@@ -181,7 +181,7 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
         positions: Mapping[str, float] | None = None,
-        gravity_compensation: bool = False,
+        gravity_compensation: bool | None = None,
         prefix: str = "",
         package_dirs: Sequence[str | os.PathLike[str]] = (),
         xacro_args: Mapping[str, object] | None = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.description.described_drives import described_joints, initial_positions
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
@@ -97,7 +98,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
     )
     _check_drives(spec, joints, source)
-    _check_commands(spec, source)
+    _check_commands(spec, robots, source)
     _check_pairs(spec, robots, source)
     _check_sensors(spec, robots, source)
     environment = tuple(
@@ -229,8 +230,9 @@ def start_positions_of(model: ModelSpec, robot: RobotSpec, where: str, source: P
                 f"{value:g} is outside the joint's limits {limits.lower:g} … {limits.upper:g}",
                 "start inside the limits",
             )
+    given = {**(initial_positions(robot) if model.drives != "none" else {}), **model.positions}
     return {
-        name: model.positions.get(name, min(max(0.0, joint.limits.lower), joint.limits.upper))
+        name: given.get(name, min(max(0.0, joint.limits.lower), joint.limits.upper))
         for name, joint in movable.items()
     }
 
@@ -320,9 +322,10 @@ def _ratio(joint: JointSpec) -> float:
     return 1.0 if joint.mimic is None else joint.mimic.multiplier
 
 
-def _check_commands(spec: SceneSpec, source: Path) -> None:
+def _check_commands(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
     grippers = {gripper.name for gripper in spec.grippers}
-    actuated = {name: actuator for actuator in spec.actuators for name in actuator.joints}
+    actuated = {name: (one.kp, one.kd) for one in spec.actuators for name in one.joints}
+    actuated |= dict.fromkeys(described_joints(spec, robots), (1.0, 1.0))  # they have both gains
     led = [model.name for model in spec.models if model.base == "kinematic"]
     targets: set[str] = set()
     for i, command in enumerate(spec.commands):
@@ -333,9 +336,7 @@ def _check_commands(spec: SceneSpec, source: Path) -> None:
             mend = did_you_mean(command.joint, actuated)
             raise InputError(source, f"commands.{i}.joint", f"no actuator drives '{command.joint}'", mend)
         if command.joint is not None:
-            _check_gain(
-                command, actuated[command.joint].kp, actuated[command.joint].kd, f"commands.{i}", source
-            )
+            _check_gain(command, *actuated[command.joint], f"commands.{i}", source)
         if command.model is not None and command.model not in led:
             problem = f"no kinematic model '{command.model}'"
             raise InputError(source, f"commands.{i}.model", problem, did_you_mean(command.model, led))

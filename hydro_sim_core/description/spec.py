@@ -268,11 +268,27 @@ class SrdfSpec:
     enabled: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True)
+class DriveSpec:
+    """How a joint is driven, as the ``<ros2_control>`` block of its robot says.
+
+    Attributes:
+        joint: Name of the joint.
+        commands: What it can be commanded: of position, velocity and effort.
+        initial: Its position at the start, rad or m; None if none is given.
+    """
+
+    joint: str
+    commands: tuple[str, ...]
+    initial: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
     """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first.
 
     Attributes:
+        drives: What its description says of drives.
         pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
     """
@@ -283,6 +299,7 @@ class RobotSpec:
     source: str
     pair_laws: tuple[PairLaw, ...] = ()
     srdf: SrdfSpec = SrdfSpec()
+    drives: tuple[DriveSpec, ...] = ()
 
     @property
     def root(self) -> str:

@@ -25,6 +25,7 @@ from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
+from hydro_sim_core.description.ros2_control import read_drives
 from hydro_sim_core.description.shapes import Material, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import (
     ContactLaw,
@@ -43,7 +44,7 @@ from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 _LOG = logging.getLogger(__name__)
 
 #: Elements for other programs, without information on the mechanics.
-_IGNORED_BLOCKS = ("gazebo", "ros2_control", "sensor")
+_IGNORED_BLOCKS = ("gazebo", "sensor")
 
 
 def load_robot(
@@ -150,6 +151,7 @@ def _read_robot(
         model.insert_joint(placed)
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
+    spec = replace(spec, drives=read_drives(robot, {joint.name: joint for joint in spec.joints}))
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
@@ -306,4 +308,5 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
         joints=tuple(prefixed(joint) for joint in robot.joints),
         pair_laws=tuple(replace(law, links=pair(law.links)) for law in robot.pair_laws),
         srdf=srdf,
+        drives=tuple(replace(drive, joint=prefix + drive.joint) for drive in robot.drives),
     )

@@ -199,6 +199,10 @@ class XmlElement:
             raise self.error(f"{attribute}={value:g} is negative", "write a number of at least 0")
         return value
 
+    def content_number(self) -> float:
+        """Its content, which is one finite number."""
+        return self._finite(f"<{self.tag}>", (self.lxml.text or "").strip())
+
     def _finite(self, attribute: str, word: str) -> float:
         try:
             # float() also takes digit-group underscores, which no other URDF reader does.

@@ -35,6 +35,7 @@ def free_body_forces(
     v: ConstFloat1D,
     v_next: Float1D,
     spins_alone: Bool1D,
+    dt_before: float,
     dt: float,
     b: Float1D,
 ) -> None:
@@ -49,7 +50,8 @@ def free_body_forces(
         v_next: (nv,) velocities at the end of the step, used for the gyroscopic moments; an output for trees in
             ``spins_alone``.
         spins_alone: (trees,) whether a tree is a free body without torque.
-        dt: s.
+        dt_before: Length of the step that ``v`` is the velocity over, s.
+        dt: Length of this step, s.
         b: (nv,) in and out; the entries of free bodies are replaced.
 
     Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index.
@@ -61,9 +63,9 @@ def free_body_forces(
         J = _inertia_in_world(R, tree.I_BCo[i])
         w = _angular_velocity(S[i], v, first)
         if spins_alone[forest.tree_of_body[i]]:
-            _set_angular_velocity(S[i], _spin_on(J, w, dt), v_next, first)
+            _set_angular_velocity(S[i], _spin_on(J, w, dt_before, dt), v_next, first)
         w_next = _angular_velocity(S[i], v_next, first)
-        moment = gyroscopic_moment(J, w, w_next, dt)
+        moment = gyroscopic_moment(J, w, w_next, dt_before, dt)
         c0 = R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
         c1 = R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
         c2 = R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
@@ -77,31 +79,32 @@ def free_body_forces(
 
 
 @kernel
-def gyroscopic_moment(J, w, w_next, dt):
+def gyroscopic_moment(J, w, w_next, dt_before, dt):
     """Moment t (N m, world axes) for which J (w_next - w) = dt (t + tau) is the discrete Euler equation, torque tau.
 
     Over a step a body rotates by exp(dt w). Its angular momentum at the end of one step and at the beginning of the
     next is
 
-        L- = J w - dt / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
+        L- = J w - dt_- / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
 
-    with J at the posture in between and a = (1 - x cot x) / |w|^2, x = |w| dt / 2, from the transposed differential of
-    the exponential map. The rule is L+ = L- + dt tau. Without torque it conserves angular momentum to round-off, and
+    with J at the posture in between, dt_- the length of the step before, which in pieces is another than dt, and
+    a = (1 - x cot x) / |w|^2, x = |w| dt / 2, from the transposed differential of the exponential map. The rule is
+    L+ = L- + dt tau. Without torque it conserves angular momentum to round-off, and
     energy to a relative error of order (|w| dt)^2 that does not grow.
     """
-    if not _is_followed(w, dt) or not _is_followed(w_next, dt):
+    if not _is_followed(w, dt_before) or not _is_followed(w_next, dt):
         return _implicit_moment(J, w, dt)
-    before, after = _turned(J, w, -dt), _turned(J, w_next, dt)
+    before, after = _turned(J, w, -dt_before), _turned(J, w_next, dt)
     return (before[0] - after[0]) / dt, (before[1] - after[1]) / dt, (before[2] - after[2]) / dt
 
 
 @kernel
-def _spin_on(J, w, dt):
+def _spin_on(J, w, dt_before, dt):
     """Angular velocity after a step without torque, L+ = L-, by Newton's method; too large if that fails."""
     too_large = 2.0 * LARGEST_TURN / dt
-    if not _is_followed(w, dt):
+    if not _is_followed(w, dt_before):
         return too_large, 0.0, 0.0
-    turned = _turned(J, w, -dt)
+    turned = _turned(J, w, -dt_before)
     L = _times(J, w)
     L = (L[0] + turned[0], L[1] + turned[1], L[2] + turned[2])
     size = _dot(L, L)

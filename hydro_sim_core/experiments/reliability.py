@@ -165,8 +165,9 @@ class Auditor:
         self._own_v = np.array(
             [i for i, n in enumerate(world.velocity_names) if n in world.joint_names], dtype=int
         )
-        self._counts = (0, 0)
+        self._counts, self._was_in_pieces = (0, 0), False
         free = self._tree.v_index[np.flatnonzero(world.built.model.forest.is_free_body)]
+        self._spins = (free[:, None] + np.arange(3)).ravel()
         self._linear = (free[:, None] + np.arange(3, 6)).ravel()
 
     def energies(self) -> tuple[float, float]:
@@ -197,6 +198,9 @@ class Auditor:
         weight = 1.0 / np.sqrt(np.diag(self._M))
         scale = max(float(np.linalg.norm(weight * part)) for part in (end, start, push, bias, drive))
         missing = end - start - push + bias - drive + dt * self._tree.damping * v1
+        if self._was_in_pieces:
+            missing[self._spins] = 0.0  # the velocities before are over a piece of unknown length
+        self._was_in_pieces = in_pieces
         imbalance = float(np.linalg.norm(weight * (missing - self._joint_impulses(missing, v1))))
 
         q1 = world.q
@@ -278,7 +282,7 @@ class Auditor:
         bias = evaluator.bias_forces(0.5 * (v0 + v1))
         touched = np.zeros(len(forest.is_free_tree), dtype=bool)
         R_WB, S = evaluator.R_WB, evaluator.S
-        free_body_forces(self._tree, forest, R_WB, S, v0, v1.copy(), touched, dt, bias)
+        free_body_forces(self._tree, forest, R_WB, S, v0, v1.copy(), touched, dt, dt, bias)
         return bias
 
     def _turning(self, v1: Array) -> float:

@@ -12,6 +12,10 @@ from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.shapes import SurfaceError, make_geometry
 
+#: How far corners of such a mesh may be outside of the hull that replaces it, as a share of its diagonal: a link of
+#: 0.3 m then has some sixty corners in place of hundreds.
+HULL_TOLERANCE = 0.003
+
 
 def make_collision_geometry(
     collision: CollisionSpec, proximity: ProximitySpec, margin_rule: MarginRule | None = None
@@ -19,7 +23,7 @@ def make_collision_geometry(
     """Make the geometry of a collision element.
 
     A mesh without compliance in its description was not made for pressure-field contact; if its triangles cannot be
-    used unchanged, its convex hull replaces them.
+    used unchanged, its convex hull replaces them; one of many corners only up to ``HULL_TOLERANCE``.
 
     Args:
         collision: The element.
@@ -40,7 +44,9 @@ def make_collision_geometry(
             if tagged:
                 raise
             hull = replace(collision.shape, declare_convex=True)
-            return make_geometry(hull, proximity, margin_rule=margin_rule), True
+            return make_geometry(
+                hull, proximity, margin_rule=margin_rule, hull_tolerance=HULL_TOLERANCE
+            ), True
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
+from hydro_sim_core.geometry.hull_points import few_hull_points
 from hydro_sim_core.geometry.margins import Margin, MarginRule, margin_of
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
@@ -22,6 +23,8 @@ from hydro_sim_core.geometry.solids import compliant_solid
 from hydro_sim_core.geometry.tetrahedral import tetrahedral_mesh
 from hydro_sim_core.mesh_files import VOLUME_SUFFIXES
 
+#: Corners up to which a hull stays as it is, whatever its tolerance.
+MANY_CORNERS = 64
 #: Fraction of its convex hull that a convex surface may leave empty, as many files have single precision.
 CONVEXITY_TOLERANCE = 1e-6
 
@@ -40,6 +43,7 @@ def make_geometry(
     *,
     fill: bool = True,
     margin_rule: MarginRule | None = None,
+    hull_tolerance: float = 0.0,
 ) -> Geometry:
     """Make the geometry of a shape.
 
@@ -53,6 +57,8 @@ def make_geometry(
             and slab thickness that the shape uses.
         fill: Whether a compliant surface that is not closed and convex is filled; otherwise it is refused.
         margin_rule: Rule for the margin where the properties give none.
+        hull_tolerance: How far points of a mesh that is declared convex may be outside of its hull, as a share of its
+            diagonal.
 
     Raises:
         SurfaceError: A rigid surface has inconsistent triangles, or ``fill`` is false and a compliant one is not closed
@@ -76,7 +82,7 @@ def make_geometry(
         if shape.path.suffix.lower() in VOLUME_SUFFIXES:
             field = proximity.pressure_field
             return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
-        return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill)
+        return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill, hull_tolerance)
     _refuse_field(source, proximity, f"a {shape.kind}")
     known = shape_types()[shape.kind]
     if len(shape.size) != known.num_lengths:
@@ -111,6 +117,7 @@ def _surface_geometry(
     margin: Margin,
     proximity: ProximitySpec,
     fill: bool,
+    hull_tolerance: float,
 ) -> Geometry:
     vertices, triangles = load_surface(path, shape.scale)
     with named_after(path):
@@ -132,6 +139,11 @@ def _surface_geometry(
                 margin=margin,
                 source="",
             )
+        if hull_tolerance:
+            corners, _ = hull("", vertices)
+            if len(corners) > MANY_CORNERS:
+                diagonal = float(np.linalg.norm(np.ptp(corners, axis=0)))
+                vertices = few_hull_points(corners, hull_tolerance * diagonal)
         return convex_mesh(
             vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
         )

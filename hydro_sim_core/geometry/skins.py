@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.convex import convex_mesh
 from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.layer_depths import layer_depths
@@ -25,7 +26,7 @@ SLOPE = 1e13
 #: Largest thickness of a layer as a share of the body's smallest extent.
 _SHARE_OF_EXTENT = 0.2
 #: Smallest extent of an open surface that is flat, as a share of the largest one.
-_LEAST_EXTENT = 0.02
+LEAST_EXTENT = 0.02
 
 
 def rigid_skin(
@@ -39,6 +40,9 @@ def rigid_skin(
         proximity: Its contact properties.
         margin_rule: Rule for the margin, which is more only where the properties say so.
         area: Area of which the stiffness of the properties is, m^2.
+
+    Raises:
+        InputError: A surface that is not convex passes through itself wherever it is.
     """
     return replace(_stiff_field(surface, shape, proximity, margin_rule, area), is_skin=True)
 
@@ -86,8 +90,15 @@ def _layers(surface: Geometry, slope: float, margin: float) -> Geometry:
     inwards = np.ascontiguousarray(triangles[:, ::-1])
     nothing = np.zeros((0, 4), dtype=np.int64)
     extents = np.ptp(vertices, axis=0)
-    extent = max(float(extents.min()), _LEAST_EXTENT * float(extents.max()))
+    extent = max(float(extents.min()), LEAST_EXTENT * float(extents.max()))
     depths = layer_depths(surface, triangles, _SHARE_OF_EXTENT * extent)
+    if not (depths > 0.0).any():
+        raise InputError(
+            "rigid_skin",
+            "vertices",
+            "its triangles pass through each other everywhere, so that nothing tells inside from outside",
+            "unite the solids in it, give each a <collision> of its own, or declare_convex",
+        )
     inner = add_margin_layer("", vertices, nothing, inwards, depths, may_be_thin=True)
     around = np.zeros(len(inner.vertices))
     around[: len(vertices)] = layer_depths(surface, inwards, margin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
@@ -12,6 +13,7 @@ from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.description.scene_loader import start_positions_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world import World
 
@@ -53,6 +55,7 @@ def load_urdf(
     fixed_base: bool = True,
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
+    drives: Literal["described", "all", "none"] = "described",
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
@@ -62,11 +65,13 @@ def load_urdf(
         fixed_base: Whether to weld the root link to the world; otherwise it floats.
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
         srdf: SRDF file, or xacro of one, whose disabled pairs of links do not touch.
+        drives: Joints that hold their place and obey positions: those of its ``<ros2_control>``; in a file without one,
+            those with an effort limit too; or none.
 
     Raises:
         InputError: The file is invalid.
     """
-    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf))
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives))
 
 
 def scene_of_robot(
@@ -75,10 +80,14 @@ def scene_of_robot(
     fixed_base: bool = True,
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
+    drives: Literal["described", "all", "none"] = "described",
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
     robot = load_robot(path, package_dirs, xacro_args, srdf=srdf)
     given = {} if srdf is None else {"srdf": str(srdf)}
-    model = ModelSpec(name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating", **given)
+    model = ModelSpec(
+        name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating", drives=drives, **given
+    )
     spec = SceneSpec(name=robot.name, models=(model,))
-    return LoadedScene(spec, (robot,), ({},), (), source=Path(path))
+    start = start_positions_of(model, robot, "models.0.positions", Path(path))
+    return LoadedScene(spec, (robot,), (start,), (), source=Path(path))

@@ -72,13 +72,15 @@ def condition_impulse(points, j, c, V):
 def press(points, j, V):
     """Normal impulse of point ``j`` at the twist V (6,), N s, and the equivalent contact point as three numbers, m.
 
-    Without an impulse the point is the reference point.
+    Without an impulse the point is the reference point. Writes the impulses of the conditions.
 
     Reads points: end, first, run, running, x.
+    Writes points: impulse.
     """
     total, a0, a1, a2 = 0.0, 0.0, 0.0, 0.0
     for c in range(points.first[j], points.end[j]):
         impulse, x = condition_impulse(points, j, c, V), points.x[c]
+        points.impulse[c] = impulse
         total += impulse
         a0, a1, a2 = a0 + impulse * x[0], a1 + impulse * x[1], a2 + impulse * x[2]
         if c == points.running[j]:
@@ -167,7 +169,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
         impulse: (6,) out, N m s and N s.
         hessian: (6, 6) out.
 
-    Reads points: arm, bound, direction, end, first, is_coupled, running, share, stiffness, work, x.
+    Reads points: arm, bound, direction, end, first, impulse, is_coupled, running, share, stiffness, work, x.
     Writes points: work.
     """
     mu *= points.share[0]
@@ -180,7 +182,7 @@ def evaluate_point(points, mu, j, V, impulse, hessian):
     fall, moment, slip, turn = work[0], work[1:4], work[4:7], work[7:10]
     work[:] = 0.0
     for c in range(points.first[j], points.end[j]):
-        pressed = condition_impulse(points, j, c, V)
+        pressed = points.impulse[c]
         if pressed <= 0.0:
             continue
         n, x = points.direction[c], points.x[c]

@@ -3,7 +3,9 @@
 
 Their friction acts at the equivalent contact point and up to the bound of the same velocities. These equations are not
 the gradient of a cost. They are solved by Newton steps with their full derivative from a solution of the convex problem
-without friction; where that leads nowhere, for a share of the friction that grows from none to all.
+without friction, or from one in which all that presses sticks; where that leads nowhere, for a share of the friction
+that grows from none to all. Last, the convex problem is solved with the bounds of its own solution until these hardly
+change.
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from hydro_sim_core.solvers.problem import DRIFT
 TOLERANCE, ROUND_OFF = 1e-11, 5e-10
 #: Newton steps from one start.
 MOST_STEPS = 24
-#: Convex problems to start from one after another.
-MOST_STARTS = 4
+#: Convex problems to start from one after another; those in which all sticks; those whose bounds are to repeat.
+MOST_STARTS, MOST_STICKING, MOST_REPEATS = 4, 2, 16
+#: Momentum that friction of bounds which repeat may lack or exceed, as a share of the momenta involved. With an impulse
+#: that is tiny beside these, the place at which it acts, and so friction, follows no better from velocities.
+NEARLY = 1e-7
 #: First and least step along the share of friction.
 FIRST_SHARE, LEAST_SHARE = 0.25, 1e-4
 
@@ -70,11 +75,18 @@ def _solve(problem, options, law, island, scratch):
     for _ in range(MOST_STARTS):
         if _newton_from_convex(problem, options, law, island, scratch):
             return
+    # A body that jams may have no other solution: friction makes it press on until it sticks.
+    for _ in range(MOST_STICKING):
+        _solve_convex(problem, options, law, island, True, scratch)
+        if _newton(problem, law, island, scratch):
+            return
     if _follow(problem, options, law, island, scratch):
+        return
+    if _repeat_bounds(problem, options, law, island, scratch):
         return
     # The convex problem's solution is the safe one; the step does not count as solved.
     _solve_without_friction(problem, options, law, island, scratch)
-    _solve_convex(problem, options, law, island, scratch)
+    _solve_convex(problem, options, law, island, False, scratch)
     report[CONVERGED] = 0.0
 
 
@@ -122,29 +134,56 @@ def _follow(problem, options, law, island, scratch):
 @kernel
 def _newton_from_convex(problem, options, law, island, scratch):
     """Newton steps from the solution of the convex problem, which knows what sticks; whether they converge."""
-    _solve_convex(problem, options, law, island, scratch)
+    _solve_convex(problem, options, law, island, False, scratch)
     return _newton(problem, law, island, scratch)
 
 
 @kernel
-def _solve_convex(problem, options, law, island, scratch):
+def _repeat_bounds(problem, options, law, island, scratch):
+    """Solve the convex problem with the bounds of its last solution until friction is nearly that of its own.
+
+    Impulses and momenta balance as in any solution.
+
+    Returns:
+        Whether it got there.
+
+    Writes scratch: island_report; problem.points: is_coupled.
+    """
+    points, report = problem.points, scratch.island_report
+    _solve_without_friction(problem, options, law, island, scratch)
+    for _ in range(MOST_REPEATS):
+        _solve_convex(problem, options, law, island, False, scratch)
+        lacks = momentum_residual(problem, law, island, scratch)
+        points.is_coupled[0] = 0
+        residual = momentum_residual(problem, law, island, scratch)
+        points.is_coupled[0] = 1
+        if lacks <= NEARLY and residual <= ROUND_OFF:
+            report[RESIDUAL], report[CONVERGED] = residual, 1.0
+            return True
+    return False
+
+
+@kernel
+def _solve_convex(problem, options, law, island, sticks, scratch):
     """Solve the convex problem with the bounds and points of friction of the present velocities.
+
+    If it ``sticks``, whatever presses has no bound.
 
     Writes problem.points: is_coupled.
     """
-    _fix_friction(problem, island, scratch)
+    _fix_friction(problem, island, sticks, scratch)
     problem.points.is_coupled[0] = 0
     minimise(problem, options, law, island, scratch)
     problem.points.is_coupled[0] = 1
 
 
 @kernel
-def _fix_friction(problem, island, scratch):
-    """Fix bounds and points of friction to those of the present velocities.
+def _fix_friction(problem, island, sticks, scratch):
+    """Fix bounds and points of friction to those of the present velocities; see ``_solve_convex``.
 
-    Reads problem: friction; scratch: twists, v; problem.islands: first_patch, patches; problem.points: first_patch,
-    share.
-    Writes scratch: twists.
+    Reads problem: friction; scratch: twists, v; problem.islands: first_patch, patches; problem.points: bound,
+    first_patch, share.
+    Writes scratch: twists; problem.points: bound.
     """
     islands, points = problem.islands, problem.points
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
@@ -152,7 +191,10 @@ def _fix_friction(problem, island, scratch):
         p = islands.patches[n]
         if is_point(problem, p):
             mu = problem.friction[p] * points.share[0]
-            bound_friction(points, mu, p - points.first_patch[0], scratch.twists[p])
+            j = p - points.first_patch[0]
+            bound_friction(points, mu, j, scratch.twists[p])
+            if sticks and points.bound[j] > 0.0:
+                points.bound[j] = math.inf
 
 
 @kernel

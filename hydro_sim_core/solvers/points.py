@@ -38,6 +38,7 @@ class PointContacts(NamedTuple):
         direction: (conditions, 3) unit vector from A into B along which a condition presses; the normal of its patch,
             unless that has conditions along several axes, or a body is round.
         ahead: (conditions,) N s.
+        impulse: (conditions,) what each presses with, where the impulse of its patch was last asked for, N s.
         running: (patches,) condition of each whose point runs, -1 if none does.
         run: (patches, 3) change of that point per metre that it runs.
         lead: (patches, 6) change of its row, which gives n . v of a twist, per metre.
@@ -64,6 +65,7 @@ class PointContacts(NamedTuple):
     x: Float2D
     direction: Float2D
     ahead: Float1D
+    impulse: Float1D
     running: Int1D
     run: Float2D
     lead: Float2D
@@ -93,6 +95,7 @@ def make_point_contacts(patches: int, conditions: int, first_patch: int) -> Poin
         x=np.zeros((conditions, 3)),
         direction=np.zeros((conditions, 3)),
         ahead=np.zeros(conditions),
+        impulse=np.zeros(conditions),
         running=np.full(patches, -1, dtype=np.int64),
         run=np.zeros((patches, 3)),
         lead=np.zeros((patches, 6)),

@@ -12,7 +12,14 @@ from hydro_sim_core.description.solver_choices import friction_laws, solver_meth
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.solvers.face_laws import FaceLaw
-from hydro_sim_core.solvers.options import CONVERGED, NUM_REPORT, SolverOptions, SolverScratch
+from hydro_sim_core.solvers.options import (
+    CONVERGED,
+    ITERATIONS,
+    NUM_REPORT,
+    SOLVES,
+    SolverOptions,
+    SolverScratch,
+)
 from hydro_sim_core.solvers.patch_terms import sum_normal_impulses
 from hydro_sim_core.solvers.point_newton import has_points, solve_with_points
 from hydro_sim_core.solvers.problem import ContactProblem
@@ -85,7 +92,7 @@ def _solve_islands(problem, options, solve_island, law, scratch):
     Contacts at equivalent points need a Newton of their own, whatever the method.
 
     Reads scratch: island_report, normal_impulse, report, reports, twists; problem.islands: first_patch, keeps, num,
-    patches.
+    patches; problem.points: is_new.
     Writes scratch: island_report, normal_impulse, report, reports.
     """
     report, of_island, islands = scratch.report, scratch.island_report, problem.islands
@@ -95,6 +102,10 @@ def _solve_islands(problem, options, solve_island, law, scratch):
         if not islands.keeps[island]:
             of_island[:] = 0.0
             if has_points(problem, island):
+                if problem.points.is_new[0] == 0:
+                    # Of a step that is solved until its contacts repeat themselves.
+                    of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
+                    of_island[SOLVES] = scratch.reports[island, SOLVES]
                 solve_with_points(problem, options, law, island, scratch)
             else:
                 solve_island(problem, options, law, island, scratch)

@@ -49,7 +49,7 @@ def test_check_sums_up_what_an_srdf_keeps_apart_and_what_that_would_push_with(tm
 
 def test_a_scene_names_its_srdfs_itself(tmp_path):
     line = refused(call("check", "drop_box", "--srdf", tmp_path / "r.srdf"))
-    assert "--srdf: are for robot files" in line
+    assert "--srdf: for robot files only" in line
 
 
 def rod_in_block(folder, law):

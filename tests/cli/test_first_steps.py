@@ -9,6 +9,7 @@ import pytest
 
 from hydro_sim_core import World, load_scene
 from hydro_sim_core.assets import folder
+from hydro_sim_core.simulation.scenes import RobotOptions, open_world
 from support.command_line import call, refused
 
 BALL = """<robot name="ball"><link name="ball">
@@ -31,12 +32,32 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", [("check",), ("run", "--headless", "--duration", 0.002)])
 def test_a_robot_file_in_which_nothing_moves_says_so(here, command):
-    (here / "ball.urdf").write_text(BALL)
-    result = call(*command, "ball.urdf")
+    (here / "stand.urdf").write_text(re.sub(r"<inertial>.*</inertial>", "", BALL, flags=re.DOTALL))
+    result = call(*command, "stand.urdf")
     assert result.exit_code == 0
     (told,) = (line for line in result.stdout.splitlines() if "nothing moves" in line)
-    assert "base: floating" in told
-    assert "hydro-sim init ball.urdf" in told
+    assert "<inertial>" in told
+
+
+def test_an_object_alone_falls_and_is_told_of(here, caplog):
+    """Onto a ground, if one is asked for, from a little above it."""
+    (here / "ball.urdf").write_text(BALL)
+    falling, resting = (open_world("ball.urdf", RobotOptions(ground=ground)) for ground in (False, True))
+    assert [("--ground" in record.getMessage()) for record in caplog.records] == [True, False]
+    for world in (falling, resting):
+        world.step(300)
+    assert falling.frame_pose("ball")[2, 3] == pytest.approx(-0.5 * 9.81 * 0.3**2, rel=1e-2)
+    assert resting.frame_pose("ball")[2, 3] - 0.1 == pytest.approx(0.03, abs=2e-3)
+    assert call("run", "ball.urdf", "--ground", "--headless", "--duration", 0.01).exit_code == 0
+
+
+def test_a_robot_alone_stands_beside_what_is_on_the_ground(here):
+    (here / "pinch.urdf").write_text(FINGER)
+    world = open_world("pinch.urdf", RobotOptions(ground=True))
+    world.step(100)
+    assert world.q == pytest.approx([0.0], abs=1e-9)
+    assert not world.contacts
+    assert "for robot files" in refused(call("run", "drop_box", "--ground", "--headless"))
 
 
 def test_a_scene_in_which_nothing_moves_says_so(here):

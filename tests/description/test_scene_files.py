@@ -451,7 +451,7 @@ def test_slip_scene_holds_the_arm():
         name for actuator in scene.spec.actuators if actuator.mode == "position" for name in actuator.joints
     }
     assert held == {f"joint_{i}" for i in range(1, 8)}
-    assert [model.gravity_compensation for model in scene.spec.models] == [False, True, False]
+    assert [model.gravity_compensation for model in scene.spec.models] == [None, True, None]
 
 
 def test_a_pair_with_two_laws_names_both_entries(tmp_path: Path) -> None:

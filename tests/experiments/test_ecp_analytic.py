@@ -63,7 +63,7 @@ SOFT = ecp_analytic.MODULI[1:]
         (
             COIN,
             "e_r",
-            lambda: ecp_analytic.slide_and_turn("coin", COIN, (0.3, 20.0), 0.12),
+            lambda: ecp_analytic.slide_and_turn("coin", COIN, (0.3, 20.0), 0.12, ecp_analytic.COIN_EXPONENT),
             {"ω_z of the coin at the end", "exponent of ω over that of v, coin"},
         ),
         (

@@ -18,7 +18,7 @@ def report():
 
 def test_the_quick_form_agrees(report, tmp_path):
     assert_quick_form_agrees("ecp_t_bar", tmp_path, report)
-    assert len(report.comparisons) == 9
+    assert len(report.comparisons) == 10
     # Surface, left, surface, right, surface.
     assert [mode for mode, _ in groupby(report.series["touches"])] == [0.0, 1.0, 0.0, 2.0, 0.0]
     # The bar is lifted by 42 mm.

@@ -114,6 +114,15 @@ def test_every_kind_of_warning_is_counted(status):
     assert [values[key] for key in counts] == ["1", "1", "1"]
 
 
+def test_a_step_that_did_not_converge_at_a_point_names_the_pair(status):
+    shown = status(ContactSummary((), unrepeated=(("peg", "hole", "a gap is left where they press"),)))
+    assert shown.level == DiagnosticStatus.WARN
+    assert shown.message == (
+        "peg on hole: the step did not converge at their equivalent point: a gap is left where they press; "
+        "make the time step shorter"
+    )
+
+
 def test_contact_lost_since_the_last_message_is_told(status):
     """Though all is well again when the message is made; a reset sets the counts back."""
     sound = ContactSummary((_patch(0.01),))

@@ -7,7 +7,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from hydro_sim.parameters import declare_parameters
+from hydro_sim.parameter_rules import declare_parameters
 from support.ros_domains import take_domain
 
 

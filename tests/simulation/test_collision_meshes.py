@@ -106,3 +106,21 @@ def test_geometry_errors_of_the_environment_name_the_scene(tmp_path):
         hs.InputError, match=r"scene\.yaml: environment\.0 'ball': sphere: resolution: 1e-05 m"
     ):
         hs.load_scene(path)
+
+
+def test_solids_through_each_other_in_one_rigid_mesh_are_refused_with_its_name(tmp_path):
+    """All their vertices lie at no depth: the refusal was that of a function that nobody had called."""
+    bars = [
+        trimesh.creation.box(extents) for extents in ((0.2, 0.04, 0.04), (0.04, 0.2, 0.04), (0.04, 0.04, 0.2))
+    ]
+    cross, tray = tmp_path / "cross.stl", tmp_path / "tray.stl"
+    trimesh.util.concatenate(bars).export(cross)
+    trimesh.creation.torus(0.2, 0.05, major_sections=12, minor_sections=8).export(tray)
+    scene = hs.SceneBuilder("s", contact={"compliance": "rigid"})
+    scene.add_static("tray", "mesh", path=str(tray), compliance="rigid")
+    body = scene.add_body("cross", 1.0, inertia=[1e-3, 1e-3, 1e-3], xyz=(0, 0, 0.3))
+    body.add_shape("mesh", path=str(cross), compliance="rigid")
+    with pytest.raises(hs.InputError) as caught:
+        hs.World(scene.build())
+    assert caught.value.element == "link 'cross', mesh"
+    assert caught.value.problem.startswith(f"{cross}: its triangles pass through each other everywhere")

@@ -56,6 +56,34 @@ def test_overlaps_without_faces_are_named(two_balls: hs.World) -> None:
     assert two_balls.contact_summary().faceless_overlaps == ()
 
 
+@pytest.mark.parametrize("stiffness", [None, 1e7])
+def test_rigid_bodies_that_are_pressed_into_each_other_are_told(stiffness: float | None) -> None:
+    """A press that goes where it is told takes a cube between it and the ground, at forces of 100 MN.
+
+    One that was told to yield, by a point_stiffness, does as it was told.
+    """
+    values = {} if stiffness is None else {"point_stiffness": stiffness}
+    scene = hs.SceneBuilder("press", contact={"compliance": "rigid", **values})
+    scene.add_ground()
+    scene.add_body("cube", 1.0, xyz=(0, 0, 0.05)).add_shape("box", size=3 * (0.1,))
+    press = scene.add_model("press", base="kinematic", xyz=(0, 0, 0.15))
+    press.add_link("press").add_shape("box", size=(0.3, 0.3, 0.1))
+    scene.add_command(-0.05, model="press", mode="vz")
+    world = hs.World(scene.build())
+    world.step(21)
+    summary = world.contact_summary()
+    if stiffness is not None:
+        assert summary.warnings == ()
+        return
+    # Faces are those of where the last step, or a piece of it, began.
+    assert 1.0e-3 < sum(depth for _, depth in summary.rigid_overlaps) < 1.05e-3
+    told = [str(warning) for warning in summary.warnings]
+    assert [line[: line.index(", and 0.")] for line in told] == [
+        "cube on press: both are rigid",
+        "cube on ground: both are rigid",
+    ]
+
+
 def test_counts_are_reported_and_reset(two_balls: hs.World) -> None:
     two_balls._state.deep[0], two_balls._state.faceless[0] = 3, 5
     set_flags(two_balls, {}, [0])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation.stepping import machine
@@ -44,6 +46,40 @@ def test_a_ball_does_not_pass_through_a_plate(
     assert lowest > (0.9 * radius if ball is plate is RIGID else -thickness)
     assert world.frame_pose("ball")[2, 3] > 0.5 * radius
     assert world.diagnostics()["fast_steps"] > 0
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sphere", {"radius": 0.03}), ("box", {"size": 3 * (0.06,)})])
+@pytest.mark.parametrize("time_step", [1e-3, 1e-2])
+def test_nothing_fast_passes_through_flat_terrain(
+    kind: str, size: dict[str, Any], time_step: float, tmp_path: Path
+) -> None:
+    """A sheet has no thickness, by which poses to look at were counted: there were none."""
+    corners = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]]).export(tmp_path / "terrain.stl")
+    scene = hs.SceneBuilder("terrain", time_step=time_step, contact={"friction": 0.5, **RIGID})
+    scene.add_static("terrain", "mesh", path=str(tmp_path / "terrain.stl"), **RIGID)
+    scene.add_body("body", 1.0, xyz=(0.01, 0.02, 0.3), rpy=(0.3, 0.2, 0.1)).add_shape(kind, **size)
+    world = hs.World(scene.build())
+    world.set_state(world.q, [0, 0, 0, 0, 0, -20.0])
+    energy, most = sum(world.energies()), 0.0
+    for _ in range(round(0.1 / time_step)):
+        world.step()
+        assert world.frame_pose("body")[2, 3] > 0.025
+        most = max(most, sum(world.energies()))
+    assert most <= energy
+
+
+def test_plates_that_cross_thousands_of_thicknesses_in_a_step_meet() -> None:
+    """As many poses as are looked at within a step lie 8 mm apart, twice as far as both plates are thick."""
+    scene = hs.SceneBuilder("thrown", time_step=0.02, gravity=(0, 0, 0), contact=RIGID)
+    for name, x in (("left", -0.15), ("right", 0.15)):
+        scene.add_body(name, 0.1, xyz=(x, 0, 0)).add_shape("box", size=(0.002, 0.1, 0.1))
+    world = hs.World(scene.build())
+    world.set_state(world.q, [0, 0, 0, 800.0, 0, 0, 0, 0, 0, -800.0, 0, 0])
+    world.step()
+    left, right = (world.frame_pose(name)[0, 3] for name in ("left", "right"))
+    assert 0.0 < right - left < 0.01
+    np.testing.assert_allclose(world.v[[3, 9]], 0.0, rtol=0, atol=1.0)
 
 
 @pytest.mark.parametrize("representation", ["polygon", "triangle"])

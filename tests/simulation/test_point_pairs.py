@@ -257,6 +257,26 @@ def test_two_links_with_hollows_are_refused_but_not_their_pieces() -> None:
     assert laws.geometries[[laws.law(i) for i in range(len(laws.pairs))].index(EQUIVALENT_POINT)] == 4
 
 
+def test_hollows_that_are_filled_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Of a ring that two bodies could reach into. Planes, and pieces, miss nothing of it."""
+
+    def load(pieces: bool) -> None:
+        made = bare()
+        ring(made.add_body("ring", 1.0, xyz=(0, 0, 1.0)))
+        made.set_contact_law("ring", "ground", "equivalent_point")
+        for name, z in (("peg", 2.0), ("rod", 3.0)):
+            made.add_body(name, 1.0, xyz=(0, 0, z)).add_shape("box", size=3 * (0.04,))
+            made.set_contact_law("ring", name, "equivalent_point", pieces=pieces)
+        hs.World(made.build())
+
+    load(pieces=True)
+    assert caplog.messages == []
+    load(pieces=False)
+    (message,) = caplog.messages
+    assert "'ring' touches at equivalent points as its convex hull, so that nothing gets into its" in message
+    assert "contact.pairs." in message
+
+
 def test_a_box_without_volume_is_told_as_one() -> None:
     """And not by a tetrahedron that nobody has given."""
     made = bare()

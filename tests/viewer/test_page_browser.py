@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.contact.laws import PRESSURE_FIELD
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.commands import SetGrip
@@ -88,6 +89,39 @@ def test_edges_of_a_body_before_a_patch_are_drawn_over_it(browser, scripted):
             return coloured.sum() > 30_000 and (within & ~coloured).sum() > 2_500
 
         wait_until(edges_are_over_the_disc)
+
+
+def test_an_equivalent_point_and_the_hull_of_its_patch_are_drawn(browser, scripted):
+    """The dot goes with the faces and the hull with the edges; under another law the same patch has neither."""
+    world = hs.load_scene("ecp_t_bar")
+    world.step(2)
+    scene = scene_of_world(world, SCALE)
+    frame = frame_of_snapshot(take_snapshot(world, epoch=0), scene)
+    (patch,) = frame.patches
+    other = replace(frame, patches=(replace(patch, law=PRESSURE_FIELD),))
+    scripted.show_scene(scene)
+    scripted.show(frame)
+    with opened(browser, f"{scripted.url}&view=top") as page:
+        page.locator("#show-wrenches").uncheck()
+
+        def drawn(shown, faces, edges):
+            page.locator("#show-faces").set_checked(faces)
+            page.locator("#show-edges").set_checked(edges)
+            before = look(page, "seq")
+            scripted.show(shown)
+            wait_until(lambda: look(page, "seq") != before)
+            return picture(page).astype(int)
+
+        def differ(faces, edges):
+            apart = np.abs(drawn(frame, faces, edges) - drawn(other, faces, edges)).max(axis=2) > 40
+            return np.argwhere(apart)
+
+        assert len(differ(faces=False, edges=False)) == 0
+        dot, hull = differ(faces=True, edges=False), differ(faces=False, edges=True)
+        # A dot of 13 px, and lines that go around the bar.
+        assert 60 < len(dot) < 400
+        assert np.ptp(dot, axis=0).max() <= 16
+        assert np.ptp(hull, axis=0).min() > 100
 
 
 def test_hovering_tells_the_pressure_that_the_colour_stands_for(browser, simulation):

@@ -32,13 +32,7 @@ def clip_incident_face(hulls, own, other, side, face, size, work):
     Writes work: labels, polygon.
     """
     plane = work.planes[side, face]
-    incident, most = 0, math.inf
-    for i in range(hulls.face_start[other + 1] - hulls.face_start[other]):
-        n = work.planes[1 - side, i]
-        along = n[0] * plane[0] + n[1] * plane[1] + n[2] * plane[2]
-        if along < most:
-            incident, most = i, along
-    incident += hulls.face_start[other]
+    incident = hulls.face_start[other] + incident_face(hulls, other, plane, work.planes[1 - side])
     table, count = 0, 0
     for i in range(hulls.loop_start[incident], hulls.loop_start[incident + 1]):
         vertex = hulls.loop_vertices[i]
@@ -63,6 +57,21 @@ def clip_incident_face(hulls, own, other, side, face, size, work):
         count = _clip(hulls, outward, offset, hulls.loop_edges[i], FLUSH * size, table, count, work)
         table = 1 - table
     return 2 * count + table
+
+
+@kernel
+def incident_face(hulls, other, plane, planes):
+    """The face of hull ``other``, whose ``planes`` (F, 4) are placed, that lies most against a plane (4,).
+
+    Reads hulls: face_start.
+    """
+    incident, most = 0, math.inf
+    for i in range(hulls.face_start[other + 1] - hulls.face_start[other]):
+        n = planes[i]
+        along = n[0] * plane[0] + n[1] * plane[1] + n[2] * plane[2]
+        if along < most:
+            incident, most = i, along
+    return incident
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Int1D, kernel
-from hydro_sim_core.contact.equivalent_point.clipping import clip_incident_face, height
+from hydro_sim_core.contact.equivalent_point.clipping import clip_incident_face, height, incident_face
 from hydro_sim_core.contact.equivalent_point.rounded import touch_rounded
 
 #: By how much two edges must be further apart than any face from the other body to be the contact, as a share of the
@@ -195,17 +195,18 @@ def _touch_polyhedra(hulls, a, b, band, size, work, manifold):
 
 @kernel
 def _find_axis(hulls, a, b, band, size, work, manifold):
-    """Find what separates two polyhedra most, and by how much; the first axis beyond the band will do.
+    """Find what separates two polyhedra most, nearly, and by how much; the first axis beyond the band will do.
 
     Reads hulls: face_start, vertex_start; manifold: normal; work: planes, vertices.
     Writes manifold: axis, normal, separation.
     """
-    axis, best = manifold.axis, -math.inf
+    axis, best, widest = manifold.axis, -math.inf, -math.inf
     for side in range(2):
         own, other = (a, b) if side == 0 else (b, a)
         count = hulls.vertex_start[other + 1] - hulls.vertex_start[other]
         for face in range(hulls.face_start[own + 1] - hulls.face_start[own]):
             _, least = lowest(work.planes[side, face], work.vertices[1 - side], count)
+            widest = max(widest, least)
             # Of two faces that lie on each other the first stays the one.
             if least > best + (EDGE_PREFERENCE * size if side == 1 else 0.0):
                 axis[0], axis[1], best = side, face, least
@@ -213,7 +214,8 @@ def _find_axis(hulls, a, b, band, size, work, manifold):
                     manifold.separation[0] = least
                     return
     edge_a, edge_b, apart = _edges_apart(hulls, a, b, best + EDGE_PREFERENCE * size, work, manifold.normal)
-    manifold.separation[0] = apart if edge_a >= 0 else best
+    # Not that along the face: beside the other body's outline its plane may cut a body that is clear of the other.
+    manifold.separation[0] = apart if edge_a >= 0 else widest
     if edge_a >= 0:
         axis[0], axis[1], axis[2] = 2, edge_a, edge_b
 
@@ -343,21 +345,34 @@ def _touch_face(hulls, own, other, side, face, band, size, work, manifold):
 
 @kernel
 def add_vertex(hulls, a, b, vertex, work, manifold, count):
-    """Append the point of a vertex over the face of the other polyhedron that was found last, in or beside its outline.
+    """Append the point of a vertex over or under a face of the other polyhedron, in or beside its outline.
+
+    Of the body whose face gives the axis that is a corner of the face, of the other body any vertex.
 
     Returns:
         The new number of points; the old one if another kind of contact was found.
 
-    Reads hulls: vertex_start; manifold: axis; work: planes, vertices.
+    Reads hulls: vertex_start; manifold: axis; work: planes, polygon, vertices.
+    Writes work: polygon.
     """
     side = manifold.axis[0]
     if side != 0 and side != 1:
         return count
-    other = b if side == 0 else a
-    i = vertex - hulls.vertex_start[other]
-    if not 0 <= i < hulls.vertex_start[other + 1] - hulls.vertex_start[other]:
+    own, other = (a, b) if side == 0 else (b, a)
+    plane, x = work.planes[side, manifold.axis[1]], work.polygon[0, 0]
+    of_own, of_other = vertex - hulls.vertex_start[own], vertex - hulls.vertex_start[other]
+    if 0 <= of_other < hulls.vertex_start[other + 1] - hulls.vertex_start[other]:
+        for k in range(3):
+            x[k] = work.vertices[1 - side, of_other, k]
+        return append_point(x, plane, vertex, math.inf, manifold, count)
+    if not 0 <= of_own < hulls.vertex_start[own + 1] - hulls.vertex_start[own]:
         return count
-    plane, x = work.planes[side, manifold.axis[1]], work.vertices[1 - side, i]
+    # Where the other body's face, which lies against this one, is over the corner.
+    corner, planes = work.vertices[side, of_own], work.planes[1 - side]
+    face = planes[incident_face(hulls, other, plane, planes)]
+    rise = -height(face, corner) / (face[0] * plane[0] + face[1] * plane[1] + face[2] * plane[2])
+    for k in range(3):
+        x[k] = corner[k] + rise * plane[k]
     return append_point(x, plane, vertex, math.inf, manifold, count)
 
 

@@ -391,8 +391,9 @@ def _warn_of_hulls(colliders: Sequence[Collider], placed: Sequence[PlacedRobot])
     """Warn of links whose meshes were replaced by hulls: once per robot, and once for the static shapes."""
     for source, names in _by_description((one for one in colliders if one.is_hull), placed):
         logger.warning(
-            "%s: collision meshes that are not closed and convex are replaced by their convex hulls: %s; "
-            "declare_convex, tag them rigid or supply tetrahedral meshes (.vtk)",
+            "%s: collision meshes that are not closed and convex are replaced by their convex hulls, those of "
+            "many corners to 0.3 %% of their diagonals: %s; declare_convex, tag them rigid or supply tetrahedral "
+            "meshes (.vtk)",
             source,
             names,
         )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.geometry import Geometry, GeometryKind
+from hydro_sim_core.geometry.skins import LEAST_EXTENT
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -273,7 +274,12 @@ def rates_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayL
 
 
 def _smallest_extent(geometry: Geometry) -> float:
-    return math.inf if geometry.is_half_space else float(np.ptp(geometry.body_points, axis=0).min())
+    """Smallest extent of a geometry, m; of a surface that is not closed at least that for which its skin is made."""
+    if geometry.is_half_space:
+        return math.inf
+    extents = np.ptp(geometry.body_points, axis=0)
+    least = 0.0 if geometry.has_inside else LEAST_EXTENT * float(extents.max())
+    return max(float(extents.min()), least)
 
 
 def _largest_side(geometry: Geometry) -> float:

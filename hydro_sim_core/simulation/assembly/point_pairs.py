@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +23,12 @@ from hydro_sim_core.simulation.assembly.point_tiles import HOLLOW, face_tiles
 from hydro_sim_core.simulation.stepping.point_conditions import START_SHARE
 from hydro_sim_core.simulation.stepping.point_model import MOST_AXES, PointPairs, faces_of_outline
 
+logger = logging.getLogger(__name__)
+
 #: A step may move two bodies against each other by this share of the thinner one's thickness.
 STRIDE = 0.5
+#: Share of a hull that one geometry must lack for a warning that its hollows are filled.
+NOTICED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +40,23 @@ class _Side:
         hull: Their convex hull in the frame of the body.
         body: The body, -1 for the world.
         is_convex: Whether the hull fills no hollow.
+        is_filled: Whether it fills one that is more than the round-off of a mesh.
     """
 
     colliders: tuple[int, ...]
     hull: Hull
     body: int
     is_convex: bool
+    is_filled: bool = False
+
+    @cached_property
+    def ball(self) -> tuple[Floats, float]:
+        """Centre (3,) and radius of a ball around the hull, m; infinite for a half space."""
+        if self.hull.plane is not None:
+            return np.zeros(3), math.inf
+        points = self.hull.points
+        centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        return centre, float(np.linalg.norm(points - centre, axis=1).max()) + self.hull.radius
 
 
 def refuse_point_pairs(laws: PairLaws, integrator: str) -> None:
@@ -72,7 +89,8 @@ def point_pairs(
         pose_of: Gives the pose (4, 4) in which a body starts; None if depth at the start does not matter.
 
     Returns:
-        The pairs; and (Q, 2) a collider of each side, for names and friction.
+        The pairs; and (Q, 2) a collider of each side, for names and friction. With ``pose_of`` a warning names bodies
+        whose hollows are filled where another body could reach into them.
 
     Raises:
         InputError: Two links cannot touch like that, or start deep in each other; it says why.
@@ -82,6 +100,7 @@ def point_pairs(
     ]
     sides: dict[tuple[int, ...], int] = {}
     made: list[_Side] = []
+    filled: dict[tuple[int, ...], ToldLaw] = {}
     pairs, rows, ellipsoids = [], [], []
     for one in told:
         groups = [_of_link(colliders, link) for link in one.links]
@@ -92,12 +111,18 @@ def point_pairs(
                     if group not in sides:
                         sides[group] = len(made)
                         made.append(_make_side(colliders, group, one))
-                _check_convex(one, made[sides[a]], made[sides[b]])
+                both = made[sides[a]], made[sides[b]]
+                _check_convex(one, *both)
                 if pose_of is not None:
-                    _check_start(one, made[sides[a]], made[sides[b]], pose_of)
+                    _check_start(one, *both, pose_of)
+                    # A plane touches a body where it touches the hull.
+                    if all(side.hull.plane is None for side in both):
+                        filled |= {side.colliders: one for side in both if side.is_filled}
                 pairs.append((sides[a], sides[b]))
                 rows.append((a[0], b[0]))
                 ellipsoids.append(one.point.ellipsoid or (1.0, 1.0, 0.0))
+    for group, one in filled.items():
+        _warn_of_hull(one, colliders[group[0]].link)
     packed = _packed(made, pairs, ellipsoids, first_pair)
     return packed, np.array(rows, dtype=np.int64).reshape(-1, 2)
 
@@ -111,15 +136,14 @@ def _packed(
     hulls = make_hull_set([side.hull for side in made])
     most = [most_points(hulls, *pair) for pair in pairs]
     room = MOST_AXES * np.array(most, dtype=np.int64)
-    balls = [_ball(side.hull) for side in made]
-    extent = np.array([radius for _, radius in balls])
+    extent = np.array([side.ball[1] for side in made])
     thickness = np.array([_thickness(side.hull) for side in made])
     sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     smaller, thinner = (values[sides].min(axis=1) for values in (extent, thickness))
     return PointPairs(
         hulls=hulls,
         hull_body=frozen([side.body for side in made], np.int64),
-        centre=frozen([centre for centre, _ in balls], shape=(-1, 3)),
+        centre=frozen([side.ball[0] for side in made], shape=(-1, 3)),
         extent=frozen(extent),
         pairs=frozen(sides, np.int64, (-1, 2)),
         first_pair=frozen([first_pair], np.int64),
@@ -180,7 +204,7 @@ def _check_convex(told: ToldLaw, a: _Side, b: _Side) -> None:
 
 
 def _check_start(told: ToldLaw, a: _Side, b: _Side, pose_of: Callable[[int], Floats]) -> None:
-    most = START_SHARE * 2.0 * min(_ball(side.hull)[1] for side in (a, b))
+    most = START_SHARE * 2.0 * min(side.ball[1] for side in (a, b))
     depth = start_depth(a.hull, pose_of(a.body), b.hull, pose_of(b.body), most)
     if depth > most:
         problem = (
@@ -188,6 +212,16 @@ def _check_start(told: ToldLaw, a: _Side, b: _Side, pose_of: Callable[[int], Flo
             f"{START_SHARE:.0%} of the smaller one's size"
         )
         raise _error(told, problem, "move one of them where it starts")
+
+
+def _warn_of_hull(told: ToldLaw, link: str) -> None:
+    logger.warning(
+        "%s: %s: '%s' touches at equivalent points as its convex hull, so that nothing gets into its hollows; "
+        "set pieces: true if its collision geometries are convex, or take law pressure_field",
+        told.source,
+        told.element,
+        link,
+    )
 
 
 def _error(told: ToldLaw, problem: str, mend: str) -> InputError:
@@ -212,11 +246,13 @@ def _make_side(colliders: Sequence[Collider], group: tuple[int, ...], told: Told
     points = np.concatenate([one.geometry.vertices @ one.X_BG[:3, :3].T + one.X_BG[:3, 3] for one in parts])
     solid = polyhedron(told.source, f"{told.element}: '{first.link}'", points)
     volume = sum(one.geometry.volume() for one in parts)
-    is_convex = volume >= (1.0 - HOLLOW) * enclosed_volume(solid.vertices, solid.triangles)
+    of_hull = enclosed_volume(solid.vertices, solid.triangles)
+    is_convex = volume >= (1.0 - HOLLOW) * of_hull
     tiles = face_tiles(solid, [_triangles(one) for one in parts])
     # Volumes of several may overlap. They fill the hull as far as can be touched if they fill all of its faces.
     is_convex = is_convex and (len(parts) == 1 or all(len(of_face) == 0 for of_face in tiles))
-    return _Side(group, Hull(solid=solid, tiles=tiles), first.body, is_convex)
+    is_filled = not is_convex and (len(parts) > 1 or volume < (1.0 - NOTICED) * of_hull)
+    return _Side(group, Hull(solid=solid, tiles=tiles), first.body, is_convex, is_filled)
 
 
 def _triangles(collider: Collider) -> Floats:
@@ -224,15 +260,6 @@ def _triangles(collider: Collider) -> Floats:
     geometry, X_BG = collider.geometry, collider.X_BG
     points = geometry.vertices @ X_BG[:3, :3].T + X_BG[:3, 3]
     return np.asarray(points[geometry.surface_triangles()])
-
-
-def _ball(hull: Hull) -> tuple[Floats, float]:
-    """Centre (3,) and radius of a ball around a hull, m."""
-    if hull.plane is not None:
-        return np.zeros(3), math.inf
-    points = hull.points
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return centre, float(np.linalg.norm(points - centre, axis=1).max()) + hull.radius
 
 
 def _thickness(hull: Hull) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.pressure_field.query import canonical_order
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.skins import mean_side, rigid_skin
@@ -48,6 +49,9 @@ def add_skins(
     Returns:
         The colliders, some with skins; the pairs (R, 2) in the query's canonical order; and the side (R,) of each
         pair that touches with its skin, 0 or 1.
+
+    Raises:
+        InputError: A mesh is too poor for a skin.
     """
     ranks = {int(i): _rank(colliders[i]) for i in np.unique(pairs)}
     ordered, sides = [], []
@@ -68,11 +72,24 @@ def add_skins(
             # Where no stiffness is given the area does not count, and equal bodies share one skin.
             key = collider.geometry, 0.0 if collider.proximity.point_stiffness is None else skinned[i]
             if key not in made:
-                made[key] = collider.skin or rigid_skin(
-                    collider.geometry, collider.collision.shape, collider.proximity, margin_rule, skinned[i]
-                )
+                made[key] = collider.skin or _skin(collider, margin_rule, skinned[i])
             result[i] = replace(collider, skin=made[key])
     return result, np.array(ordered, dtype=np.int64).reshape(-1, 2), np.array(sides, dtype=np.int64)
+
+
+def _skin(collider: Collider, margin_rule: MarginRule, area: float) -> Geometry:
+    """The skin of a rigid collider; ``area`` as in ``rigid_skin``."""
+    shape = collider.collision.shape
+    try:
+        return rigid_skin(collider.geometry, shape, collider.proximity, margin_rule, area)
+    except InputError as error:
+        file = "" if shape.path is None else f"{shape.path}: "
+        raise InputError(
+            collider.collision.source,
+            collider.collision.element,
+            f"{file}{error.problem}",
+            error.mend,
+        ) from None
 
 
 def _rank(collider: Collider) -> tuple[float, float, bool, bool, int]:

@@ -18,8 +18,8 @@ from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
 
-#: Numbers of pieces into which a step that does not converge is cut: 2, 4, 8, 16.
-MAX_CUTS = 4
+#: How often a piece of a step that does not converge is cut into halves.
+MOST_CUTS = 6
 #: Sub-steps aim at this share of the allowed error, so that few are rejected; limits of their change in length.
 SAFETY = 0.9
 LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
@@ -131,27 +131,30 @@ class FixedSteps:
     def _cut(self, length: float, told: Told) -> tuple[Told, bool]:
         """Take one step of ``length`` (s) in pieces; False if none converge, so that it is taken whole and counted."""
         machine, before = self.machine, self.machine.copy_state()
-        for cuts in range(1, MAX_CUTS + 1):
-            in_pieces = self._cut_into(2**cuts, length, told)
-            if in_pieces is not None:
-                count_as_one(machine, before)
-                return in_pieces, True
-            machine.restore_state(before)
+        in_pieces = self._cut_into(2, length, told, MOST_CUTS)
+        if in_pieces is not None:
+            count_as_one(machine, before)
+            return in_pieces, True
+        machine.restore_state(before)
         self.failed = self.failed or before
         told = accept_step(machine, length, told)
         count_as_one(machine, before)
         return told, False
 
-    def _cut_into(self, pieces: int, length: float, told: Told) -> Told | None:
-        """Take equal pieces of a step of ``length`` (s), each in as many as look-ahead asks for; None if one fails."""
+    def _cut_into(self, pieces: int, length: float, told: Told, cuts: int) -> Told | None:
+        """Take equal pieces of a step of ``length`` (s), each in as many as look-ahead asks for.
+
+        One that does not converge is taken in halves, down to ``cuts`` times; None if that does not help.
+        """
         for _ in range(pieces):
             status = self.machine.advance(length / pieces, 1)
-            if status == DONE:
-                told = told.with_last(self.machine, length / pieces)
-                continue
             parted = None
-            if status == TOO_FAST:
-                parted = self._cut_into(int(self.machine.scratch.pieces[0]), length / pieces, told)
+            if status == DONE:
+                parted = told.with_last(self.machine, length / pieces)
+            elif status == TOO_FAST:
+                parted = self._cut_into(int(self.machine.scratch.pieces[0]), length / pieces, told, cuts)
+            elif cuts > 1:
+                parted = self._cut_into(2, length / pieces, told, cuts - 1)
             if parted is None:
                 return None
             told = parted
@@ -199,6 +202,7 @@ class ErrorControlledSteps:
     def _cross_time_step(self) -> None:
         state, begin = self.machine.state, self.machine.copy_state()
         wanted, left = float(state.substep[0]) or self._time_step, self._time_step
+        state.substep[0] = wanted
         tried = 0
         while left > 0.0:
             # A tiny remainder would cost as much as a whole sub-step.

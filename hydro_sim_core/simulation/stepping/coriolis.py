@@ -11,6 +11,7 @@ from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
 from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
+from hydro_sim_core.simulation.stepping.point_conditions import REPEATS
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.solvers.options import CONVERGED
@@ -35,7 +36,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
     Coriolis forces, see ``hold_energy``.
 
     Reads machine.drives: v_target.
-    Writes machine.scratch: is_lost; machine.scratch.solver: report.
+    Writes machine.scratch: is_lost; machine.scratch.points: unrepeated; machine.scratch.solver: report.
     """
     model, state, loads, scratch = machine.model, machine.state, machine.loads, machine.scratch
     if has_loads(loads):
@@ -52,6 +53,7 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
         _lose_islands(model, state, scratch)
         _load_momentum(model, state, loads, scratch, dt, True)
         solve_contacts(machine, solve, dt)
+    scratch.points.unrepeated[:] = REPEATS
     scratch.solver.report[CONVERGED] = 0.0
     return False
 
@@ -94,7 +96,10 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         scratch.spins_alone[i] = not (is_solved or _is_acted_on(model, scratch, i, is_pushed))
     tree, R_WB, S, bias = model.tree, scratch.R_WB, scratch.S, scratch.bias
     bias_forces(tree, R_WB, scratch.p_WB, S, scratch.v_middle, bias, scratch.tree)
-    free_body_forces(tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, dt, bias)
+    before = _length_before(state, dt)
+    free_body_forces(
+        tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, before, dt, bias
+    )
     _forget_coriolis_forces(model.forest, scratch)
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
@@ -108,6 +113,17 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         if is_pushed:
             momentum += dt * scratch.applied[order[k]]
         problem.momentum[k] = momentum
+
+
+@kernel
+def _length_before(state, dt):
+    """Length of the step that the state's velocities are over, s.
+
+    That of this step where none is known, and under error control: extrapolated velocities are over no step.
+
+    Reads state: dt_previous, substep.
+    """
+    return state.dt_previous[0] if state.dt_previous[0] > 0.0 and state.substep[0] == 0.0 else dt
 
 
 @kernel

@@ -126,8 +126,8 @@ def _energy_of_solve(scratch, p, dt):
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
 
-    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pairs; scratch: bounds, motion,
-    overlaps; model.points: first_pair.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pair_thickness, pairs; scratch:
+    bounds, motion, overlaps; model.points: first_pair.
     """
     pieces = pieces_of_points(model, scratch, dt)
     for pair in range(model.points.first_pair[0]):
@@ -145,6 +145,11 @@ def _pieces(model, scratch, dt, is_solved):
         if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
             continue
         if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
+            continue
+        farthest = MOST_POSES * max(model.pair_thickness[pair], stride)
+        if farthest < reach:
+            # Poses farther apart than the bodies are thick would miss them.
+            pieces = max(pieces, math.ceil(min(reach / farthest, MOST_PIECES)))
             continue
         gain = math.inf
         if is_stiff:

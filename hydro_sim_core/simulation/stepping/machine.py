@@ -176,4 +176,4 @@ def _results(scratch: Scratch) -> tuple[np.ndarray, ...]:
     """What is told of the last step besides its patches."""
     patches = scratch.patches
     flags = (patches.num_deep, patches.num_faceless, patches.faceless_pair)
-    return (scratch.effort, scratch.S, scratch.solver.report, *flags)
+    return (scratch.effort, scratch.S, scratch.solver.report, scratch.points.unrepeated, *flags)

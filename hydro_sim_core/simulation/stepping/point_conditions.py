@@ -16,7 +16,7 @@ from hydro_sim_core.simulation.stepping.patch_loading import (
 )
 from hydro_sim_core.simulation.stepping.point_outline import patch_radius
 from hydro_sim_core.solvers.balance import relative_twist
-from hydro_sim_core.solvers.point_law import condition_impulse, friction_at, press
+from hydro_sim_core.solvers.point_law import friction_at, press
 from hydro_sim_core.solvers.problem import DRIFT
 
 #: Stiffness of a condition as a multiple of the mass that it moves. What a solve leaves of a gap, the next one divides
@@ -27,7 +27,8 @@ LARGEST_OVERLAP = 3e-14
 #: Largest change of friction from one solve to the last: as a share of its bound, or if that is little beside the
 #: momenta involved, as a share of these: solves leave ``point_newton.TOLERANCE`` of them.
 FRICTION_TOLERANCE, MOMENTUM_TOLERANCE = 1e-9, 1e-10
-#: The same share in late solves: what heavy bodies press on a light one is known to the round-off of their momenta.
+#: Both shares in late solves: what heavy bodies press on a light one is known to the round-off of their momenta, and a
+#: friction that solves leave ``point_newton.NEARLY`` of is known to that.
 LATE_FRICTION_TOLERANCE = 1e-7
 #: Points are conditions if they are closer than this share of the size.
 BAND = 0.05
@@ -35,6 +36,10 @@ BAND = 0.05
 START_SHARE = 0.01
 #: Speed at which bodies that start in each other come apart, m/s.
 RECOVERY_SPEED = 0.1
+#: What of a contact is not as the last solution had it, the most telling first: bodies overlap; do not touch where they
+#: press; press where they no longer touch; friction; e_r of the patch; momentum, which the solve did not balance; the
+#: axis along which they overlap.
+REPEATS, OVERLAP, GAP, TOUCH, FRICTION, RADIUS, MOMENTUM, AXIS = range(8)
 
 
 @kernel
@@ -140,12 +145,20 @@ def look_again(model, scratch, j, is_new, sets_radius, is_late, dt):
     Returns:
         Whether the contact repeats itself: gaps are closed where it pressed, nothing overlaps, friction is the same.
 
-    Reads scratch.points: R_WB, p_WB.
+    Reads scratch.points: R_WB, odd, p_WB.
+    Writes scratch.points: odd.
     """
-    kept, repeats = _keep_impulses(scratch, j, LATE_FRICTION_TOLERANCE if is_late else FRICTION_TOLERANCE)
+    kept, friction = _keep_impulses(scratch, j, is_late)
     count = find(model, scratch, j, 0, is_new, scratch.points.R_WB, scratch.points.p_WB)
-    closes = load(model, scratch, j, count, kept, sets_radius, is_late, dt)
-    return repeats and closes
+    odd = load(model, scratch, j, count, kept, sets_radius, is_late, dt)
+    scratch.points.odd[j] = _more_telling(friction, odd)
+    return scratch.points.odd[j] == REPEATS
+
+
+@kernel
+def _more_telling(odd, other):
+    """Of two things that are not as they were the one to tell; ``REPEATS`` if both are."""
+    return other if odd == REPEATS or (REPEATS < other < odd) else odd
 
 
 @kernel
@@ -205,13 +218,13 @@ def load(model, scratch, j, count, kept, sets_radius, is_late, dt):
     the patch, else it stays as it is.
 
     Returns:
-        Whether gaps are closed where there was an impulse, and nothing overlaps.
+        What is not as it was, ``REPEATS`` if gaps are closed where there was an impulse, and nothing overlaps.
 
     Reads model.points: ellipsoid; scratch.points: R_WB, before, num_axes, num_faced, p_WB, row; scratch.solver: v;
     scratch.problem.points: first.
     Writes scratch.points: moments, twist; scratch.problem.points: end, running.
     """
-    points, at, repeats = scratch.problem.points, scratch.points, True
+    points, at, odd = scratch.problem.points, scratch.points, REPEATS
     _set_directions(model, scratch, j, kept)
     _set_jacobian(model, scratch, j)
     relative_twist(scratch.problem, at.num_faced[0] + j, scratch.solver.v, DRIFT, at.twist)
@@ -222,13 +235,14 @@ def load(model, scratch, j, count, kept, sets_radius, is_late, dt):
             count = find(model, scratch, j, along, False, at.R_WB, at.p_WB)
         if is_late:
             count = _keep_vertices(model, scratch, j, along, count, kept)
-        repeats = _add_conditions(model, scratch, j, along, count, kept, dt) and repeats
+        odd = _more_telling(odd, _add_conditions(model, scratch, j, along, count, kept, dt))
     if sets_radius and model.points.ellipsoid[at.row[j], 2] == 0.0:
-        repeats = _set_patch_radius(model, scratch, j) and repeats
+        odd = _more_telling(odd, _set_patch_radius(model, scratch, j))
     # What touched and is no longer among the points has lost its impulse.
     for i in range(kept):
-        repeats = repeats and at.before[i] == 0.0
-    return repeats
+        if at.before[i] != 0.0:
+            odd = _more_telling(odd, TOUCH)
+    return odd
 
 
 @kernel
@@ -236,13 +250,13 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
     """Append the points that were found along an axis to the conditions of contact ``j``.
 
     Returns:
-        Whether gaps are closed where there was an impulse, and nothing overlaps.
+        ``OVERLAP``, ``GAP`` if one is left where there was an impulse, or ``REPEATS``.
 
     Reads scratch.points: depth, feature, moments, p_WR, twist; scratch.points.manifold: directions, features, gaps,
     points, running; scratch.problem.points: end, stiffness, x.
     Writes scratch.points: along, feature, gap, moments; scratch.problem.points: ahead, direction, end, x.
     """
-    points, at, repeats = scratch.problem.points, scratch.points, True
+    points, at, odd = scratch.problem.points, scratch.points, REPEATS
     V, sums, first, stiffness = at.twist, at.moments, points.end[j], points.stiffness[j]
     allowed = allowed_overlap(model, scratch, j)
     for i in range(count):
@@ -258,7 +272,10 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
         sums[0] += impulse
         for k in range(3):
             sums[1 + k] += impulse * x[k]
-        repeats = repeats and (gap >= -allowed and (impulse == 0.0 or gap <= allowed))
+        if gap < -allowed:
+            odd = OVERLAP
+        elif impulse != 0.0 and gap > allowed:
+            odd = _more_telling(odd, GAP)
         v0, v1, v2 = (
             V[3] + V[1] * x[2] - V[2] * x[1],
             V[4] + V[2] * x[0] - V[0] * x[2],
@@ -269,7 +286,7 @@ def _add_conditions(model, scratch, j, along, count, kept, dt):
         if i == at.manifold.running[0]:
             _let_run(scratch, j, c, dt)
     points.end[j] = first + count
-    return repeats
+    return odd
 
 
 @kernel
@@ -302,7 +319,7 @@ def _let_run(scratch, j, c, dt):
 
 @kernel
 def _set_patch_radius(model, scratch, j):
-    """Set e_r of contact ``j`` from its patch; whether it is that of the solution before.
+    """Set e_r of contact ``j`` from its patch; ``REPEATS`` if it is that of the solution before, else ``RADIUS``.
 
     Reads model.points: size; scratch.points: moments, row; scratch.problem.points: ellipsoid.
     Writes scratch.problem.points: ellipsoid.
@@ -310,23 +327,24 @@ def _set_patch_radius(model, scratch, j):
     ellipsoid, sums = scratch.problem.points.ellipsoid[j], scratch.points.moments
     before, inverse = ellipsoid[2], 1.0 / sums[0] if sums[0] > 0.0 else 0.0
     ellipsoid[2] = patch_radius(model, scratch, j, sums[1] * inverse, sums[2] * inverse, sums[3] * inverse)
-    return abs(ellipsoid[2] - before) <= FRICTION_TOLERANCE * model.points.size[scratch.points.row[j]]
+    most = FRICTION_TOLERANCE * model.points.size[scratch.points.row[j]]
+    return REPEATS if abs(ellipsoid[2] - before) <= most else RADIUS
 
 
 @kernel
-def _keep_impulses(scratch, j, tolerance):
+def _keep_impulses(scratch, j, is_late):
     """Store the impulses of the conditions of contact ``j`` with what touches, and hold its friction.
 
     Args:
         scratch: ``Scratch``.
         j: Index of the contact.
-        tolerance: Largest change of friction as a share of its bound.
+        is_late: Whether many solves have been.
 
     Returns:
-        Number of conditions, and whether friction is that of the solution before.
+        Number of conditions, and ``REPEATS`` if friction is that of the solution before, else ``FRICTION``.
 
     Reads scratch.points: along, feature, momentum2, num_faced; scratch.problem: delassus, friction; scratch.solver:
-    twists; scratch.problem.points: end, first, held.
+    twists; scratch.problem.points: end, first, held, impulse.
     Writes scratch.points: along_before, before, feature_before, pressed; scratch.problem.points: held.
     """
     points, at = scratch.problem.points, scratch.points
@@ -335,18 +353,20 @@ def _keep_impulses(scratch, j, tolerance):
     total, a0, a1, a2 = press(points, j, V)
     at.pressed[j, 0], at.pressed[j, 1], at.pressed[j, 2], at.pressed[j, 3] = total, a0, a1, a2
     for i in range(kept):
-        at.before[i] = condition_impulse(points, j, first + i, V)
+        at.before[i] = points.impulse[first + i]
         at.feature_before[i], at.along_before[i] = at.feature[first + i], at.along[first + i]
     bound = scratch.problem.friction[p] * total
     if bound <= 0.0:
         points.held[j, :] = 0.0
-        return kept, True
+        return kept, REPEATS
     of = friction_at(points, j, V, bound, a0, a1, a2)
     held = points.held[j]
     change = math.sqrt((of.p0 - held[0]) ** 2 + (of.p1 - held[1]) ** 2 + (of.p2 - held[2]) ** 2)
     held[0], held[1], held[2] = of.p0, of.p1, of.p2
-    allowed = MOMENTUM_TOLERANCE * math.sqrt(at.momentum2[0] / scratch.problem.delassus[p])
-    return kept, change <= max(tolerance * bound, allowed)
+    of_bound = LATE_FRICTION_TOLERANCE if is_late else FRICTION_TOLERANCE
+    of_momenta = LATE_FRICTION_TOLERANCE if is_late else MOMENTUM_TOLERANCE
+    momenta = math.sqrt(at.momentum2[0] / scratch.problem.delassus[p])
+    return kept, REPEATS if change <= max(of_bound * bound, of_momenta * momenta) else FRICTION
 
 
 @kernel

@@ -15,6 +15,9 @@ from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_conditions import (
+    AXIS,
+    MOMENTUM,
+    REPEATS,
     allowed_overlap,
     find,
     let_overlap,
@@ -183,16 +186,37 @@ def solve_contacts(machine, solve, dt):
     solves_with_new_axes = SOLVES_WITH_NEW_AXES if problem.points.is_new[0] != 0 else 0
     converged = solve(problem, model.options, scratch.solver)
     if scratch.patches.num[0] == scratch.points.num_faced[0]:
-        return converged
+        return converged or _tell_unrepeated(scratch)
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
         # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
         if _all_repeat(model, state, scratch, n, n < solves_with_new_axes, dt) and not _any_overlaps(
             model, scratch, n, dt
         ):
-            return converged
+            return converged or _tell_unrepeated(scratch)
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0
+    return _tell_unrepeated(scratch)
+
+
+@kernel
+def _tell_unrepeated(scratch):
+    """Keep what of which contact did not repeat itself in a step that did not converge; False.
+
+    Reads scratch.points: num_faced, odd, row; scratch.solver: reports; scratch.problem.islands: first_patch, num,
+    patches.
+    Writes scratch.points: unrepeated.
+    """
+    islands, at = scratch.problem.islands, scratch.points
+    at.unrepeated[:] = REPEATS
+    for island in range(islands.num[0]):
+        for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
+            j = islands.patches[i] - at.num_faced[0]
+            if j < 0:
+                continue
+            at.unrepeated[at.row[j]] = at.odd[j]
+            if at.odd[j] == REPEATS and scratch.solver.reports[island, CONVERGED] == 0.0:
+                at.unrepeated[at.row[j]] = MOMENTUM
     return False
 
 
@@ -231,7 +255,7 @@ def _any_overlaps(model, scratch, n, dt):
         Whether there are any: bodies that overlap, seen along another axis.
 
     Reads scratch.points: num_faced; scratch.problem.islands: first_patch, num, patches.
-    Writes scratch.problem.islands: keeps.
+    Writes scratch.points: odd; scratch.problem.islands: keeps.
     """
     islands, first, found = scratch.problem.islands, scratch.points.num_faced[0], False
     for island in range(islands.num[0]):
@@ -239,6 +263,7 @@ def _any_overlaps(model, scratch, n, dt):
             p = islands.patches[i]
             if p >= first and overlaps(model, scratch, p - first):
                 look_again(model, scratch, p - first, False, n < SOLVES_WITH_NEW_RADIUS, n >= LATE_SOLVE, dt)
+                scratch.points.odd[p - first] = AXIS
                 islands.keeps[island] = False
                 found = True
     return found

@@ -83,6 +83,8 @@ class PointScratch(NamedTuple):
         depth: (Q,) overlap that each contact may have at the end of the step, m.
         axis: (Q, MOST_AXES, 3) axes along which each touches, see ``Manifold``.
         num_axes: (Q,) number of them.
+        odd: (Q,) what of each contact of the step is not as the last solution had it, see ``point_conditions``.
+        unrepeated: (Q,) the same of each pair, of the last step that did not converge.
         is_turned: (Q,) whether bodies were seen to overlap along another axis than that of the first solves.
         outline: (conditions,) conditions around a patch, in order.
         p_WR: (Q, 3) reference points, m.
@@ -117,6 +119,8 @@ class PointScratch(NamedTuple):
     depth: Float1D
     axis: Int3D
     num_axes: Int1D
+    odd: Int1D
+    unrepeated: Int1D
     is_turned: Int1D
     outline: Int1D
     p_WR: Float2D
@@ -161,6 +165,8 @@ def make_point_scratch(points: PointPairs, shape: Sequence[int]) -> PointScratch
         depth=np.zeros(len(points.pairs)),
         axis=np.zeros((len(points.pairs), MOST_AXES, 3), dtype=np.int64),
         num_axes=np.zeros(len(points.pairs), dtype=np.int64),
+        odd=np.zeros(len(points.pairs), dtype=np.int64),
+        unrepeated=np.zeros(len(points.pairs), dtype=np.int64),
         is_turned=np.zeros(len(points.pairs), dtype=np.int64),
         outline=np.zeros(most + 1, dtype=np.int64),
         p_WR=np.zeros((len(points.pairs), 3)),

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_efforts,
@@ -60,6 +61,11 @@ class WorldCommands(WorldParts):
     def check_joint_commands(self, commands: Mapping[str, JointCommand]) -> None:
         """Raise what ``command_joints`` would raise, without commanding anything."""
         self._drives.check_joints(commands)
+
+    @property
+    def drives(self) -> dict[str, JointDrive]:
+        """Mode and gains of every drive, by joint: as the scene says, or as they follow from the description."""
+        return self._drives.drives
 
     def takes(self, joint: str, mode: CommandMode) -> bool:
         """Whether a commandable joint has the gain that commands of a mode need."""
@@ -116,7 +122,7 @@ class WorldCommands(WorldParts):
 
         The fingers may touch several things, and each other: ``grip_forces_on`` tells them apart.
         """
-        return self.grip_force_of(record_contacts(self._scratch), name)
+        return self.grip_force_of(record_contacts(self._built.model, self._scratch), name)
 
     def grip_force_of(self, record: ContactRecord, name: str | None = None) -> float:
         """The same in a record of contacts, N."""
@@ -127,7 +133,7 @@ class WorldCommands(WorldParts):
 
         A finger that touches another one is such a link, too.
         """
-        return self.grip_forces_of(record_contacts(self._scratch), name)
+        return self.grip_forces_of(record_contacts(self._built.model, self._scratch), name)
 
     def grip_forces_of(self, record: ContactRecord, name: str | None = None) -> dict[str, float]:
         """The same in a record of contacts, N."""

@@ -14,8 +14,29 @@ from hydro_sim_core.contact.laws import EQUIVALENT_POINT, law_of
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.simulation.assembly.pairs import Collider
 from hydro_sim_core.simulation.stepping.model import Model, Scratch
+from hydro_sim_core.simulation.stepping.point_conditions import (
+    AXIS,
+    FRICTION,
+    GAP,
+    MOMENTUM,
+    OVERLAP,
+    RADIUS,
+    TOUCH,
+)
+from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
+
+#: What of a contact at an equivalent point was not the same from one solve of a step to the next, in words.
+UNREPEATED = {
+    OVERLAP: "the bodies overlap where it ends",
+    GAP: "a gap is left where they press",
+    TOUCH: "they press where they do not touch any more",
+    FRICTION: "friction is another one in every solve",
+    RADIUS: "e_r of the patch is another one in every solve",
+    MOMENTUM: "momentum does not balance with their friction",
+    AXIS: "they overlap along another axis in every solve",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +54,8 @@ class ContactRecord:
         normal_force: (P, 3) part of the force along the face normals, N.
         dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
         faceless_pairs: (K,) rows of the model's pairs that overlap without any face.
+        unrepeated: (U, 2) rows of the model's pairs whose equivalent point kept the step from converging, and what of
+            each did not repeat itself, see ``point_conditions``.
         joint_axis: (nb, 6) first motion subspace vector of each body's joint, about the world's origin.
     """
 
@@ -46,10 +69,11 @@ class ContactRecord:
     normal_force: Array
     dropped_force: Array
     faceless_pairs: NDArray[np.int64]
+    unrepeated: NDArray[np.int64]
     joint_axis: Array
 
 
-def record_contacts(scratch: Scratch) -> ContactRecord:
+def record_contacts(model: Model, scratch: Scratch) -> ContactRecord:
     """Copy the contacts of the last step."""
     patches = scratch.patches
     num = int(patches.num[0])
@@ -69,8 +93,15 @@ def record_contacts(scratch: Scratch) -> ContactRecord:
         normal_force=patches.normal_force[:num].copy(),
         dropped_force=patches.dropped_force[:num].copy(),
         faceless_pairs=patches.faceless_pair[: patches.num_faceless[0]].copy(),
+        unrepeated=_unrepeated(model, scratch),
         joint_axis=scratch.S[:, 0].copy(),
     )
+
+
+def _unrepeated(model: Model, scratch: Scratch) -> NDArray[np.int64]:
+    what = scratch.points.unrepeated
+    rows = np.flatnonzero(what) if scratch.solver.report[CONVERGED] == 0.0 else np.zeros(0, dtype=np.int64)
+    return np.column_stack((model.points.first_pair[0] + rows, what[rows]))
 
 
 def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Collider]) -> list[ContactPatch]:
@@ -115,8 +146,20 @@ def faceless_overlaps(
     record: ContactRecord, model: Model, colliders: Sequence[Collider]
 ) -> tuple[tuple[str, str], ...]:
     """Pairs of links whose geometries overlapped without any face, the collider with the lower index first."""
-    pairs = (sorted(int(g) for g in model.pairs[pair]) for pair in record.faceless_pairs)
-    return tuple((colliders[first].link, colliders[second].link) for first, second in pairs)
+    return tuple(_links(model, colliders, pair) for pair in record.faceless_pairs)
+
+
+def unrepeated_contacts(
+    record: ContactRecord, model: Model, colliders: Sequence[Collider]
+) -> tuple[tuple[str, str, str], ...]:
+    """Pairs of links whose equivalent point kept the step from converging, and what did not repeat itself, in words."""
+    return tuple((*_links(model, colliders, pair), UNREPEATED[what]) for pair, what in record.unrepeated)
+
+
+def _links(model: Model, colliders: Sequence[Collider], pair: int) -> tuple[str, str]:
+    """Links of a row of the model's pairs, the collider with the lower index first."""
+    first, second = sorted(int(g) for g in model.pairs[pair])
+    return colliders[first].link, colliders[second].link
 
 
 def contact_efforts(record: ContactRecord, model: Model, body: int) -> Array:

@@ -8,10 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.contact.laws import PRESSURE_FIELD
+from hydro_sim_core.contact.laws import PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.geometry.skins import SLOPE
+from hydro_sim_core.simulation.assembly.start_overlaps import LEAST_DEEP
 
 #: Share of the largest patch force below which patches are ignored: a contact that begins or ends has few faces.
 SIGNIFICANT_SHARE = 0.01
+#: Least slope of a skin that is as stiff as skins are made, Pa/m.
+_STIFF = 0.999 * SLOPE
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,13 @@ class ContactSummary:
     Attributes:
         patches: Every patch.
         faceless_overlaps: Pairs of links whose geometries overlap without any face.
+        unrepeated: Pairs of links whose equivalent point kept the step from converging, and what of it was not the same
+            from one solve to the next.
     """
 
     patches: tuple[ContactPatch, ...]
     faceless_overlaps: tuple[tuple[str, str], ...] = ()
+    unrepeated: tuple[tuple[str, str, str], ...] = ()
 
     @cached_property
     def significant(self) -> tuple[ContactPatch, ...]:
@@ -73,6 +80,15 @@ class ContactSummary:
         return tuple(patch for patch in self.patches if patch.quality.is_deep)
 
     @cached_property
+    def rigid_overlaps(self) -> tuple[tuple[ContactPatch, float], ...]:
+        """Patches of rigid bodies that are deeper in each other than they may start, with the depth, m.
+
+        Those with a ``point_stiffness`` may be: they were told to yield.
+        """
+        depths = ((patch, _rigid_depth(patch)) for patch in self.patches if patch.law == RIGID_SKIN)
+        return tuple((patch, depth) for patch, depth in depths if depth > LEAST_DEEP)
+
+    @cached_property
     def warnings(self) -> tuple[ContactWarning, ...]:
         """Warnings for the user, the most serious first."""
         overlaps = (
@@ -83,7 +99,22 @@ class ContactSummary:
             )
             for a, b in self.faceless_overlaps
         )
-        return (*overlaps, *map(_deep_warning, self.deep), *map(_coarse_warning, self.under_resolved))
+        unrepeated = (
+            ContactWarning(
+                bodies=f"{a} on {b}",
+                problem=f"the step did not converge at their equivalent point: {what}",
+                mend="make the time step shorter",
+            )
+            for a, b, what in self.unrepeated
+        )
+        pressed = (_rigid_warning(patch, depth) for patch, depth in self.rigid_overlaps)
+        return (
+            *overlaps,
+            *unrepeated,
+            *map(_deep_warning, self.deep),
+            *pressed,
+            *map(_coarse_warning, self.under_resolved),
+        )
 
 
 def deep_problem(lost_force_share: float) -> str:
@@ -102,6 +133,23 @@ def _deep_warning(patch: ContactPatch) -> ContactWarning:
         bodies=f"{patch.name_a} on {patch.name_b}",
         problem=deep_problem(patch.quality.lost_force_share),
         mend="make them thicker or stiffer",
+    )
+
+
+def _rigid_depth(patch: ContactPatch) -> float:
+    """Largest depth in a stiff skin, m; 0 in a soft one."""
+    slopes = np.linalg.norm(patch.faces.field_gradients, axis=1)
+    pressures = (pressure.max() for pressure in patch.vertex_pressures)
+    return max(
+        (p / slope for p, slope in zip(pressures, slopes, strict=True) if slope >= _STIFF), default=0.0
+    )
+
+
+def _rigid_warning(patch: ContactPatch, depth: float) -> ContactWarning:
+    return ContactWarning(
+        bodies=f"{patch.name_a} on {patch.name_b}",
+        problem=f"both are rigid, and {1e3 * depth:.2g} mm in each other",
+        mend="take away what presses them together or placed them so, or make one compliant",
     )
 
 

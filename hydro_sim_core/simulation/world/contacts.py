@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,7 @@ from hydro_sim_core.simulation.world.contact_records import (
     contact_patches,
     faceless_overlaps,
     record_contacts,
+    unrepeated_contacts,
 )
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.parts import WorldParts
@@ -49,20 +51,23 @@ class WorldContacts(WorldParts):
 
     def record_contacts(self) -> ContactRecord:
         """Copy the last step's contacts, for later conversion to patches in any thread."""
-        return record_contacts(self._scratch)
+        return record_contacts(self._built.model, self._scratch)
 
     def patches_of(self, record: ContactRecord) -> list[ContactPatch]:
         """Patches of a record; safe to call from any thread."""
         return contact_patches(record, self._built.model, self._built.colliders)
 
-    def faceless_overlaps_of(self, record: ContactRecord) -> tuple[tuple[str, str], ...]:
-        """Pairs of links that overlap without contact in a record; safe to call from any thread."""
-        return faceless_overlaps(record, self._built.model, self._built.colliders)
+    def contact_summary_of(self, record: ContactRecord, patches: Sequence[ContactPatch]) -> ContactSummary:
+        """Quality of the contact forces of a record with its patches; safe to call from any thread."""
+        made = self._built.model, self._built.colliders
+        return ContactSummary(
+            tuple(patches), faceless_overlaps(record, *made), unrepeated_contacts(record, *made)
+        )
 
     def contact_summary(self) -> ContactSummary:
         """Quality of the last step's contact forces; takes about 1 ms for a patch of 200 faces."""
         record = self.record_contacts()
-        return ContactSummary(tuple(self.patches_of(record)), self.faceless_overlaps_of(record))
+        return self.contact_summary_of(record, self.patches_of(record))
 
     def diagnostics(self) -> dict[str, float | int | bool]:
         """Diagnostics of the last step, and numbers of steps since the start that did not meet their tolerances.

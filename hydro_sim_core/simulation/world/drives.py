@@ -15,6 +15,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError, excerpt, shortened
+from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.assembly.fingers import finger_groups
 from hydro_sim_core.simulation.stepping.model import Drives, copied, make_drives
 
@@ -44,8 +45,9 @@ class JointCommand(NamedTuple):
 class DriveBank:
     """The drives of a scene: one for every coordinate of a joint that is not a mimic joint.
 
-    Joints with an actuator, or that move fingers of a gripper, have gains; others take efforts only. Position actuators
-    hold their start position; all other drives give no effort until they are commanded.
+    Joints with an actuator, that move fingers of a gripper, or that their description drives have gains; others take
+    efforts only. Position actuators hold their start position; all other drives give no effort until they are
+    commanded.
 
     Attributes:
         joint_names: Driven joints, in the order of their velocities.
@@ -58,6 +60,7 @@ class DriveBank:
         self,
         assembly: Assembly,
         actuators: Sequence[ActuatorSpec],
+        described: Mapping[str, JointDrive],
         grippers: Sequence[GripperSpec],
         led: Mapping[str, int],
     ) -> None:
@@ -85,6 +88,9 @@ class DriveBank:
             for name in actuator.joints:
                 self._set_gains(name, actuator.kp, actuator.kd, actuator.effort_limit)
                 self._mode[name] = actuator.mode
+        for name, drive in described.items():
+            self._set_gains(name, drive.kp, drive.kd, drive.effort_limit)
+            self._mode[name] = drive.mode
         for gripper in grippers:
             for group in self._fingers[gripper.name]:
                 kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
@@ -115,6 +121,14 @@ class DriveBank:
     def default_mode(self, joint: str) -> CommandMode:
         """Mode in which a joint's drive starts."""
         return self._mode[joint]
+
+    @property
+    def drives(self) -> dict[str, JointDrive]:
+        """Mode and gains of every drive, by joint."""
+        return {
+            name: JointDrive(self._mode[name], self._kp[name], self._kd[name], self._limit[name])
+            for name in self.joint_names
+        }
 
     def hold(self, q: Array) -> None:
         """Set start modes: position drives hold ``q`` (nq,), velocity drives hold zero velocity, others give no effort.

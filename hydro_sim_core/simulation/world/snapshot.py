@@ -93,7 +93,7 @@ class Snapshot(Motion):
     @cached_property
     def contact_summary(self) -> ContactSummary:
         """Quality of the contact forces; computed at the first access."""
-        return ContactSummary(self.contacts, self._world.faceless_overlaps_of(self._record))
+        return self._world.contact_summary_of(self._record, self.contacts)
 
     @property
     def contact_laws(self) -> ContactLaws:

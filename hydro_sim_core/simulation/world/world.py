@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
+from hydro_sim_core.description.described_drives import compensated_coordinates, described_joints
 from hydro_sim_core.description.joint_types import joint_types
 from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.description.scene_solver import SolverSettings
@@ -28,6 +29,7 @@ from hydro_sim_core.mesh_files import shared_allowance
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
+from hydro_sim_core.simulation.assembly.drive_gains import described_drives
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
@@ -98,7 +100,7 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
                 scene.start_positions,
                 scene.source,
                 [tuple(gripper.joints) for gripper in spec.grippers],
-                _compensated_joints(scene),
+                compensated_coordinates(spec, scene.robots),
                 like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
             )
         if not choice.integrator.has_points:
@@ -119,7 +121,8 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
             for model in spec.models
             if model.base == "kinematic"
         }
-        self._drives = DriveBank(assembly, spec.actuators, spec.grippers, led)
+        described = described_drives(described_joints(spec, scene.robots), assembly, self._built.q0)
+        self._drives = DriveBank(assembly, spec.actuators, described, spec.grippers, led)
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
@@ -350,17 +353,6 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
         room = import_module("hydro_sim_core.pictures.world_camera")
         picture: NDArray[np.uint8] = room.render(self, path, camera, size, full_scale)
         return picture
-
-
-def _compensated_joints(scene: LoadedScene) -> list[str]:
-    """Coordinates whose drives compensate gravity."""
-    return [
-        name
-        for model, robot in zip(scene.spec.models, scene.robots, strict=True)
-        if model.gravity_compensation
-        for joint in robot.joints
-        for name in joint.coordinate_names
-    ]
 
 
 def _solver_options(settings: SolverSettings) -> SolverOptions:

@@ -13,7 +13,7 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import open_world
+from hydro_sim_core.simulation.scenes import RobotOptions, open_world
 
 _LOOK_PERIOD = 0.05  # s, largest delay until ``stop`` is noticed
 
@@ -22,8 +22,21 @@ class Interrupted(Exception):
     """Loading a scene was interrupted; a thread of this process may still compile."""
 
 
-def load_world(scene: str, console: Console, stop: Event, values: Mapping[str, Any] | None = None) -> World:
+def load_world(
+    scene: str,
+    console: Console,
+    stop: Event,
+    values: Mapping[str, Any] | None = None,
+    robot: RobotOptions | None = None,
+) -> World:
     """Load a scene, with other values by path, and take one step, so that no later step has to compile.
+
+    Args:
+        scene: File or name of a shipped scene.
+        console: Output for progress.
+        stop: Interrupts the loading.
+        values: Other values by path.
+        robot: Options of a robot file.
 
     Raises:
         InputError: The scene cannot be simulated.
@@ -34,7 +47,7 @@ def load_world(scene: str, console: Console, stop: Event, values: Mapping[str, A
 
     def load() -> None:
         try:
-            world = open_world(scene, values=values)
+            world = open_world(scene, robot or RobotOptions(), values)
             world.step()
             world.reset()
             loaded.set_result(world)

@@ -25,7 +25,8 @@ from hydro_sim import optional
 from hydro_sim.engine_log import engine_log
 from hydro_sim.hil.report import ReportFile, make_report
 from hydro_sim.loading import Interrupted, load_world, parse_scene_values
-from hydro_sim.parameters import REPLACE, declare_parameters
+from hydro_sim.parameter_rules import declare_parameters
+from hydro_sim.parameters import REPLACE
 from hydro_sim.printable_log import PrintableLogger
 from hydro_sim.recording.replay import check_replay
 from hydro_sim.simulation import Simulation
@@ -187,7 +188,8 @@ class SimulationNode(LifecycleNode):
                 raise InputError("parameters", "report_file", problem, "give another name")
             self._report_file.check(parameters.report_file)
         values = parse_scene_values(parameters.scene_values)
-        world = load_world(parameters.scene, self._console, self._stop, values)
+        robot = parameters.robot_options
+        world = load_world(parameters.scene, self._console, self._stop, values, robot)
         self.simulation = Simulation(self, self.parameters, world, self._stop.set, self._recorded)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:

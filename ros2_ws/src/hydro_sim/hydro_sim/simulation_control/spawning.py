@@ -72,6 +72,7 @@ def build_spawned(base: World, request: SpawnRequest, X_WE: Array) -> World:
         prefix=f"{name}/",
         base="floating" if floats else "fixed",
         pose=pose_spec(X_WE),
+        drives="all",
     )
     with refusing_resource():
         scene = with_model(base.scene, model, with_prefix(robot, model.prefix))

@@ -1,0 +1,90 @@
+"""Robots hold their place and obey positions without a scene that says how stiffly."""
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.simulation.loading import find_scene, load_urdf
+from hydro_sim_core.simulation.scenes import open_world, shipped_robots
+
+ARM = shipped_robots()["kinova_gen3_7dof"]
+START = {"joint_2": 0.5, "joint_4": 1.2}
+
+
+def scene_of_arm(tmp_path, ros2_control, **model):
+    path = tmp_path / "scene.yaml"
+    lines = [f"    {key}: {value}" for key, value in model.items()]
+    path.write_text(
+        "\n".join(
+            [
+                "name: arm",
+                "models:",
+                "  - name: arm",
+                f"    urdf: {ARM}",
+                f"    xacro_args: {{ros2_control: {str(ros2_control).lower()}}}",
+                f"    positions: {START}",
+                *lines,
+            ]
+        ).replace("'", "")
+    )
+    return hs.World(find_scene(path))
+
+
+def drift(world):
+    q0 = world.q.copy()
+    world.step(200)
+    return np.abs(world.q - q0).max()
+
+
+def test_an_arm_that_ros2_control_describes_stands_and_follows(tmp_path):
+    """Within 1 mrad at the end of a motion of half a radian at 1 rad/s, as controllers command it."""
+    world = scene_of_arm(tmp_path, ros2_control=True)
+    assert drift(world) < 1e-12
+    start = dict(zip(world.joint_names, world.q.tolist(), strict=True))
+    for i in range(500):
+        along = 1e-3 * (i + 1)
+        world.command_joints({name: JointCommand(q + along, 1.0) for name, q in start.items()})
+        world.step()
+    world.command_joints({name: JointCommand(q + 0.5, 0.0) for name, q in start.items()})
+    world.step(500)
+    assert world.q == pytest.approx([q + 0.5 for q in start.values()], abs=1e-3)
+
+
+def test_drives_do_not_ring(tmp_path):
+    """A step of a joint overshoots by no more than coupling makes it, wherever the arm is."""
+    world = scene_of_arm(tmp_path, ros2_control=True)
+    target = world.q[0] + 0.02
+    world.set_command({"joint_1": float(target)}, "position")
+    most = -np.inf
+    for _ in range(600):
+        world.step()
+        most = max(most, world.q[0])
+    assert world.q[0] == pytest.approx(target, abs=2e-4)
+    assert most < target + 0.05 * 0.02
+
+
+@pytest.mark.parametrize(("ros2_control", "model"), [(False, {}), (True, {"drives": "none"})])
+def test_without_a_description_or_where_it_does_not_count_joints_are_free(tmp_path, ros2_control, model):
+    assert drift(scene_of_arm(tmp_path, ros2_control, **model)) > 1e-2
+
+
+def test_a_file_alone_stands(tmp_path):
+    """As ``hydro-sim run FILE`` opens it; to Python the same is an argument."""
+    assert drift(open_world(str(ARM))) < 1e-12
+    assert drift(load_urdf(ARM, drives="all")) < 1e-12
+
+
+def test_what_the_scene_says_of_a_joint_holds(tmp_path):
+    path = tmp_path / "scene.yaml"
+    path.write_text(
+        f"name: arm\nmodels:\n  - {{name: arm, urdf: {ARM}, xacro_args: {{ros2_control: true}}}}\n"
+        "actuators:\n  - {joints: [joint_1], mode: position, kp: 7, kd: 1}\n"
+    )
+    world = hs.World(find_scene(path))
+    assert world.drives["joint_1"] == ("position", 7.0, 1.0, 39.0)
+    assert world.drives["joint_2"].kp > 1e3
+    world.set_command({"joint_1": 0.1}, "position")
+    world.step()
+    effort = dict(zip(world.actuated_joint_names, world.joint_efforts(), strict=True))["joint_1"]
+    assert effort == pytest.approx(7.0 * (0.1 - world.q[0]) - world.v[0], rel=1e-9)
