@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,16 +42,27 @@ from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
+from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks import TASKS, Trial, find_task, run_trial
+from hydro_sim_core.tasks import TASKS, Trial, run_trial
 from hydro_sim_core.tasks.attempt import AFTERWARDS
 from hydro_sim_core.tasks.many_trials import run_trials
+from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
+_OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+JobsOption = Annotated[
+    int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
+]
+SolidOption = Annotated[
+    bool,
+    typer.Option("--solid", help="Draw bodies as they look; without it they are glass at their contacts."),
+]
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,7 @@ class Pictures:
         camera: Their view.
         rate: Frames a simulated second of the film.
         full_scale: Pressure of the brightest colour, kPa; None for one chosen from the scene.
+        solid: Whether bodies hide their contacts.
     """
 
     film: Path | None
@@ -73,6 +85,7 @@ class Pictures:
     camera: CameraName
     rate: float
     full_scale: float | None
+    solid: bool
 
     def check(self, task: Task) -> None:
         """Check what can be checked before the trial.
@@ -109,9 +122,7 @@ def task(
         int | None,
         optional("Try it with seeds 0 to COUNT - 1 and tell how often it succeeds.", "COUNT", min=1),
     ] = None,
-    jobs: Annotated[
-        int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
     ] = False,
@@ -120,6 +131,7 @@ def task(
     size: SizeOption = PICTURE_SIZE,  # type: ignore[assignment]  # the option's parser reads it
     camera: CameraOption = "iso",
     full_scale: FullScaleOption = None,
+    solid: SolidOption = False,
     json: JsonOption = None,
     overwrite: OverwriteOption = False,
     setting: SetOption = None,
@@ -130,24 +142,25 @@ def task(
             raise typer.BadParameter("name the task to try")
         list_tasks(output.make_console())
         return
-    chosen, values = find_task(name), set_values(setting)
+    given = set_values(setting)
+    chosen, values = find_told_task(name, given)
     files = files_to_write(out, overwrite, _WRITTEN, json)
     film, picture, report = map(files.get, _WRITTEN)
     console = output.make_console(report)
     if seeds is not None:
         if seed is not None or film is not None or picture is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture or film")
-        refuse_without("a picture or film of one trial", context, "fps", "size", "camera", "full_scale")
-        trials = try_all(name, range(seeds), values, jobs or os.cpu_count() or 1, console)
+        refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
+        trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
         output.write_report(report, {"task": name, "trials": [trial.as_dict() for trial in trials]})
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
-        pictures = Pictures(film, picture, size, camera, fps, full_scale)
+        pictures = Pictures(film, picture, size, camera, fps, full_scale, solid)
         _refuse_what_does_not_fit(context, pictures, headless)
         pictures.check(chosen)
         trials = [try_once(chosen, seed, values, headless, pictures, console)]
-        output.write_report(report, {"task": name, **trials[0].as_dict()})
+        output.write_report(report, {"task": name, **trials[0].as_dict(with_course=True)})
     if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
 
@@ -157,7 +170,8 @@ def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headle
     if pictures.film is None:
         refuse_without("a film (--out FILE.mp4)", context, "fps")
         if pictures.picture is None:
-            refuse_without("a picture or film (--out FILE.png or FILE.mp4)", context, "size", "camera")
+            needed = "a picture or film (--out FILE.png or FILE.mp4)"
+            refuse_without(needed, context, "size", "camera", "solid")
             if headless:
                 refuse_without("a picture or film, or a page", context, "full_scale")
 
@@ -190,7 +204,7 @@ def try_once(
     last: list[World] = []
     with ExitStack() as stack:
         if pictures.film is not None:
-            show = _filmed(stack, start, pictures, console)
+            show = _filmed(stack, start, task.shows, pictures, console)
         else:
             show = _nothing if headless else _shown(stack, pictures.pressure, console)
 
@@ -205,7 +219,9 @@ def try_once(
         reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"
         console.print(f"[red]failed[/red] {reason}", highlight=False)
     if pictures.picture is not None:
-        last[0].render(pictures.picture, pictures.camera, pictures.size, pictures.pressure)
+        view = pictures.size, pictures.camera, pictures.pressure, task.shows, pictures.solid
+        with WorldCamera(last[0], *view) as page:
+            write_picture(pictures.picture, page.png())
     return trial
 
 
@@ -217,7 +233,8 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with compile_progress(console):
-        World(scene_of(find_task(name), None, values)).step()
+        task, of_scene = find_told_task(name, values)
+        World(scene_of(task, None, of_scene)).step()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         row = progress.add_task(name, total=len(seeds))
         trials = run_trials(name, seeds, values, jobs, lambda trial: progress.advance(row))
@@ -237,7 +254,9 @@ def _nothing(world: World) -> None:
     """Nobody watches."""
 
 
-def _filmed(stack: ExitStack, start: World, pictures: Pictures, console: Console) -> Callable[[World], None]:
+def _filmed(
+    stack: ExitStack, start: World, links: Sequence[str], pictures: Pictures, console: Console
+) -> Callable[[World], None]:
     """Films a world that begins as ``start`` is, and tells on a terminal how far it is; the stack ends the film."""
     assert pictures.film is not None
     pressure = pictures.pressure
@@ -245,7 +264,9 @@ def _filmed(stack: ExitStack, start: World, pictures: Pictures, console: Console
     line = StatusLine(console)
     stack.callback(line.close)
     add = stack.enter_context(
-        open_page_film(pictures.film, pictures.rate, scale, pictures.size, pictures.camera)
+        open_page_film(
+            pictures.film, pictures.rate, scale, pictures.size, pictures.camera, links, pictures.solid
+        )
     )
     film = WorldFilm(start, scale, pictures.rate, add)
     film.observe(start)

@@ -40,7 +40,7 @@ def bubble_streams(number: int, bubble: Bubble, world: World) -> Iterable[Stream
     """
     if bubble.link not in world.frame_names:
         return ()
-    view = _BubbleView(bubble, world)
+    view = BubbleView(bubble, world)
     streams = {
         "depth/image_rect_raw": (_IMAGE, view.depth),
         "depth/camera_info": (_CAMERA_INFO, view.camera_info),
@@ -53,8 +53,16 @@ def bubble_streams(number: int, bubble: Bubble, world: World) -> Iterable[Stream
     )
 
 
-class _BubbleView:
-    """Encodes the messages of one bubble's camera."""
+class BubbleView:
+    """Draws the images of one bubble's camera, and encodes its messages.
+
+    Args:
+        bubble: The finger.
+        world: World with the finger.
+
+    Raises:
+        InputError: As for ``make_camera``.
+    """
 
     def __init__(self, bubble: Bubble, world: World) -> None:
         self._bubble = bubble
@@ -67,10 +75,13 @@ class _BubbleView:
 
     def depth(self, snapshot: Snapshot) -> bytes:
         """Depth image: distance of the membrane along the camera's z axis."""
+        return self._image(snapshot, self._bubble.depth_encoding, self.depth_pixels(snapshot))
+
+    def depth_pixels(self, snapshot: Snapshot) -> NDArray[np.generic]:
+        """Pixels (height, width) of the depth image, as its message has them."""
         depth = self._images(snapshot).depth
         in_mm = self._bubble.depth_encoding == "16UC1"
-        pixels = depth_in_mm(depth) if in_mm else depth.astype(np.float32)
-        return self._image(snapshot, self._bubble.depth_encoding, pixels)
+        return depth_in_mm(depth) if in_mm else depth.astype(np.float32)
 
     def pressure(self, snapshot: Snapshot) -> bytes:
         """Pressure image: contact pressure on the membrane, Pa."""

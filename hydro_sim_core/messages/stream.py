@@ -68,6 +68,7 @@ class StreamKind:
         parameter: Parameter of the node that sets the rate; without one, the node uses the rate of recordings.
         clock: Clock of that parameter's rate: simulated or real time.
         depth: Number of messages that the node keeps for late subscribers.
+        simulated_parameter: Parameter of the node that, above 0, sets a rate in simulated time instead.
     """
 
     name: str
@@ -76,6 +77,7 @@ class StreamKind:
     parameter: str = ""
     clock: Literal["simulated", "real"] = "simulated"
     depth: int = 10
+    simulated_parameter: str = ""
 
     def __post_init__(self) -> None:
         if not (self.rate is None or _is_rate(self.rate)):

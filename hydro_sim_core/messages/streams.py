@@ -222,7 +222,15 @@ _KINDS = (
     StreamKind("sensors", sensor_streams, rate=0.0),
     StreamKind("energies", energy_streams, rate=10.0, parameter="marker_rate", clock="real"),
     StreamKind("contacts", _contacts, rate=30.0, parameter="marker_rate", clock="real", depth=5),
-    StreamKind("bubbles", _bubbles, rate=30.0, parameter="marker_rate", clock="real", depth=5),
+    StreamKind(
+        "bubbles",
+        _bubbles,
+        rate=30.0,
+        parameter="marker_rate",
+        clock="real",
+        depth=5,
+        simulated_parameter="bubble_rate",
+    ),
 )
 #: Those that no stranger's code has a part in: sensors may be of plug-ins.
 _OWN = tuple(kind for kind in _KINDS if kind.name != "sensors")

@@ -116,7 +116,13 @@ def open_film(path: Path, rate: float, scale: PressureScale) -> Iterator[AddPict
 
 @contextmanager
 def open_page_film(
-    path: Path, rate: float, scale: PressureScale, size: PictureSize, view: CameraName
+    path: Path,
+    rate: float,
+    scale: PressureScale,
+    size: PictureSize,
+    view: CameraName,
+    links: Sequence[str] = (),
+    solid: bool = False,
 ) -> Iterator[AddFrame]:
     """Film the viewer's page. Yields a function that adds a frame of a scene and returns once it is in the film.
 
@@ -126,11 +132,13 @@ def open_page_film(
         scale: As in ``open_film``.
         size: As in ``PageCamera``.
         view: As in ``PageCamera``.
+        links: As in ``PageCamera``.
+        solid: As in ``PageCamera``.
 
     Raises:
         InputError: As ``open_film`` and ``PageCamera``.
     """
-    with open_film(path, rate, scale) as add, PageCamera(size, view) as camera:
+    with open_film(path, rate, scale) as add, PageCamera(size, view, links, solid) as camera:
         yield lambda scene, frame: add(camera.picture(scene, frame))
 
 

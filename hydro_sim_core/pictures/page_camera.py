@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 import secrets
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlencode
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.browser import open_browser
@@ -41,14 +44,20 @@ class PageCamera:
     Args:
         size: Size of the pictures.
         view: View of the camera; ``contact`` faces the contacts of the first frame that has any.
+        links: Links that fill the other views where they are in the first frame; by default all that is near.
+        solid: Whether bodies hide their contacts.
 
     Raises:
         InputError: On entering: there is no browser.
     """
 
-    def __init__(self, size: PictureSize, view: CameraName) -> None:
+    def __init__(
+        self, size: PictureSize, view: CameraName, links: Sequence[str] = (), solid: bool = False
+    ) -> None:
         self._size = size
-        self._view = view
+        self._query = urlencode(
+            {"view": view, "bodies": "solid" if solid else "contact", "links": json.dumps(list(links))}
+        )
         self._scene: ViewScene | None = None
         self._page: Page | None = None
 
@@ -100,5 +109,5 @@ class PageCamera:
                 viewport={"width": self._size.width, "height": self._size.height}
             )
             self._session = self._page.context.new_cdp_session(self._page)
-            self._page.goto(f"{self._viewer.url}&still&view={self._view}")
+            self._page.goto(f"{self._viewer.url}&still&{self._query}")
         return self._page, self._session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from io import BytesIO
 from types import TracebackType
 from typing import get_args
@@ -30,6 +31,8 @@ class WorldCamera:
         size: Width and height, pixels.
         view: View of the camera; ``contact`` faces the contacts of the first picture that has any.
         full_scale: Pressure (Pa) of the brightest colour; by default chosen from the scene.
+        links: As in ``PageCamera``.
+        solid: As in ``PageCamera``.
 
     Raises:
         InputError: There is no such view, or the size is invalid. On entering: there is no browser.
@@ -41,6 +44,8 @@ class WorldCamera:
         size: tuple[int, int] = PictureSize(),
         view: CameraName = "iso",
         full_scale: float | None = None,
+        links: Sequence[str] = (),
+        solid: bool = False,
     ) -> None:
         self._world = world
         self._scene = scene_of_world(
@@ -48,7 +53,7 @@ class WorldCamera:
             scale_of_world(world) if full_scale is None else PressureScale(full_scale),
             takes_commands=False,
         )
-        self._page = PageCamera(_checked_size(size), _checked_camera(view))
+        self._page = PageCamera(_checked_size(size), _checked_camera(view), links, solid)
 
     def __enter__(self) -> WorldCamera:
         self._page.__enter__()

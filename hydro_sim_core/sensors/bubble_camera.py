@@ -75,6 +75,15 @@ class EllipsoidCap:
         axis[nearest] = 1.0 if view_E[nearest] > 0.0 else -1.0
         return axis
 
+    @cached_property
+    def rim_axes(self) -> Array:
+        """(3, 3) axes of the rim's plane in the camera, as columns: the camera's x axis projected on it, the one
+        perpendicular to that towards the camera's y axis, and the normal towards the apex."""
+        axis = self.X_CE[:3, :3] @ self.axis
+        right = np.array([1.0, 0.0, 0.0]) - axis[0] * axis
+        right /= np.linalg.norm(right)
+        return np.column_stack([right, np.cross(axis, right), axis])
+
     def depth(self, camera: PinholeCamera) -> Array:
         """Distance (height, width) of the cap along z, m; NaN where a pixel does not see it."""
         R_EC = self.X_CE[:3, :3].T
@@ -153,9 +162,4 @@ class BubbleCamera:
             force_W: (3,) in the world.
             X_WC: (4, 4) pose of the camera.
         """
-        axis = self.cap.X_CE[:3, :3] @ self.cap.axis
-        right = np.array([1.0, 0.0, 0.0]) - axis[0] * axis
-        right /= np.linalg.norm(right)
-        down = np.cross(axis, right)
-        force_C = X_WC[:3, :3].T @ force_W
-        return np.array([right @ force_C, down @ force_C])
+        return np.asarray(self.cap.rim_axes[:, :2].T @ (X_WC[:3, :3].T @ force_W))

@@ -9,7 +9,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt
 from hydro_sim_core.tasks.task import Task, TaskController
-from hydro_sim_core.tasks.trial import measure, steps_of_a_period
+from hydro_sim_core.tasks.trial import measure, steps_of_a_period, views_of
 
 
 class Conductor:
@@ -31,6 +31,7 @@ class Conductor:
         self._model = World(scene, like=world)
         self._steps = steps_of_a_period(task, world.time_step)
         self._tell = tell
+        self._views = views_of(task, world)
         self._attempt: Attempt | None = None
         self._controller: TaskController | None = None
         self._phase = ""
@@ -43,7 +44,7 @@ class Conductor:
             if world.step_count == 0:
                 commands = next(self._begin(world))
             elif self._attempt is not None:
-                commands = self._attempt.send(measure(world))
+                commands = self._attempt.send(measure(world, self._views))
             else:
                 return
         except StopIteration as end:
@@ -60,7 +61,7 @@ class Conductor:
     def _begin(self, world: World) -> Attempt:
         self._phase = ""
         self._controller = self._task.controller(self._model, self._task.period)
-        self._attempt = attempt(self._task, self._controller, measure(world))
+        self._attempt = attempt(self._task, self._controller, measure(world, self._views))
         return self._attempt
 
     def _tell_phase(self) -> None:

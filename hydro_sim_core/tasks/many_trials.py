@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from hydro_sim_core.tasks.registry import find_task
+from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.trial import Trial, run_trial
 
 
@@ -23,7 +23,7 @@ def run_trials(
     Args:
         name: Of the task.
         seeds: Of the variations.
-        values: Other values of the scene by path.
+        values: Other values of the scene by path, and settings of the controller as ``controller.NAME``.
         jobs: Number of processes.
         done: Called with each trial as it ends, in the order of the seeds.
 
@@ -31,9 +31,9 @@ def run_trials(
         Their trials, in the same order; they do not depend on ``jobs``.
 
     Raises:
-        InputError: There is no such task, or a path or value is wrong.
+        InputError: There is no such task or setting, or a path or value is wrong.
     """
-    find_task(name)
+    find_told_task(name, values or {})
     trials = []
     # Started anew: a fork would share what the compiler keeps in threads.
     with ProcessPoolExecutor(min(jobs, len(seeds)) or 1, mp_context=get_context("spawn")) as pool:
@@ -49,4 +49,5 @@ def run_trials(
 
 def _trial(asked: tuple[str, int, dict[str, Any]]) -> Trial:
     name, seed, values = asked
-    return run_trial(find_task(name), seed, values)
+    task, of_scene = find_told_task(name, values)
+    return run_trial(task, seed, of_scene)

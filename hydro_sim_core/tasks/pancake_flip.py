@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Gripper, Measurement, Robot, Script
+from hydro_sim_core.tasks.robot import Measurement, Robot, Script
 from hydro_sim_core.tasks.skills import (
     follow_tool,
     grasp,
@@ -26,20 +27,16 @@ from hydro_sim_core.tasks.skills import (
     wait,
     while_held,
 )
-from hydro_sim_core.tasks.task import Outcome, Task
+from hydro_sim_core.tasks.task import Outcome, Story, Task
+from hydro_sim_core.tasks.turner import ALONG, GRIPPER
+from hydro_sim_core.tasks.variation import drawn, model_of
 
 Array = NDArray[np.float64]
 
-GRIPPER = Gripper(
-    "gripper", ("left_finger_joint", "right_finger_joint"), ("left_finger", "right_finger"), (-1.0, 1.0)
-)
 #: Force of each finger on the handle, N.
 GRIP = 30.0
-#: Middle of the bubbles in the palm, m, whose fingers point along -z.
-MIDDLE = pose([0.0, 0.0, -0.182])
 
-# The spatula, as urdf/turner.urdf.xacro has it; its frame is in the middle of the blade, x towards the tip.
-X_SH = pose([-0.200, 0.0, 0.080], [0.0, math.radians(25.0), 0.0])  # handle, x along it towards the blade
+# The blade of the spatula, as urdf/turner.urdf.xacro has it.
 HALF_LENGTH, HALF_WIDTH = 0.055, 0.050
 HEEL = pose([-HALF_LENGTH, 0.0, 0.0])
 
@@ -61,6 +58,8 @@ GENTLY = MotionLimits(speed=0.08, acceleration=0.5, angular_speed=0.25, angular_
 EDGE = 0.003
 #: Angles between which the lower edge follows the rim of the pancake, rad.
 SLIDES, UNDER_RIM = math.radians(20.0), math.radians(60.0)
+#: Surfaces that slide on each other: models with links.
+SURFACES = (("stove", "stove"), ("pancake", "pancake"), ("spatula", "spatula"), ("spatula", "handle"))
 #: How far the blade turns, rad, and how long it takes, s.
 TURN, TURN_TIME = math.radians(105.0), 4.5
 
@@ -88,11 +87,9 @@ class PancakeFlip:
     def _take_the_spatula(self) -> Script:
         robot = self.robot
         robot.phase = "take the spatula"
-        # The fingers along the handle, which is between them.
-        X_HP = pose(rpy=[0.0, -math.pi / 2.0, 0.0]) @ np.linalg.inv(MIDDLE)
-        X_WP = robot.measured.poses["spatula"] @ X_SH @ X_HP
-        yield from move_to(robot, self._model, X_WP @ pose([0.0, 0.0, 0.13]))
-        yield from move_tool(robot, [X_WP], CALMLY)
+        X_WS = robot.measured.poses["spatula"]
+        yield from move_to(robot, self._model, ALONG.hand(X_WS, before=0.13))
+        yield from move_tool(robot, [ALONG.hand(X_WS)], CALMLY)
         yield from grasp(robot, "handle", GRIP)
         robot.hold_tool("spatula")
         yield from move_tool(robot, [lifted(robot.X_WT, 0.1)], CALMLY)
@@ -176,29 +173,26 @@ class PancakeFlip:
         return pose([x, y, self._X_WO[2, 3] + height], [0.0, pitch, 0.0])
 
 
-def variation(rng: np.random.Generator) -> dict[str, Any]:
+def variation(rng: np.random.Generator, scene: LoadedScene) -> dict[str, Any]:
     """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
-    spatula, pancake = np.array([0.48, 0.55, 0.15]), np.array([0.88, 0.0, 0.107])
-    spatula[:2] += rng.uniform(-0.01, 0.01, 2)
-    pancake[:2] += rng.uniform(-0.01, 0.01, 2)
-    yaw = 0.85 + math.radians(rng.uniform(-5.0, 5.0))
-    friction = {
-        "models.stove.proximity.mu_dynamic": 1.0,
-        "models.pancake.proximity.mu_dynamic": 0.5,
-        "models.spatula.xacro_args.mu": 0.1,
-        "models.spatula.xacro_args.handle_mu": 1.0,
-    }
+    spatula, pancake = model_of(scene, "spatula").pose, model_of(scene, "pancake").pose
+    places = [np.array(start.xyz) for start in (spatula, pancake)]
+    for place in places:
+        place[:2] += rng.uniform(-0.01, 0.01, 2)
+    roll, pitch, yaw = spatula.rpy
+    yaw += math.radians(rng.uniform(-5.0, 5.0))
     return {
-        "models.spatula.pose.xyz": spatula.tolist(),
-        "models.spatula.pose.rpy": [0.0, 0.0, yaw],
-        "models.pancake.pose.xyz": pancake.tolist(),
-        "models.pancake.xacro_args.modulus": float(1e4 * rng.uniform(0.7, 1.3)),
-        **{path: float(mu * rng.uniform(0.8, 1.2)) for path, mu in friction.items()},
+        "models.spatula.pose.xyz": places[0].tolist(),
+        "models.spatula.pose.rpy": [roll, pitch, yaw],
+        "models.pancake.pose.xyz": places[1].tolist(),
+        **drawn(rng, scene, "modulus", [("pancake", "pancake")], 0.3),
+        **drawn(rng, scene, "mu_dynamic", SURFACES, 0.2),
     }
 
 
-def judge(before: Measurement, end: Measurement, later: Measurement) -> Outcome:
+def judge(story: Story) -> Outcome:
     """The other face is up, on the stove, and rests there."""
+    before, end, later = story.before, story.end, story.later
     was, is_now, at_last = (measured.poses["pancake"] for measured in (before, end, later))
     turn = math.degrees(math.acos(np.clip(was[:3, 2] @ at_last[:3, 2], -1.0, 1.0)))
     X_OP = np.linalg.inv(later.poses["stove"]) @ at_last
@@ -223,6 +217,7 @@ TASK = Task(
     controller=PancakeFlip,
     variation=variation,
     judge=judge,
+    shows=("stove", "spatula", "handle", "spatula_stand", "gripper"),
 )
 
 

@@ -2,20 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.errors import InputError
-from hydro_sim_core.tasks import pancake_flip
+from hydro_sim_core.description.yaml_source import parse_value
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.tasks import pancake_flip, slip_control
 from hydro_sim_core.tasks.task import Task
 
-TASKS: dict[str, Task] = {"pancake_flip": pancake_flip.TASK}
+TASKS: dict[str, Task] = {"pancake_flip": pancake_flip.TASK, "slip_control": slip_control.TASK}
+
+#: Begin of the paths of a controller's settings among values of the scene.
+_CONTROLLER = "controller."
 
 
-def find_task(name: str) -> Task:
-    """The task of a name.
+def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
+    """The task of a name, with its controller told otherwise.
+
+    Args:
+        name: Of the task.
+        settings: Settings of its controller by name; those that are missing stay.
 
     Raises:
-        InputError: There is none.
+        InputError: There is no such task or setting, or a value does not fit.
     """
     if name not in TASKS:
         raise InputError(name, "task", "is unknown", did_you_mean(name, TASKS))
-    return TASKS[name]
+    task = TASKS[name]
+    for setting in settings or ():
+        if setting not in task.settings:
+            known = [f"{_CONTROLLER}{one}" for one in task.settings]
+            mend = did_you_mean(f"{_CONTROLLER}{setting}", known) if known else "leave it out: there are none"
+            raise InputError(name, f"{_CONTROLLER}{setting}", "is no setting of its controller", mend)
+    return task.told(settings) if settings and task.told else task
+
+
+def parse_settings(text: str) -> dict[str, Any]:
+    """Settings of a controller that are written as ``NAME=VALUE NAME=VALUE``.
+
+    Raises:
+        InputError: It is written otherwise.
+    """
+    settings = {}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        try:
+            if not (name and equals):
+                raise ValueError("it has no name, or no value")
+            settings[name] = parse_value(value)
+        except ValueError as error:
+            mend = "write NAME=VALUE, as in feedback=membrane"
+            raise InputError("settings", excerpt(word), str(error), mend) from None
+    return settings
+
+
+def find_told_task(name: str, values: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+    """The task of a name, and what remains of values by path without those of its controller.
+
+    Args:
+        name: Of the task.
+        values: Values of the scene by path, and settings of the controller as ``controller.NAME``.
+
+    Raises:
+        InputError: As ``find_task``.
+    """
+    settings = {
+        path.removeprefix(_CONTROLLER): value
+        for path, value in values.items()
+        if path.startswith(_CONTROLLER)
+    }
+    of_scene = {path: value for path, value in values.items() if not path.startswith(_CONTROLLER)}
+    return find_task(name, settings), of_scene

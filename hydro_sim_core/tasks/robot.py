@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,15 @@ class Measurement:
         wrenches: (6,) force (N) and moment (N m) of A on B about B's origin, in B's axes, by (A, B)
             (``~/wrench/A_on_B``).
         poses: (4, 4) pose in the world by link (``/tf``), for objects as from a camera that tells where they are.
+        images: (H, W) depth of the membrane (m, NaN where there is none) by Soft-bubble finger, of those that a task
+            looks through (``bubble_N/depth/image_rect_raw``).
     """
 
     time: float
     positions: Mapping[str, float]
     wrenches: Mapping[Pair, Array]
     poses: Mapping[str, Array]
+    images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 #: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what
@@ -102,9 +106,15 @@ class Robot:
 
     def forces_of(self, held: str) -> Array:
         """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
-        poses, gripper = self.measured.poses, self.gripper
-        R_PH = poses[gripper.palm][:3, :3].T @ poses[held][:3, :3]
-        return np.array([-R_PH @ self.measured.wrenches[link, held][:3] for link in gripper.links])
+        return np.array([self._force_of(held, link) for link in self.gripper.links])
+
+    def _force_of(self, held: str, finger: str) -> Array:
+        poses, wrenches = self.measured.poses, self.measured.wrenches
+        R_PW = poses[self.gripper.palm][:3, :3].T
+        # A scene tells of a pair in the order of its models.
+        if (held, finger) in wrenches:
+            return np.asarray(R_PW @ poses[finger][:3, :3] @ wrenches[held, finger][:3])
+        return np.asarray(-(R_PW @ poses[held][:3, :3]) @ wrenches[finger, held][:3])
 
     def grip_on(self, held: str) -> float:
         """Force with which the looser of the fingers presses on a link, N."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Robot, Script
 
@@ -48,6 +50,28 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Story:
+    """What was measured in an attempt.
+
+    Attributes:
+        before: Before it began.
+        end: When the controller had ended.
+        later: A second after that.
+        course: What the task follows, of every period from the first to the last: time (s) and others by name.
+    """
+
+    before: Measurement
+    end: Measurement
+    later: Measurement
+    course: Sequence[Mapping[str, float]] = ()
+
+
+def follow_nothing(measured: Measurement) -> Mapping[str, float]:
+    """Of tasks that are judged by how they end."""
+    return {}
+
+
+@dataclass(frozen=True)
 class Task:
     """A task.
 
@@ -58,7 +82,12 @@ class Task:
         duration: Time after which it counts as failed, s.
         controller: Makes a controller of a world to plan in and the period.
         variation: Values of the scene by path for a draw of the start, friction and stiffness.
-        judge: Tells the outcome from the measurement before the task, one at its end, and one a second later.
+        judge: Tells the outcome from what was measured.
+        follow: Numbers of a measurement, by name and unit, that the judge wants to know of every period.
+        bubbles: Soft-bubble fingers whose depth images the controller needs.
+        shows: Links that fill films and pictures of it, where they are at the start; empty for all that is near.
+        settings: What its controller may be told, by name.
+        told: Makes the task with other settings, by name; raises InputError where a value does not fit.
     """
 
     summary: str
@@ -66,5 +95,10 @@ class Task:
     period: float
     duration: float
     controller: Callable[[World, float], TaskController]
-    variation: Callable[[np.random.Generator], dict[str, Any]]
-    judge: Callable[[Measurement, Measurement, Measurement], Outcome]
+    variation: Callable[[np.random.Generator, LoadedScene], dict[str, Any]]
+    judge: Callable[[Story], Outcome]
+    follow: Callable[[Measurement], Mapping[str, float]] = follow_nothing
+    bubbles: tuple[Bubble, ...] = ()
+    shows: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    told: Callable[[Mapping[str, Any]], Task] | None = None

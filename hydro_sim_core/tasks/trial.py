@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.bubbles import BubbleView
 from hydro_sim_core.messages.state import pair_wrench, split_time, stamped_time
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
@@ -34,6 +35,7 @@ class Trial:
         mean_faces: Contact faces, on average over the periods.
         measures: Numbers behind the outcome.
         digest: Of the last state: equal trials have equal ones.
+        course: Of every period: time (s), and what the task follows, by name.
     """
 
     seed: int | None
@@ -45,10 +47,14 @@ class Trial:
     mean_faces: float
     measures: Mapping[str, float]
     digest: str
+    course: Sequence[Mapping[str, float]] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    def as_dict(self, with_course: bool = False) -> dict[str, Any]:
+        """For JSON; the course is left out where there are many."""
+        told = asdict(self)
+        if not with_course:
+            del told["course"]
+        return told
 
 
 def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = None) -> LoadedScene:
@@ -63,7 +69,7 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
         InputError: A path or value of these is wrong.
     """
     scene = find_scene(task.scene)
-    varied = {} if seed is None else task.variation(np.random.default_rng(seed))
+    varied = {} if seed is None else task.variation(np.random.default_rng(seed), scene)
     changes = {**varied, **(values or {})}
     return scene.with_(changes) if changes else scene
 
@@ -104,7 +110,8 @@ def run_trial(
     controller = task.controller(model, task.period)
     count = steps_of_a_period(task, world.time_step)
     faces = 0
-    attempted = attempt(task, controller, measure(world))
+    views = views_of(task, world)
+    attempted = attempt(task, controller, measure(world, views))
     try:
         commands = next(attempted)
         while True:
@@ -112,7 +119,7 @@ def run_trial(
             world.step(count)
             faces += int(world.diagnostics()["faces"])
             watch(world)
-            commands = attempted.send(measure(world))
+            commands = attempted.send(measure(world, views))
     except StopIteration as end:
         ending: Ending = end.value
     return Trial(
@@ -125,11 +132,21 @@ def run_trial(
         faces * count / world.step_count,
         ending.outcome.measures,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
+        ending.course,
     )
 
 
-def measure(world: World) -> Measurement:
-    """What the node would publish of a world now."""
+def views_of(task: Task, world: World) -> dict[str, BubbleView]:
+    """The cameras in Soft-bubble fingers that a task looks through, by finger.
+
+    Raises:
+        InputError: The world has no such finger, or its camera does not see it.
+    """
+    return {bubble.link: BubbleView(bubble, world) for bubble in task.bubbles}
+
+
+def measure(world: World, views: Mapping[str, BubbleView] | None = None) -> Measurement:
+    """What the node would publish of a world now, images of these cameras included."""
     snapshot = take_snapshot(world, epoch=0)
     return Measurement(
         stamped_time(split_time(snapshot.time)),
@@ -140,4 +157,5 @@ def measure(world: World) -> Measurement:
             if pair[1] in snapshot.frames
         },
         snapshot.frames,
+        {link: view.depth_pixels(snapshot) for link, view in (views or {}).items()},
     )

@@ -46,6 +46,11 @@ def test_many_trials_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("pancake_flip", "--set", "controller.pitch=1"), "leave it out: there are none"),
+        (
+            ("slip_control", "--seeds", 2, "--set", "controller.feedback=x"),
+            "controller.feedback: 'x' is none",
+        ),
         (("pancake_flop",), "pancake_flop: task: is unknown; did you mean 'pancake_flip'?"),
         (("--seed", 1), "name the task"),
         (("pancake_flip", "--seeds", 2, "--seed", 1), "takes no --seed"),

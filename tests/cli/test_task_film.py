@@ -31,7 +31,7 @@ class Idle:
 @pytest.fixture(autouse=True)
 def falling(monkeypatch):
     """A task of a tenth of a second, after which a box lies."""
-    task = Task("a box falls", "drop_box", PERIOD, 2.0, Idle, lambda rng: {}, lambda *_: Outcome(True))
+    task = Task("a box falls", "drop_box", PERIOD, 2.0, Idle, lambda *_: {}, lambda *_: Outcome(True))
     monkeypatch.setitem(TASKS, "falling", task)
 
 
@@ -60,6 +60,7 @@ def test_a_trial_is_filmed_from_its_start_to_after_its_end_and_its_end_drawn(tmp
     [
         (("--fps", 5), "--fps needs a film (--out FILE.mp4)"),
         (("--size", "160x120", "--camera", "top"), "--size and --camera need a picture or film"),
+        (("--solid",), "--solid needs a picture or film"),
         (("--headless", "--full-scale", 2), "--full-scale needs a picture or film, or a page"),
         (("--seeds", 2, "--out", "x.gif"), "makes no picture or film"),
         (("--seeds", 2, "--camera", "top"), "--camera needs a picture or film of one trial"),

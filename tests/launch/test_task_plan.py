@@ -8,13 +8,14 @@ import pytest
 
 from hydro_sim.loading import parse_scene_values
 from hydro_sim.parameters import Parameters
+from hydro_sim.publishing.streams import view_of
 from hydro_sim.task_control.__main__ import PARAMETERS
 from hydro_sim_bringup import task_plan
 from hydro_sim_bringup.task_plan import plan_task
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.schedule import Schedule
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks import TASKS, find_task
 from hydro_sim_core.tasks.trial import scene_of
 from support.ros.node_process import ROOT
 
@@ -27,6 +28,19 @@ def test_both_programs_have_these_parameters():
     assert bringup.controller.keys() <= PARAMETERS.keys()
     assert plan_task("pancake_flip").controller == {"task": "pancake_flip"}
     assert "scene_values" not in plan_task("pancake_flip").node
+
+
+def test_a_task_that_looks_has_the_images_of_its_bubbles():
+    bringup = plan_task("slip_control", settings="feedback=membrane pitch=-0.4")
+    for name, value in bringup.node.items():
+        assert isinstance(value, list) or type(value) is type(getattr(Parameters(), name)), name
+    seen = {name: value for name, value in bringup.node.items() if name.startswith("bubble")}
+    assert seen["bubbles"] == ["left_finger", "right_finger"]
+    view = view_of(Parameters(**{name: tuple(v) if isinstance(v, list) else v for name, v in seen.items()}))
+    assert view.bubbles == find_task("slip_control", {"feedback": "membrane"}).bubbles
+    assert seen["bubble_rate"] == bringup.node["wrench_rate"]
+    assert bringup.controller["settings"] == "feedback=membrane pitch=-0.4"
+    assert not any(name.startswith("bubble") for name in plan_task("slip_control").node)
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -52,7 +66,9 @@ def test_every_instant_that_is_answered_is_told_by_all_topics(task):
 
 @pytest.mark.parametrize("period", [0.002, 0.01, 0.02, 0.033])
 def test_rates_are_what_the_node_takes(monkeypatch, period):
-    monkeypatch.setattr(task_plan, "find_task", lambda name: replace(TASKS["pancake_flip"], period=period))
+    monkeypatch.setattr(
+        task_plan, "find_task", lambda name, settings: replace(TASKS["pancake_flip"], period=period)
+    )
     rate = plan_task("pancake_flip").node["joint_state_rate"]
     assert 100.0 - 1e-9 <= rate <= 1000.0
     assert rate * period == pytest.approx(round(rate * period))
@@ -63,6 +79,9 @@ def test_rates_are_what_the_node_takes(monkeypatch, period):
     [
         (("pancake_flop",), "did you mean 'pancake_flip'"),
         (("pancake_flip", "-1"), "seed: '-1' is no whole number from 0 on"),
+        (("slip_control", "", "", "feedback"), "settings: 'feedback': it has no name, or no value"),
+        (("slip_control", "", "", "pitch=["), "settings: 'pitch=['"),
+        (("pancake_flip", "", "", "pitch=1"), "controller.pitch: is no setting of its controller"),
         (("pancake_flip", "three"), "seed: 'three' is no whole number from 0 on"),
     ],
 )
@@ -72,7 +91,9 @@ def test_wrong_arguments_are_told(arguments, told):
 
 
 def test_a_period_of_half_a_step_is_told(monkeypatch):
-    monkeypatch.setattr(task_plan, "find_task", lambda name: replace(TASKS["pancake_flip"], period=0.0105))
+    monkeypatch.setattr(
+        task_plan, "find_task", lambda name, settings: replace(TASKS["pancake_flip"], period=0.0105)
+    )
     with pytest.raises(InputError, match=r"of 0\.001 s does not divide the controller's period of 0\.0105 s"):
         plan_task("pancake_flip")
 
@@ -93,5 +114,5 @@ def test_the_launch_file_is_python_and_passes_on_every_argument():
         if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS"
     )
     names = {key.value for key in table.keys}
-    assert names == {"task", "seed", "json", "viewer"}
+    assert names == {"task", "settings", "seed", "json", "viewer"}
     assert set(re.findall(r'given\["(\w+)"\]', text)) == names

@@ -1,6 +1,7 @@
 """The controller of a task over ROS: the same bits as in one process, and an exit status that tells how it ended."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
@@ -9,14 +10,16 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Image, JointState
 
 from hydro_sim.task_control import __main__ as program
 from hydro_sim.task_control import controller as controller_module
 from hydro_sim.task_control.controller import TaskController, joint_commands
+from hydro_sim.task_control.instants import depth_of
 from hydro_sim_bringup.task_plan import plan_task
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
-from hydro_sim_core.tasks import TASKS, run_trial
+from hydro_sim_core.tasks import TASKS, find_task, run_trial
 from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import trial as trial_module
 from hydro_sim_core.tasks.robot import TaskFailed
@@ -50,11 +53,11 @@ def soon(monkeypatch):
     monkeypatch.setattr(attempt_module, "AFTERWARDS", 0.1)
 
 
-@pytest.fixture
-def ros(node):
-    """A node of the test's own in the domain, and its executor."""
+@contextmanager
+def executor_in(domain):
+    """A node of the test's own in a domain, and its executor."""
     context = rclpy.Context()
-    context.init(domain_id=node.domain)
+    context.init(domain_id=domain)
     own = rclpy.create_node("task_controller", context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(own)
@@ -64,14 +67,41 @@ def ros(node):
     context.shutdown()
 
 
+@pytest.fixture
+def ros(node):
+    with executor_in(node.domain) as opened:
+        yield opened
+
+
 def test_it_measures_over_ros_what_it_would_in_one_process_to_the_last_bit(node, ros, monkeypatch):
     """The first half a second of the task, and what comes after it: joints, wrenches, poses and outcome."""
-    task = replace(TASK, duration=0.5)
+    measured = compare_to_the_last_bit(monkeypatch, ros, TASK)
+    assert measured[0].positions != measured[50].positions
+    loads = [np.linalg.norm(wrench[:3]) for wrench in measured[50].wrenches.values()]
+    assert max(loads) > 0.1  # the pancake's weight on the stove
+
+
+def test_it_sees_over_ros_what_it_would_in_one_process_to_the_last_bit(start_node, monkeypatch):
+    """Images of the membranes by simulated time, and what follows from them: the spatula slips by then."""
+    task = find_task("slip_control", {"feedback": "membrane"})
+    given = plan_task("slip_control", str(SEED), settings="feedback=membrane").node
+    process = start_node(*arguments_of(given | {"status_line": False, "real_time_factor": 0.0}))
+    process.wait_for_output("scene 'slip_control'", COMPILED)
+    with executor_in(process.domain) as ros:
+        measured = compare_to_the_last_bit(monkeypatch, ros, task)
+    (before, after) = (measured[k].images["left_finger"] for k in (0, 50))
+    assert before.shape == (120, 160)
+    assert np.nanmax(np.abs(after - before)) > 5e-4
+
+
+def compare_to_the_last_bit(monkeypatch, ros, task):
+    """Half a second of a task over ROS and in one process: equal measurements, which are given back."""
+    task = replace(task, duration=0.5)
     expected, measured = [], []
     measure = trial_module.measure
 
-    def noted(world):
-        expected.append(measure(world))
+    def noted(world, views):
+        expected.append(measure(world, views))
         return expected[-1]
 
     monkeypatch.setattr(trial_module, "measure", noted)
@@ -80,18 +110,17 @@ def test_it_measures_over_ros_what_it_would_in_one_process_to_the_last_bit(node,
     ending = TaskController(own, task, "hydro_sim", measured.append).run(executor, Event(), 60.0, 30.0)
     assert (ending.outcome.reason, ending.phase, ending.time) == (trial.reason, trial.phase, trial.time)
     assert trial.reason == "not done within 0.5 s"
+    assert ending.course == trial.course
     assert [at.time for at in measured] == [at.time for at in expected]
     assert len(measured) == 61
     for ours, theirs in zip(measured, expected, strict=True):
         assert ours.positions == theirs.positions
-        for kind in ("wrenches", "poses"):
+        for kind in ("wrenches", "poses", "images"):
             told, known = getattr(ours, kind), getattr(theirs, kind)
             assert told.keys() == known.keys()
             for name in known:
                 np.testing.assert_array_equal(told[name], known[name])
-    assert measured[0].positions != measured[50].positions
-    loads = [np.linalg.norm(wrench[:3]) for wrench in measured[50].wrenches.values()]
-    assert max(loads) > 0.1  # the pancake's weight on the stove
+    return measured
 
 
 class Still:
@@ -124,9 +153,7 @@ def test_the_exit_status_tells_how_it_ended(
     node, monkeypatch, capfd, tmp_path, controller, status, line, reason
 ):
     """Against a simulation that waits where another controller has left it."""
-    calm = replace(
-        TASK, controller=controller, judge=lambda before, end, later: Outcome(True, "", {"s": 1.0})
-    )
+    calm = replace(TASK, controller=controller, judge=lambda story: Outcome(True, "", {"s": 1.0}))
     assert run_program(monkeypatch, node.domain, calm, f"json:={tmp_path}/r.json", "seed:=3") == status
     assert line in capfd.readouterr().out
     result = json.loads((tmp_path / "r.json").read_text())
@@ -137,7 +164,7 @@ def test_the_exit_status_tells_how_it_ended(
 
 def run_program(monkeypatch, domain, task, *parameters):
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-    monkeypatch.setattr(program, "find_task", lambda name: task)
+    monkeypatch.setattr(program, "find_task", lambda name, settings: task)
     words = [word for parameter in parameters for word in ("-p", parameter)]
     return program.run(["task_controller", "--ros-args", "-p", "task:=pancake_flip", *words], Event())
 
@@ -170,6 +197,18 @@ def test_another_scene_is_told(start_node, monkeypatch, capfd):
 def test_a_parameter_that_is_none_is_told(monkeypatch, capfd):
     assert run_program(monkeypatch, take_domain(), TASK, "sed:=3") == 1
     assert "sed: no such parameter" in capfd.readouterr().err
+
+
+def test_a_setting_that_is_none_is_told(monkeypatch, capfd):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
+    words = ["-p", "task:=slip_control", "-p", "settings:=pich=0.1"]
+    assert program.run(["task_controller", "--ros-args", *words], Event()) == 1
+    assert "controller.pich: is no setting of its controller; did you mean" in capfd.readouterr().err
+
+
+def test_images_in_whole_millimetres_are_told():
+    with pytest.raises(InputError, match="images of the bubbles: are 16UC1; start the simulation with"):
+        depth_of(Image(encoding="16UC1", height=1, width=1, data=[0, 0]))
 
 
 def test_what_is_not_commanded_is_nan():

@@ -40,8 +40,8 @@ TASK = Task(
     period=0.01,
     duration=1.0,
     controller=Nods,
-    variation=lambda rng: {},
-    judge=lambda before, end, later: Outcome(later.positions["joint_2"] != before.positions["joint_2"]),
+    variation=lambda rng, scene: {},
+    judge=lambda story: Outcome(story.later.positions["joint_2"] != story.before.positions["joint_2"]),
 )
 
 

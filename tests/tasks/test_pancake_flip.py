@@ -8,6 +8,7 @@ import pytest
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import TASKS, run_trial
+from hydro_sim_core.tasks.task import Story
 from hydro_sim_core.tasks.trial import measure, scene_of
 
 TASK = TASKS["pancake_flip"]
@@ -62,7 +63,7 @@ def moved(measured, X_WW, seconds=1.0):
 
 def test_the_other_face_up_on_the_stove_is_a_success(on_its_back):
     before, end = on_its_back
-    assert TASK.judge(before, end, moved(end, np.eye(4))).succeeded
+    assert TASK.judge(Story(before, end, moved(end, np.eye(4)))).succeeded
 
 
 @pytest.mark.parametrize(
@@ -78,12 +79,12 @@ def test_other_ends_are_failures(on_its_back, shift, turn, told):
     before, end = on_its_back
     X_WP = end.poses["pancake"]
     turned = X_WP @ pose(rpy=[turn, 0.0, 0.0]) @ np.linalg.inv(X_WP)
-    outcome = TASK.judge(before, end, moved(end, pose(shift) @ turned))
+    outcome = TASK.judge(Story(before, end, moved(end, pose(shift) @ turned)))
     assert not outcome.succeeded
     assert told in outcome.reason
 
 
 def test_a_pancake_as_it_was_is_a_failure(on_its_back):
     before, _ = on_its_back
-    outcome = TASK.judge(before, before, moved(before, np.eye(4)))
+    outcome = TASK.judge(Story(before, before, moved(before, np.eye(4))))
     assert outcome.reason == "it is turned by 0 degrees"

@@ -7,10 +7,10 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.manipulation import MotionLimits
-from hydro_sim_core.tasks.pancake_flip import GRIPPER
 from hydro_sim_core.tasks.robot import Robot, TaskFailed
 from hydro_sim_core.tasks.skills import grasp, move_joints, move_to, move_tool, wait, while_held
 from hydro_sim_core.tasks.trial import measure
+from hydro_sim_core.tasks.turner import GRIPPER
 
 PERIOD = 0.01
 PAIRS = (("left_finger", "handle"), ("right_finger", "handle"))

@@ -66,6 +66,8 @@ let shown = null;
 let untold = [];
 let unacknowledged = null;
 let simulationGone = false;
+/** Links that fill the views; if there are none of them, all bodies do. */
+const viewed = new Set(JSON.parse(asked.get("links") ?? "[]"));
 /** View for the next frame; "contact" waits for a contact. */
 let wantedView = VIEW_NAMES.includes(asked.get("view")) ? asked.get("view") : "iso";
 
@@ -192,7 +194,7 @@ function takeView(view, atOnce = false) {
   if (view === "contact" && shown.patches.length) {
     cameraMan.lookAt(contactPoints(shown.patches), contactDirection(shown.patches), atOnce);
   } else {
-    cameraMan.show(view, robot.corners(), atOnce);
+    cameraMan.show(view, robot.corners(viewed), atOnce);
   }
 }
 
@@ -250,6 +252,17 @@ onCheck("show-ground", (on) => {
   ground.group.visible = on;
   stage.invalidate();
 });
+
+if (asked.get("bodies") === "solid") {
+  // As bodies look: neither their contacts nor what explains them.
+  byId("bodies").value = "solid";
+  robot.setMode("solid");
+  document.body.classList.add("plain");
+  for (const id of ["show-faces", "show-edges", "show-wrenches"]) {
+    byId(id).checked = false;
+    byId(id).dispatchEvent(new Event("change"));
+  }
+}
 
 byId("drawer-handle").addEventListener("click", ({ target }) => {
   const open = document.body.classList.toggle("drawer-open");

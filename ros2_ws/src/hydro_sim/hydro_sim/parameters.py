@@ -270,6 +270,9 @@ class Parameters:
     bubble_cap_height: float = _parameter(
         0.030, "Height of a bubble's membrane above its rim, m.", low=1e-4, high=1.0
     )
+    bubble_rate: float = _parameter(
+        0.0, "Images of the bubbles a second of simulated time; 0 for marker_rate.", low=0.0, high=1e5
+    )
     bubble_image_size: tuple[int, ...] = _parameter((320, 240), "Width and height of the images, pixels.")
     bubble_field_of_view: float = _parameter(
         1.082, "Angle from the left to the right border of the images, rad.", low=0.05, high=3.0

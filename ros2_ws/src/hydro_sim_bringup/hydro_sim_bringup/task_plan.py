@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import find_task
+from hydro_sim_core.tasks.registry import parse_settings
 from hydro_sim_core.tasks.trial import steps_of_a_period
 
 _SOURCE = "launch arguments"
@@ -35,22 +38,24 @@ class TaskBringup:
     controller: dict[str, Any]
 
 
-def plan_task(task: str, seed: str = "", json_file: str = "") -> TaskBringup:
+def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = "") -> TaskBringup:
     """Choose the parameters for the arguments of the launch file.
 
     Args:
         task: Name of the task.
         seed: Of its variation; empty for the scene as it is.
         json_file: File for the result; empty for none.
+        settings: Of its controller, as NAME=VALUE NAME=VALUE.
 
     Raises:
-        InputError: There is no such task, the seed is no whole number from 0 on, or the scene's time step does not
-            divide the task's period.
+        InputError: There is no such task or setting, the seed is no whole number from 0 on, or the scene's time step
+            does not divide the task's period.
     """
-    found = find_task(task)
+    found = find_task(task, parse_settings(settings))
     drawn = _seed(seed)
-    values = {} if drawn is None else found.variation(np.random.default_rng(drawn))
-    steps = steps_of_a_period(found, find_scene(found.scene).spec.time_step)
+    scene = find_scene(found.scene)
+    values = {} if drawn is None else found.variation(np.random.default_rng(drawn), scene)
+    steps = steps_of_a_period(found, scene.spec.time_step)
     # Every instant that is answered has to be told of, by all topics.
     rate = math.ceil(_LEAST_RATE * found.period - 1e-9) / found.period
     node = {
@@ -60,15 +65,34 @@ def plan_task(task: str, seed: str = "", json_file: str = "") -> TaskBringup:
         "lock_step_steps": steps,
         "joint_state_rate": rate,
         "wrench_rate": rate,
+        **_images(found.bubbles, rate),
     }
     if values:
         node["scene_values"] = [f"{path}={json.dumps(value)}" for path, value in values.items()]
     controller: dict[str, Any] = {"task": task}
     if drawn is not None:
         controller["seed"] = drawn
+    if settings:
+        controller["settings"] = settings
     if json_file:
         controller["json"] = json_file
     return TaskBringup(node, controller)
+
+
+def _images(bubbles: Sequence[Bubble], rate: float) -> dict[str, Any]:
+    """Parameters of the node for cameras in Soft-bubble fingers, all of one kind."""
+    if not bubbles:
+        return {}
+    kind = bubbles[0]
+    return {
+        "bubbles": [bubble.link for bubble in bubbles],
+        "bubble_cameras": [bubble.frame for bubble in bubbles],
+        "bubble_rate": rate,
+        "bubble_cap_height": kind.cap_height,
+        "bubble_image_size": list(kind.image_size),
+        "bubble_field_of_view": kind.field_of_view,
+        "bubble_depth_encoding": kind.depth_encoding,
+    }
 
 
 def _seed(text: str) -> int | None:

@@ -16,7 +16,13 @@ from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.publishing.clock import ClockPublisher
 from hydro_sim.publishing.late_joiners import LateJoiners
 from hydro_sim.publishing.steps import Step, Steps
-from hydro_sim.publishing.streams import PUBLISHED_OTHERWISE, StreamPublishers, check_bubbles, view_of
+from hydro_sim.publishing.streams import (
+    PUBLISHED_OTHERWISE,
+    StreamPublishers,
+    check_bubbles,
+    rate_parameter,
+    view_of,
+)
 from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim.publishing.transforms import LATCHED, inner_links, make_transform_publisher
 from hydro_sim_core.description.scene_for_rviz import scene_for_rviz
@@ -99,7 +105,7 @@ class StatePublisher:
         self._by_simulated_time = {
             kind.name: StreamPublishers(node, view_of(parameters, scale), {kind.name})
             for kind in stream_kinds().values()
-            if kind.clock == "simulated" and kind.name not in PUBLISHED_OTHERWISE
+            if rate_parameter(kind, parameters)[1] == "simulated" and kind.name not in PUBLISHED_OTHERWISE
         }
         self._describe(world, inner_links(world.scene, self._external))
         self.unsent: Counter[str] = Counter()
@@ -169,7 +175,8 @@ class StatePublisher:
 
     def _rate_of(self, name: str) -> float:
         kind = stream_kinds()[name]
-        rate = getattr(self._parameters, kind.parameter) if kind.parameter else kind.rate
+        parameter, _ = rate_parameter(kind, self._parameters)
+        rate = getattr(self._parameters, parameter) if parameter else kind.rate
         return float(rate or 0.0)
 
     def _repeat(self) -> None:
@@ -227,7 +234,7 @@ class ContactPublisher:
         logger, view = node.get_logger(), view_of(parameters, scale)
         check_bubbles(view, runner.world)
 
-        kinds = [kind for kind in stream_kinds().values() if kind.clock == "real"]
+        kinds = [kind for kind in stream_kinds().values() if rate_parameter(kind, parameters)[1] == "real"]
         self._rates = {
             rate: StreamPublishers(node, view, {kind.name for kind in kinds if kind.parameter == rate})
             for rate in sorted({kind.parameter for kind in kinds})

@@ -74,6 +74,13 @@ def check_bubbles(view: View, world: World) -> None:
         make_camera(bubble, world)
 
 
+def rate_parameter(kind: StreamKind, parameters: Parameters) -> tuple[str, str]:
+    """Parameter that is the rate of a kind ('' for none), and its clock: ``simulated`` or ``real``."""
+    if kind.simulated_parameter and getattr(parameters, kind.simulated_parameter) > 0.0:
+        return kind.simulated_parameter, "simulated"
+    return kind.parameter, kind.clock
+
+
 class StreamPublishers:
     """Publishes the streams of some kinds. A stream that fails to encode is logged once and does not affect others.
 

@@ -19,10 +19,12 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.attempt import Ending
+from hydro_sim_core.tasks.registry import parse_settings
 
 #: Defaults of the parameters, which have their types.
 PARAMETERS: dict[str, Any] = {
     "task": "",
+    "settings": "",
     "simulator": "hydro_sim",
     "json": "",
     "seed": -1,
@@ -60,7 +62,7 @@ def _try(stop: Event) -> int:
     node = rclpy.create_node("task_controller", automatically_declare_parameters_from_overrides=True)
     try:
         parameters = read_parameters(node)
-        task = find_task(parameters["task"])
+        task = find_task(parameters["task"], parse_settings(parameters["settings"]))
         controller = TaskController(node, task, parameters["simulator"])
         executor = SingleThreadedExecutor()
         executor.add_node(node)
@@ -110,6 +112,7 @@ def report(parameters: dict[str, Any], ending: Ending) -> dict[str, Any]:
         "phase": ending.phase,
         "time": ending.time,
         "measures": dict(ending.outcome.measures),
+        "course": [dict(point) for point in ending.course],
     }
 
 

@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 
 from hydro_sim.task_control.instants import FLOATING, JOINTS, Instants, Stamp
 from hydro_sim_core.simulation import JointCommand, World
@@ -53,7 +53,7 @@ class TaskController:
         # The controller knows the scene as it is meant to be.
         self._model = World(find_scene(task.scene))
         self._controller = task.controller(self._model, task.period)
-        self._instants = Instants(World(self._model.scene, like=self._model), simulator)
+        self._instants = Instants(World(self._model.scene, like=self._model), simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
         self._measured = -math.inf  # simulated time of the last measurement, ns
@@ -64,6 +64,8 @@ class TaskController:
         self._listen(node, JointState, JOINTS)
         for topic in self._instants.wrenches.values():
             self._listen(node, WrenchStamped, topic)
+        for topic in self._instants.images.values():
+            self._listen(node, Image, topic)
         if self._instants.has_floating:
             self._listen(node, MultiDOFJointState, FLOATING)
 

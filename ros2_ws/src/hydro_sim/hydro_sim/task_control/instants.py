@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from numpy.typing import NDArray
-from sensor_msgs.msg import MultiDOFJointState
+from sensor_msgs.msg import Image, MultiDOFJointState
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import stamped_time, wrench_topics
+from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Pair
 
@@ -35,16 +36,24 @@ class Instants:
     Args:
         model: World of the scene that the controller believes in.
         simulator: Name of the node that publishes.
+        bubbles: Soft-bubble fingers whose depth images the task needs, in the order in which the node has them.
+
+    Attributes:
+        wrenches: Topic of the wrench of every pair.
+        images: Topic of the depth image of every such finger.
     """
 
-    def __init__(self, model: World, simulator: str) -> None:
+    def __init__(self, model: World, simulator: str, bubbles: Sequence[Bubble] = ()) -> None:
         self._model = model
         pairs = [pair for pair in model.contact_pairs if pair[1] in model.frame_names]
-        #: Topic of the wrench of every pair.
         self.wrenches: dict[Pair, str] = {
             pair: topic.replace("~", simulator, 1) for pair, topic in wrench_topics(pairs).items()
         }
-        self._needed = {JOINTS, *self.wrenches.values()} | (
+        self.images = {
+            bubble.link: f"bubble_{number}/depth/image_rect_raw"
+            for number, bubble in enumerate(bubbles, start=1)
+        }
+        self._needed = {JOINTS, *self.wrenches.values(), *self.images.values()} | (
             {FLOATING} if model.floating_coordinates else set()
         )
         self._told: dict[Stamp, dict[str, Any]] = defaultdict(dict)
@@ -59,7 +68,7 @@ class Instants:
 
         Args:
             topic: As subscribed to.
-            message: A JointState, MultiDOFJointState or WrenchStamped.
+            message: A JointState, MultiDOFJointState, WrenchStamped or Image.
 
         Raises:
             InputError: The messages are of another scene.
@@ -94,6 +103,7 @@ class Instants:
             positions,
             {pair: _numbers(told[topic]) for pair, topic in self.wrenches.items()},
             dict(zip(self._model.frame_names, frames, strict=True)),
+            {link: depth_of(told[topic]) for link, topic in self.images.items()},
         )
 
 
@@ -109,6 +119,19 @@ def _floating(message: MultiDOFJointState) -> dict[str, Array]:
 def _numbers(message: WrenchStamped) -> Array:
     f, t = message.wrench.force, message.wrench.torque
     return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
+
+
+def depth_of(message: Image) -> NDArray[np.float32]:
+    """Pixels (height, width) of a depth image, m.
+
+    Raises:
+        InputError: They are whole millimetres, which are too coarse.
+    """
+    if message.encoding != "32FC1":
+        problem, mend = f"are {message.encoding}", "start the simulation with bubble_depth_encoding 32FC1"
+        raise InputError("task", "images of the bubbles", problem, mend)
+    pixels = np.frombuffer(bytes(message.data), dtype="<f4")
+    return pixels.reshape(message.height, message.width)
 
 
 def _check(names: tuple[str, ...], told: Sequence[str], what: str) -> None:
