@@ -167,8 +167,7 @@ def run(
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:
         _check_duration(duration, world.time_step, video, fps)
-    if rate is None:
-        rate = math.inf if headless or video is not None else 1.0
+    rate = rate or (math.inf if headless or video is not None else 1.0)
     recording = _recorder(record, overwrite, rate, limits, scale)
     with ExitStack() as stack:
         page = film = None

@@ -83,6 +83,13 @@ def make_geometry(
             field = proximity.pressure_field
             return tetrahedral_mesh(shape.path, modulus, margin, scale=shape.scale, field=field)
         return _surface_geometry(shape, shape.path, modulus, margin, proximity, fill, hull_tolerance)
+    return _shape_geometry(shape, proximity, modulus, margin, source)
+
+
+def _shape_geometry(
+    shape: ShapeSpec, proximity: ProximitySpec, modulus: float | None, margin: Margin, source: str
+) -> Geometry:
+    """Geometry of a shape of the table."""
     _refuse_field(source, proximity, f"a {shape.kind}")
     known = shape_types()[shape.kind]
     if len(shape.size) != known.num_lengths:
