@@ -16,6 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
+from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -73,8 +74,9 @@ def load_patches(model, state, scratch, dt):
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
         ways = choose_directions(model, scratch, p)
+        is_coarse = model.pair_coarse[pair]
         problem.first_block[p + 1] = _fill_blocks(
-            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways
+            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways, is_coarse
         )
         problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
@@ -145,7 +147,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
+def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways, is_coarse):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
     Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
@@ -161,7 +163,7 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
     Writes scratch: push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
-    p_GR = scratch.patches.p_GR[p]
+    p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
@@ -169,19 +171,24 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        slope = max(slope, data[PRESSURE, f] / max(reach, SHORTEST_REACH))
-        out = blocks[block]
-        for i in range(3):
-            out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
-            out[(N + i) * LANES + lane] = push[i]
-        out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
-        horizon = dt + relaxation if data[PRESSURE, f] > 0.0 else dt
-        out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
-        out[FRICTION * LANES + lane] = 0.0
-        out[SLIP * LANES + lane] = stiction_speed
-        lane += 1
-        if lane == LANES:
-            block, lane = block + 1, 0
+        num = set_points(scratch.faces, f, points) if is_coarse else 1
+        for j in range(num):
+            x = points[j]
+            pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
+            out = blocks[block]
+            for i in range(3):
+                x_i = data[CENTROID + i, f] - p_GR[i]
+                out[(X + i) * LANES + lane] = x_i + x[i] if num > 1 else x_i
+                out[(N + i) * LANES + lane] = push[i]
+            share = area / num
+            out[ELASTIC * LANES + lane] = share * pressure
+            horizon = dt + relaxation if pressure > 0.0 else dt
+            out[STIFFNESS_DT * LANES + lane] = horizon * max(slope, pressure / reach) * share
+            out[FRICTION * LANES + lane] = 0.0
+            out[SLIP * LANES + lane] = stiction_speed
+            lane += 1
+            if lane == LANES:
+                block, lane = block + 1, 0
     if lane == 0:
         return block
     out = blocks[block]
