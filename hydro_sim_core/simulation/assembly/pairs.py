@@ -242,7 +242,7 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
 def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
     """Whether pairs (P,) may have faces so large that they press at more than one point."""
     import os
-    limit = int(os.environ.get("COARSE", "0"))
+    limit = int(os.environ.get("COARSE", "64"))
     rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
     most = np.maximum(*_of_pairs(np.array([len(c.geometry.elements) for c in colliders], dtype=int), pairs))
     return rigid[pairs].all(axis=1) | (most <= limit)
