@@ -11,7 +11,15 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import CENTROID, GRADIENT, PRESSURE
+from hydro_sim_core.contact.pressure_field.faces import (
+    CENTROID,
+    GRADIENT,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+    UPRIGHT,
+    steepness_of,
+)
 
 #: Number of points of a face.
 POINTS = 3
@@ -25,8 +33,8 @@ def set_points(faces, f, points):
 
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
 
-    One point, the centroid, is that of a face of which a third body has cut something, as its polygon is not what
-    presses, and of one in which the pressure has both signs.
+    One point, the centroid, is that of an upright face, along which the pressure falls and hardly across, of one in
+    which it has both signs, and of one of which a third body has cut something: its polygon is not what presses.
 
     Args:
         faces: ``FaceBuffer``.
@@ -38,6 +46,8 @@ def set_points(faces, f, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
     corner, normal = _corner(faces, f, 0), _normal(faces, f, n)
+    if _is_upright(faces.data, f):
+        return 1
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
         return 1
@@ -115,6 +125,11 @@ def _moments(faces, f, n, e, h):
     share = 1.0 / (12.0 * area)
     off = max(abs(first_e), abs(first_h)) / (3.0 * abs(area))
     return share * along, share * mixed, share * aside, off
+
+
+@kernel(inline=True)
+def _is_upright(data, f):
+    return min(data[SLOPE_A, f], data[SLOPE_B, f]) < UPRIGHT * steepness_of(data, f)
 
 
 @kernel

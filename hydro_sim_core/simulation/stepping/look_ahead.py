@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 from hydro_sim_core.solvers.balance import relative_twist
@@ -97,7 +98,7 @@ def _stores_too_much(model, scratch, dt):
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
-        _, before = _depth_and_energy(scratch.faces.data, first, last, True)
+        _, before = _depth_and_energy(scratch, first, last, True, True)
         _, after = _overlap_at(model, scratch, pair, dt)
         if after > before + gain and after > _energy_of_solve(scratch, p, dt) + gain:
             return True
@@ -113,12 +114,16 @@ def _energy_of_solve(scratch, p, dt):
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
-    p_GR, energy = patches.p_GR[p], 0.0
+    p_GR, points, energy = patches.p_GR[p], scratch.face_points, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        v_n = speed_along_normal(data, f, p_GR, V)
-        pressure = data[PRESSURE, f] - dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
-        if pressure > 0.0:
-            energy += _energy_of_face(data, f, pressure, True)
+        num = set_points(scratch.faces, f, points)
+        for j in range(num):
+            x = points[j]
+            v_n = speed_along_normal(data, f, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
+            fall = dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
+            pressure = pressure_at(data, f, x) - fall
+            if pressure > 0.0:
+                energy += _energy_of_face(data, f, pressure, True) / num
     return energy
 
 
@@ -256,7 +261,7 @@ def _overlap_at(model, scratch, pair, time):
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
             return math.inf, math.inf
-    return _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
+    return _depth_and_energy(scratch, first, found, model.pair_flat[pair] == 0.0, model.pair_coarse[pair])
 
 
 @kernel
@@ -277,9 +282,9 @@ def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
 
 
 @kernel
-def _depth_and_energy(data, first, last, is_rigid):
-    """Largest depth of faces, m, and the energy of all that press, J."""
-    most, energy = 0.0, 0.0
+def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
+    """Largest depth of faces at their centroids, m, and the energy of all that press, J."""
+    data, points, most, energy = scratch.faces.data, scratch.face_points, 0.0, 0.0
     for f in range(first, last):
         pressure = data[PRESSURE, f]
         if pressure <= 0.0:
@@ -287,7 +292,12 @@ def _depth_and_energy(data, first, last, is_rigid):
         steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        energy += _energy_of_face(data, f, pressure, is_rigid)
+        num = set_points(scratch.faces, f, points) if is_coarse else 1
+        if num == 1:
+            energy += _energy_of_face(data, f, pressure, is_rigid)
+        else:
+            for j in range(num):
+                energy += _energy_of_face(data, f, pressure_at(data, f, points[j]), is_rigid) / num
     return most, energy
 
 
