@@ -312,9 +312,7 @@ def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: 
     if len(both):
         a, b = (colliders[i] for i in both[0])
         problem = f"has a grain, and '{b.link}', which may touch it, has one too"
-        raise InputError(
-            a.collision.source, f"'{a.link}'", problem, "take one of them away, or exclude the pair"
-        )
+        raise InputError(a.collision.source, f"'{a.link}'", problem, "take one away, or exclude the pair")
 
 
 def _short_axis(grain: tuple[float, float, float]) -> Floats:
