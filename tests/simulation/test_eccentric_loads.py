@@ -75,16 +75,19 @@ def test_a_box_tips_over_an_edge_that_its_centre_of_mass_is_beyond() -> None:
 
 @pytest.mark.parametrize("share", [0.9, 0.99])
 def test_a_box_that_is_pushed_high_up_stays(share: float) -> None:
-    """By a share of the force that would tip it."""
+    """By a share of the force that would tip it; friction holds it, and creeps as slowly as the scene asks for."""
     world = hs.World(_pushed().build())
     force = share * MASS * G * 0.5 * LENGTH / HEIGHT
     world.apply_wrench("box", [0.0, 0.5 * HEIGHT * force, 0.0, force, 0.0, 0.0])
     world.step(1000)
-    assert np.abs(world.v).max() < 1e-9
+    assert np.abs(world.v[:3]).max() < 1e-7
+    assert np.abs(world.v[3:]).max() < 1e-8
 
 
 def _pushed() -> hs.SceneBuilder:
-    scene = hs.SceneBuilder("pushed", time_step=1e-3, contact={**RIGID, "friction": 1.5})
+    scene = hs.SceneBuilder(
+        "pushed", time_step=1e-3, contact={**RIGID, "friction": 1.5}, solver={"stiction_speed": 1e-8}
+    )
     scene.add_static("table", "box", size=(0.6, 0.4, 0.1), xyz=(0.0, 0.0, -0.05))
     scene.add_body("box", MASS, xyz=(0.0, 0.0, 0.5 * HEIGHT)).add_shape("box", size=(LENGTH, WIDTH, HEIGHT))
     return scene
