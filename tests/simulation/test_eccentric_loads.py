@@ -16,7 +16,8 @@ SKIN = 1e13
 RIGID = {"compliance": "rigid"}
 
 
-def over_edge(inside: float, time_step: float = 1e-3, representation: str = "polygon", **shape: Any
+def over_edge(
+    inside: float, time_step: float = 1e-3, representation: str = "polygon", **shape: Any
 ) -> hs.World:
     """A box whose centre of mass is by ``inside`` (m) on a table that ends at x = 0."""
     scene = hs.SceneBuilder(

@@ -244,8 +244,8 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
 def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
     """Whether pairs (P,) may have faces so large that they press at more than one point.
 
-    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides have so few
-    elements that faces are as large as the patch, as boxes have.
+    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides have so
+    few elements that faces are as large as the patch, as boxes have.
     """
     rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
     most = np.maximum(*_of_pairs(np.array([len(c.geometry.elements) for c in colliders], dtype=int), pairs))

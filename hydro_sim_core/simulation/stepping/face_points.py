@@ -41,7 +41,7 @@ def set_points(faces, f, points):
         f: Face.
         points: (POINTS, 3) the result, m.
 
-    Reads faces: data, num_vertices, polygons.
+    Reads faces: data, num_vertices.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
@@ -57,7 +57,11 @@ def set_points(faces, f, points):
     rest = along * aside - mixed * mixed
     if off > CUT * size or not aside > 0.0 or not rest > 0.0:
         return 1
-    first, second, third = math.sqrt(2.0 * rest / aside), math.sqrt(1.5 / aside) * mixed, math.sqrt(1.5 * aside)
+    first, second, third = (
+        math.sqrt(2.0 * rest / aside),
+        math.sqrt(1.5 / aside) * mixed,
+        math.sqrt(1.5 * aside),
+    )
     for axis in range(3):
         ahead, side = first * e[axis], second * e[axis] + third * h[axis]
         points[0, axis] = ahead

@@ -128,7 +128,7 @@ def _set_depths(model, scratch):
 def _has_rising_face(model, scratch, p, room, dt):
     """Whether a step would take any face of patch p to become deeper by ``room`` (m).
 
-    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face.
+    Reads scratch: twist; scratch.patches: first_face.
     """
     _set_relative_twist(model, scratch, p)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
@@ -175,6 +175,8 @@ def _is_rising(faces, f, V, room, allowance, dt):
         room: Depth, m.
         allowance: Depth, m.
         dt: Length of the step, s.
+
+    Reads faces: data.
     """
     data = faces.data
     steepness = steepness_of(data, f)
@@ -209,7 +211,7 @@ def _highest_pressure(faces, f):
 def _leave_out_of_patch(model, scratch, p, reach, dt):
     """Take the area of the faces of patch p that come to nothing; return whether there are any.
 
-    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.faces: data; scratch.patches: first_face, pair.
+    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.patches: first_face, pair.
     Writes scratch: R_BA, p_BA; scratch.faces: data.
     """
     pair, data = scratch.patches.pair[p], scratch.faces.data

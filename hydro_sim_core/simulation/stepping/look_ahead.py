@@ -85,8 +85,8 @@ def _stores_too_much(model, scratch, dt):
     flat behind it may come down, and large faces may turn about their centroids. What the solve itself stores in its
     faces it has taken from the motion: a soft body may come in slowly as far as its force allows.
 
-    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
-    scratch.patches: first_face, pair; scratch.points: num_faced.
+    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.patches: first_face,
+    pair; scratch.points: num_faced.
     """
     patches = scratch.patches
     for p in range(scratch.points.num_faced[0]):
@@ -109,8 +109,8 @@ def _stores_too_much(model, scratch, dt):
 def _energy_of_solve(scratch, p, dt):
     """Energy that the faces of patch p store at the end of a solved step, by the solve's velocities, J.
 
-    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
-    Writes scratch: twist.
+    Reads scratch: face_points, twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
+    Writes scratch: face_points, twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
@@ -240,8 +240,8 @@ def _overlap_at(model, scratch, pair, time):
     Both are infinite for bodies that overlap without faces, and where there is no room for the faces: then
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
-    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches:
-    first_face, num; scratch.query: report.
+    Reads model: pair_coarse, pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
+    scratch.query: report.
     Writes scratch: R_BA, faces_needed, p_BA.
     """
     # The contacts of the last step stay in the buffer.
@@ -283,7 +283,11 @@ def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
 
 @kernel
 def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
-    """Largest depth of faces at their centroids, m, and the energy of all that press, J."""
+    """Largest depth of faces at their centroids, m, and the energy of all that press, J.
+
+    Reads scratch: face_points; scratch.faces: data.
+    Writes scratch: face_points.
+    """
     data, points, most, energy = scratch.faces.data, scratch.face_points, 0.0, 0.0
     for f in range(first, last):
         pressure = data[PRESSURE, f]

@@ -49,9 +49,9 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v must contain the prescribed velocities.
 
-    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points: num_faced;
-    scratch.problem: A; scratch.problem.islands: tree_begin.
+    Reads model: pair_coarse, pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response;
+    model.options: stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points:
+    num_faced; scratch.problem: A; scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """
@@ -158,9 +158,9 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways, is_coa
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads scratch: mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR;
-    scratch.problem: first_block.
-    Writes scratch: push_along; scratch.problem: blocks.
+    Reads scratch: face_points, mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered,
+    p_GR; scratch.problem: first_block.
+    Writes scratch: face_points, push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
