@@ -14,15 +14,15 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     GRADIENT,
+    NORMAL,
     PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
-    UPRIGHT,
     steepness_of,
 )
 
 #: Number of points of a face.
 POINTS = 3
+#: Cosine of the angle between normal and gradient below which a face leans.
+ACROSS = 0.9
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
 
@@ -33,8 +33,9 @@ def set_points(faces, f, points):
 
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
 
-    One point, the centroid, is that of an upright face, along which the pressure falls and hardly across, of one in
-    which it has both signs, and of one of which a third body has cut something: its polygon is not what presses.
+    One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the pressure
+    falls along it to nothing, and parts of it would press and let go. It is that, too, of a face with pressure of both
+    signs, and of one of which a third body has cut something: its polygon is not what presses.
 
     Args:
         faces: ``FaceBuffer``.
@@ -46,7 +47,7 @@ def set_points(faces, f, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
     corner, normal = _corner(faces, f, 0), _normal(faces, f, n)
-    if _is_upright(faces.data, f):
+    if _leans(faces.data, f):
         return 1
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
@@ -132,8 +133,12 @@ def _moments(faces, f, n, e, h):
 
 
 @kernel(inline=True)
-def _is_upright(data, f):
-    return min(data[SLOPE_A, f], data[SLOPE_B, f]) < UPRIGHT * steepness_of(data, f)
+def _leans(data, f):
+    """Whether the pressure of face ``f`` falls along it as it does across."""
+    across = data[NORMAL, f] * data[GRADIENT, f]
+    across += data[NORMAL + 1, f] * data[GRADIENT + 1, f]
+    across += data[NORMAL + 2, f] * data[GRADIENT + 2, f]
+    return abs(across) < ACROSS * steepness_of(data, f)
 
 
 @kernel
