@@ -16,19 +16,20 @@ from hydro_sim_core.contact.pressure_field.faces import (
     GRADIENT,
     NORMAL,
     PRESSURE,
+    UPRIGHT,
     steepness_of,
 )
 
 #: Number of points of a face.
 POINTS = 3
-#: Cosine of the angle between normal and gradient below which a face leans.
+#: Cosine of the angle between normal and gradient below which a face of two rigid bodies leans; of others upright ones.
 ACROSS = 0.9
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
 
 
 @kernel
-def set_points(faces, f, points):
+def set_points(faces, f, is_rigid, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
@@ -40,6 +41,7 @@ def set_points(faces, f, points):
     Args:
         faces: ``FaceBuffer``.
         f: Face.
+        is_rigid: Whether it is between two rigid bodies.
         points: (POINTS, 3) the result, m.
 
     Reads faces: data, num_vertices.
@@ -47,7 +49,7 @@ def set_points(faces, f, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
     corner, normal = _corner(faces, f, 0), _normal(faces, f, n)
-    if _leans(faces.data, f):
+    if _leans(faces.data, f, ACROSS if is_rigid else UPRIGHT):
         return 1
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
@@ -133,12 +135,12 @@ def _moments(faces, f, n, e, h):
 
 
 @kernel(inline=True)
-def _leans(data, f):
-    """Whether the pressure of face ``f`` falls along it as it does across."""
+def _leans(data, f, least):
+    """Whether the cosine of the angle between normal and gradient of face ``f`` is below ``least``."""
     across = data[NORMAL, f] * data[GRADIENT, f]
     across += data[NORMAL + 1, f] * data[GRADIENT + 1, f]
     across += data[NORMAL + 2, f] * data[GRADIENT + 2, f]
-    return abs(across) < ACROSS * steepness_of(data, f)
+    return abs(across) < least * steepness_of(data, f)
 
 
 @kernel

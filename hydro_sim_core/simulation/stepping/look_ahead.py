@@ -116,7 +116,7 @@ def _energy_of_solve(scratch, p, dt):
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, energy = patches.p_GR[p], scratch.face_points, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        num = set_points(scratch.faces, f, points)
+        num = set_points(scratch.faces, f, True, points)
         for j in range(num):
             x = points[j]
             v_n = speed_along_normal(data, f, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
@@ -296,7 +296,7 @@ def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
         steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        num = set_points(scratch.faces, f, points) if is_coarse else 1
+        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
         if num == 1:
             energy += _energy_of_face(data, f, pressure, is_rigid)
         else:

@@ -49,9 +49,8 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v must contain the prescribed velocities.
 
-    Reads model: pair_coarse, pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response;
-    model.options: stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points:
-    num_faced; scratch.problem: A; scratch.problem.islands: tree_begin.
+    Reads model: pair_dissipation, pair_friction; scratch: factor, response; scratch.faces: data; scratch.patches:
+    first_face, num, pair; scratch.points: num_faced; scratch.problem: A; scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """
@@ -74,10 +73,7 @@ def load_patches(model, state, scratch, dt):
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
         ways = choose_directions(model, scratch, p)
-        is_coarse = model.pair_coarse[pair]
-        problem.first_block[p + 1] = _fill_blocks(
-            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways, is_coarse
-        )
+        problem.first_block[p + 1] = _fill_blocks(model, scratch, p, dt, reach, ways)
         problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
@@ -147,7 +143,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways, is_coarse):
+def _fill_blocks(model, scratch, p, dt, reach, ways):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
     Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
@@ -158,12 +154,16 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways, is_coa
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads scratch: face_points, mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered,
-    p_GR; scratch.problem: first_block.
+    Reads model: pair_coarse, pair_flat, pair_relaxation; scratch: face_points, mean_push, push_along; model.options:
+    stiction_speed; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair; scratch.problem:
+    first_block.
     Writes scratch: face_points, push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
+    pair = scratch.patches.pair[p]
+    is_coarse, is_rigid = model.pair_coarse[pair], model.pair_flat[pair] == 0.0
+    relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
@@ -171,7 +171,7 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways, is_coa
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, points) if is_coarse else 1
+        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
         for j in range(num):
             x = points[j]
             pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
