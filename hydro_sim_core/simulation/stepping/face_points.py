@@ -34,9 +34,9 @@ def set_points(faces, f, is_rigid, points):
 
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
 
-    One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the pressure
-    falls along it to nothing, and parts of it would press and let go. It is that, too, of a face with pressure of both
-    signs, and of one of which a third body has cut something: its polygon is not what presses.
+    One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
+    pressure falls along it to nothing, and parts of it would press and let go. It is that, too, of a face with pressure
+    of both signs, and of one of which a third body has cut something: its polygon is not what presses.
 
     Args:
         faces: ``FaceBuffer``.
